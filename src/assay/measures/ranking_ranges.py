@@ -68,6 +68,8 @@ def score_ranges(measure: Measure, lists: Sequence[Known], g_max: Iterable[float
         ValueError: as :meth:`Measure.score` does.
     """
     measure.ready()
+    if not lists:
+        return []
     if isinstance(measure, BinaryMeasure):
         found = []
         for one in lists:

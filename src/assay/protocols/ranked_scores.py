@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.frames import run_hits
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
-from assay.measures.ranking_ranges import score_range
+from assay.measures.ranking_ranges import Known, score_ranges
 from assay.protocols.ranked import Ranked
 
 Rising = Mapping[str, Mapping[str, float]]
@@ -36,13 +35,14 @@ def score_rankings(ranked: Ranked, rising: Rising) -> dict[str, dict[str, dict[s
             str(measure): dict(zip(qrels, map(Range.certain, table[0].tolist()), strict=True))
             for measure, table in found.items()
         }
+        known = {topic: _known(ranked, rising, shown, topic) for topic, shown in ranking.items()
+                 if shown and topic in qrels and (topic in rising or len(tops) > 1)}  # fmt: skip
         for measure in measures:
             # Where the highest grade of all may rise, what hangs on it does for every topic.
-            unsure = len(tops) > 1 and measure.uses_g_max
-            for topic in ranked.topics if unsure else rising:
-                if ranking.get(topic):
-                    ends = _range(ranked, rising, measure, ranking[topic], topic, tops)
-                    values[name][str(measure)][topic] = ends
+            every = len(tops) > 1 and measure.uses_g_max
+            unsure = [topic for topic in known if every or topic in rising]
+            ends = score_ranges(measure, [known[topic] for topic in unsure], tops)
+            values[name][str(measure)].update(zip(unsure, ends, strict=True))
     return values
 
 
@@ -60,24 +60,15 @@ def _highest_grades(ranked: Ranked, rising: Rising) -> list[float]:
     return [least, *(float(grade) for grade in range(int(least) + 1, int(most) + 1))]
 
 
-def _range(
-    ranked: Ranked,
-    rising: Rising,
-    measure: Measure,
-    ranking: Sequence[str],
-    topic: str,
-    tops: Sequence[float],
-) -> Range:
-    worst = ranked.qrels[topic]
+def _known(ranked: Ranked, rising: Rising, ranking: Sequence[str], topic: str) -> Known:
+    worst = ranked.qrels.get(topic, {})
     best = {**worst}
     for unit, more in rising.get(topic, {}).items():
         best[unit] = best.get(unit, 0.0) + more
     ideal = ranking if ranked.own_ideal else best
-    return score_range(
-        measure,
+    return Known(
         [worst.get(unit) for unit in ranking],
         [best.get(unit) for unit in ranking],
         [worst.get(unit, 0.0) for unit in ideal],
         [best.get(unit, 0.0) for unit in ideal],
-        tops,
     )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from assay.measures.batch import score_hits
-from assay.measures.frames import run_hits
-from assay.measures.judgements import Judgements
-from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
-from assay.measures.ranking_ranges import Known, score_ranges
 from assay.protocols.ranked import Ranked
+from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.sheets import Sheet, Values
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.narratives import Narratives
@@ -63,49 +59,31 @@ def retrieval_sheet(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Sh
     """Every retrieval run by every measure; None without runs or topics."""
     if not pool.topics or not inputs.r_runs:
         return None
-    measures = [parse_measure(name) for name in settings.measures]
-    top = max(pool.top, pool.highest if any(pool.missing.values()) else 1)
-    scale = [float(grade) for grade in range(int(pool.top), int(top) + 1)]
-    ideals = {
-        topic: [
-            [float(one) for one in (*pool.grades[topic].values(), *missing)]
-            for missing in ([end] * len(pool.missing[topic]) for end in (0, pool.highest))
-        ]
-        for topic in pool.topics
+    ranked = _ranked(inputs, settings, pool)
+    rising = {
+        topic: dict.fromkeys(sorted(docs), float(pool.highest))
+        for topic, docs in pool.missing.items()
+        if docs
     }
-
-    def known(topic: str, ranked: Sequence[str]) -> Known:
-        grades, missing = pool.grades[topic], pool.missing[topic]
-        worst = [grades.get(doc) for doc in ranked]
-        best = [pool.highest if doc in missing else grades.get(doc) for doc in ranked]
-        return Known(worst, best, *ideals[topic])
-
-    judged = Judgements(pool.grades, scale[0])
-    unsure = {topic for topic in pool.topics if pool.missing[topic] or len(scale) > 1}
-    values: dict[str, Values] = {}
-    for name, run in inputs.r_runs.items():
-        rankings = {topic: run.ranked(topic) for topic in pool.topics}
-        shown = [topic for topic, ranked in rankings.items() if ranked]
-        lists = {topic: known(topic, rankings[topic]) for topic in shown if topic in unsure}
-        hits = run_hits(rankings, judged, ties="file")
-        values[name] = {}
-        for measure, table in score_hits(hits, judged, measures).items():
-            certain = map(Range.certain, table[0].tolist())
-            found = dict(zip(pool.topics, certain, strict=True))
-            if lists:
-                ends = score_ranges(measure, [*lists.values()], scale)
-                found |= zip(lists, ends, strict=True)
-            values[name][str(measure)] = {topic: found[topic] for topic in shown}
+    values: dict[str, Values] = {
+        run: {
+            measure: {topic: ends for topic, ends in found.items() if ranked.runs[run].get(topic)}
+            for measure, found in by_measure.items()
+        }
+        for run, by_measure in score_rankings(ranked, rising).items()
+    }
     nothing: Values = {
-        str(measure): dict.fromkeys(pool.topics, Range.certain(0.0)) for measure in measures
+        name: dict.fromkeys(pool.topics, Range.certain(0.0)) for name in settings.measures
     }
-    return Sheet(pool.topics, tuple(map(str, measures)), values, nothing)
+    return Sheet(pool.topics, settings.measures, values, nothing)
 
 
 def ranked_runs(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Ranked | None:
     """The retrieval runs as they are scored, for files; None without grades."""
-    if not any(pool.grades.values()):
-        return None
+    return _ranked(inputs, settings, pool) if any(pool.grades.values()) else None
+
+
+def _ranked(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Ranked:
     return Ranked(
         topics=pool.topics,
         qrels=pool.grades,
