@@ -37,6 +37,7 @@ from assay.cli.common import (
     say,
 )
 from assay.cli.judging import open_folder
+from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command
 from assay.cli.screen import out
 from assay.model.wording import counted, listed
@@ -225,6 +226,10 @@ def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
         as_json=as_json,
     )
     raise typer.Exit(1 if found.faults else 0)
+
+
+app.command("merge")(merge_command)
+app.command("copy")(copy_command)
 
 
 @app.command("import")

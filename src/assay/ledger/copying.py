@@ -1,19 +1,32 @@
-"""From one ledger into another: copied row by row with its digests, or merged label by label."""
+"""A ledger row by row into another, with numbers and digests: both are the same then."""
 
 from __future__ import annotations
 
 from assay.ledger.store import TABLES, Store
+from assay.model.errors import LedgerError
+
+_NUMBERED = ("tasks", "labellers", "units")  # by which rows of other tables are referred to
 
 
 def copied(source: Store, target: Store) -> None:
     """Write to ``target`` all rows of ``source`` that come after its own, within the transaction
-    under way."""
+    under way. Raises LedgerError where rows that both have differ."""
     after = {
         table: target.execute(f"SELECT max({columns[0]}) FROM {table}").fetchone()[0] or 0  # noqa: S608
         for table, columns in TABLES.items()
     }
+    for table in _NUMBERED:
+        both = f"SELECT {','.join(TABLES[table])} FROM {table} WHERE id <= ? ORDER BY id"  # noqa: S608
+        sides = (map(tuple, store.each(both, [after[table]])) for store in (source, target))
+        if any(one != other for one, other in zip(*sides, strict=True)):
+            raise LedgerError(f"{target.name}: its {table} are numbered otherwise. {OTHERWISE}")
     for table, columns in TABLES.items():
         number = columns[0]
         rows = f"SELECT {','.join(columns)} FROM {table} WHERE {number} > ? ORDER BY {number}"  # noqa: S608
         target.fill(table, source.each(rows, [after[table]]))
     target.filled()
+
+
+OTHERWISE = (
+    "Copy into a ledger that is not there yet; 'assay labels merge' adds what another lacks."
+)

@@ -14,6 +14,7 @@ import orjson
 
 from assay.ledger.chain import Head, digest_of, head, linked, made_draws, newest
 from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault, look
+from assay.ledger.copying import OTHERWISE, copied
 from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.lines import Block
@@ -146,6 +147,27 @@ class Ledger(Reading):
         """The labels that were written after number ``after``, of the named tasks or of all, as
         JSON."""
         yield from self._db.lines(None if tasks is None else list(tasks), after)
+
+    # -- from others -----------------------------------------------------------------------
+
+    def copy_from(self, other: Ledger) -> int:
+        """Write all that ``other`` has and this one lacks, with its numbers and digests, and return
+        how many labels those are. This one must be a beginning of ``other``, or empty. Raises
+        LedgerError where it is not, or where either is not as it was written."""
+        self.checked()
+        with other._db.explained(), other._db.snapshot():
+            head_ = other.checked()
+            with self._transaction() as trial:
+                before = self.head()
+                if before != Head() and other.faulty_head(before.in_manifest()):
+                    raise LedgerError(f"{self.name} holds what {other.name} does not. {OTHERWISE}")
+                copied(other._db, self._db)
+                if self.head() != head_:
+                    raise LedgerError(f"{self.name} would not be as {other.name}: was not written.")
+                trial.keep = True
+        self._checked = Checked()  # all is looked at, as it was written there
+        self.checked()
+        return head_.labels - before.labels
 
     # -- draws -----------------------------------------------------------------------------
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import socket
 import threading
 import time
-from binascii import unhexlify
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 import psycopg
-from psycopg import errors
-from psycopg.abc import Buffer
 
 from assay.ledger.address import Address
 from assay.ledger.copying import copied
 from assay.ledger.hashes import Odd
 from assay.ledger.lines import Block, json_blocks
+from assay.ledger.postgres_rows import Cursors
 from assay.ledger.postgres_tables import MIGRATIONS, NUMBERS
+from assay.ledger.postgres_values import adapted, cure, held, spoken
 from assay.ledger.sqlite import SqliteStore
 from assay.ledger.store import TABLES, Place, Row, Rows, Store, T
 from assay.model.errors import LedgerError
@@ -31,10 +28,6 @@ from assay.model.errors import LedgerError
 PATIENCE = 60.0
 """Seconds that a server is waited for which was there before."""
 _TRIES = 5  # times that one thing is begun again because the connection was lost
-_BLOCK = 2_000  # rows that are fetched at once
-_NO_HASH = bytes(17)  # longer than a hash, so that none begins so
-_ESCAPED = re.compile("\x01[AB]")
-_PLAIN = {"\x01A": "\x00", "\x01B": "\x01"}
 _SETTINGS = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -68,8 +61,7 @@ class PostgresStore:
         self.place, self.name = url, self._address.name
         self._lock = threading.RLock()
         self._claims: dict[tuple[str, int], str] = {}
-        self._left: list[str] = []  # cursors that nobody reads on
-        self._cursors = 0
+        self._cursors = Cursors(self)
         self._within = False
         self._wrote = False
         self._listens = False
@@ -104,11 +96,7 @@ class PostgresStore:
             self._address.url, autocommit=True, prepare_threshold=None,
             cursor_factory=psycopg.RawCursor, **given,
         )  # fmt: skip
-        for name, loader in (("bytea", _HashLoader), ("numeric", _NumberLoader)):
-            connection.adapters.register_loader(name, loader)
-        connection.adapters.register_loader("varchar", _AnyTextLoader)
-        connection.adapters.register_dumper(str, _AnyTextDumper)
-        connection.adapters.register_dumper(Odd, _OddDumper)
+        adapted(connection)
         connection.add_notify_handler(self._notified)
         connection.execute(
             "SELECT set_config('search_path', $1, false), set_config('lock_timeout', '30s', false),"
@@ -131,6 +119,7 @@ class PostgresStore:
                 with self.explained():
                     self._connection.close()
                     self._connection = self._connect()
+                    self._cursors.forget()
                     for (name, shards), what in self._claims.items():
                         self._take(name, shards, what)
                     if self._listens:
@@ -177,14 +166,14 @@ class PostgresStore:
                 f"{self.name}: {text}. See that the server runs and lets you in (a password comes "
                 "from PGPASSWORD or ~/.pgpass), and run again. What was written is kept."
             )
-        return LedgerError(f"{self.name}: {text}. {_cure(error)}")
+        return LedgerError(f"{self.name}: {text}. {cure(error)}")
 
     # -- queries ---------------------------------------------------------------------------------
 
     def execute(self, sql: str, values: Row = (), /) -> Rows:
         def asked(_again: bool) -> Rows:
             try:
-                return self._connection.execute(_spoken(sql), values or None)
+                return self._connection.execute(spoken(sql), values or None)
             except psycopg.Error as error:
                 if not self._connection.closed:
                     raise
@@ -196,7 +185,7 @@ class PostgresStore:
             return self.persistently(asked)
 
     def each(self, sql: str, values: Row = (), /) -> Rows:
-        return _Each(self, sql, values)
+        return self._cursors.each(sql, values, holds=not self._within)
 
     @property
     def in_transaction(self) -> bool:
@@ -255,7 +244,7 @@ class PostgresStore:
             "WITH asked (asked_unit, asked_key) AS (SELECT * FROM unnest(?::bytea[], ?::bytea[]))"
         )
         units, keys = zip(*pairs, strict=True)
-        return begin, [list(map(_held, units)), list(map(_held, keys))]
+        return begin, [list(map(held, units)), list(map(held, keys))]
 
     def find(self, uid_prefix: str) -> Rows:
         begins = "SELECT uid FROM labels WHERE left(encode(uid, 'hex'), ?::int) = ? LIMIT 10"
@@ -270,7 +259,7 @@ class PostgresStore:
         hashes, tasks, contents = (list(column) for column in zip(*given, strict=True))
         found = self.execute(
             "SELECT hash, id FROM noted(?::bytea[], ?::bigint[], ?::text[])",
-            [list(map(_held, hashes)), tasks, contents],
+            [list(map(held, hashes)), tasks, contents],
         )
         numbers = dict(found.fetchall())
         at = TABLES["labels"].index("unit")
@@ -412,7 +401,7 @@ class PostgresStore:
         run = self._connection.execute
         with self._connection.transaction():
             run("SELECT pg_advisory_xact_lock($1::bigint)", [self._key(f"claim {name}")])
-            found = run(_spoken(_HOLDERS), [self._key(name, 4), shards, shards]).fetchone()
+            found = run(spoken(_HOLDERS), [self._key(name, 4), shards, shards]).fetchone()
             if found is None:
                 taken = [self._key(name, 4), shards]
                 run("SELECT pg_advisory_lock_shared($1::int, $2::int)", taken)
@@ -431,103 +420,3 @@ class _Missing(LedgerError):
 
 
 _HASHES = frozenset({"hash", "uid", "key", "overrules", "digest"})
-
-
-class _Each:
-    """Rows of a query that lie at the server until they are fetched."""
-
-    def __init__(self, store: PostgresStore, sql: str, values: Row) -> None:
-        self._store = store
-        store._cursors += 1
-        self._name = f"each_{store._cursors}"
-        while store._left:
-            store.execute(f"CLOSE {store._left.pop()}")
-        self._open = True
-        self._holds = "" if store.in_transaction else "WITH HOLD"
-        store.execute(f"DECLARE {self._name} NO SCROLL CURSOR {self._holds} FOR {sql}", values)
-
-    def fetchmany(self, size: int, /) -> list[Any]:
-        if not self._open:
-            return []
-        rows = self._store.execute(f"FETCH FORWARD {size} FROM {self._name}").fetchall()
-        if len(rows) < size:
-            self._open = False
-            self._store.execute(f"CLOSE {self._name}")
-        return rows
-
-    def fetchone(self) -> Any:
-        return next(iter(self.fetchmany(1)), None)
-
-    def fetchall(self) -> list[Any]:
-        return list(self)
-
-    def __iter__(self) -> Iterator[Any]:
-        while rows := self.fetchmany(_BLOCK):
-            yield from rows
-
-    def __del__(self) -> None:
-        if self._open and self._holds:  # others end with their transaction
-            self._store._left.append(self._name)
-
-
-@lru_cache(1000)
-def _spoken(sql: str) -> bytes:
-    """A query as PostgreSQL has it: values by number, and joins in the order that it finds best."""
-    numbers = iter(range(1, sql.count("?") + 1))
-    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql.replace("CROSS JOIN", "JOIN")).encode()
-
-
-def _cure(error: psycopg.Error) -> str:
-    """What a person can do."""
-    if isinstance(error, errors.DiskFull):
-        return "The server's disk is full; make room and run again. What was written is kept."
-    if isinstance(error, errors.InsufficientPrivilege):
-        return "Ask whoever runs the database for the right to do that (docs/ledger.md)."
-    if isinstance(error, errors.LockNotAvailable):
-        return "Another process has held it for over 30 s; wait for it, then run again."
-    if isinstance(error, errors.ReadOnlySqlTransaction):
-        return "Give the URL of the server that may be written to."
-    return "What was written before is kept."
-
-
-# -- what the two databases hold differently -------------------------------------------------------
-
-
-def _held(value: bytes | str) -> bytes:
-    """A hash, or what stands in its place, as bytes."""
-    return value if isinstance(value, bytes) else _NO_HASH + value.encode()
-
-
-class _HashLoader(psycopg.adapt.Loader):
-    def load(self, data: Buffer) -> bytes | str:
-        found = unhexlify(bytes(data)[2:])
-        is_hash = len(found) < len(_NO_HASH) or not found.startswith(_NO_HASH)
-        return found if is_hash else found[len(_NO_HASH) :].decode()
-
-
-class _NumberLoader(psycopg.adapt.Loader):
-    def load(self, data: Buffer) -> float:
-        text = bytes(data)
-        return float(text) if b"." in text else int(text)
-
-
-class _AnyTextLoader(psycopg.adapt.Loader):
-    def load(self, data: Buffer) -> str:
-        text = bytes(data).decode()
-        return _ESCAPED.sub(lambda one: _PLAIN[one[0]], text) if "\x01" in text else text
-
-
-class _AnyTextDumper(psycopg.adapt.Dumper):
-    """PostgreSQL holds no character 0: it is written as 1 A, and 1 as 1 B."""
-
-    def dump(self, obj: str) -> Buffer:
-        if "\x00" in obj or "\x01" in obj:
-            obj = obj.replace("\x01", "\x01B").replace("\x00", "\x01A")
-        return obj.encode()
-
-
-class _OddDumper(psycopg.adapt.Dumper):
-    oid = psycopg.adapters.types["bytea"].oid
-
-    def dump(self, obj: Odd) -> Buffer:
-        return b"\\x" + _held(obj).hex().encode()

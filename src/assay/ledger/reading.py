@@ -118,6 +118,18 @@ class Reading:
         content: Mapping[str, Any] = orjson.loads(row[0])
         return content
 
+    def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+        """Content of the units with these hashes, of those that there are."""
+        wanted = list(units)
+        found: dict[str, Mapping[str, Any]] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = [packed(unit) for unit in wanted[start : start + _CHUNK]]
+            some = f"SELECT hash, content FROM units WHERE hash IN ({','.join('?' * len(chunk))})"  # noqa: S608
+            with self._db.explained():
+                rows = self._db.execute(some, chunk)
+                found.update((unpacked(unit), orjson.loads(content)) for unit, content in rows)
+        return found
+
     def tasks(self) -> set[str]:
         """Names of the tasks that were ever labelled."""
         return set(self.task_names().values())

@@ -1,0 +1,60 @@
+"""Ledgers of several folders, files and servers: merged, and copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from assay.ledger import Ledger
+from assay.ledger.address import SCHEMES, without_password
+from assay.ledger.chain import Head
+from assay.ledger.merging import Merged, merge
+from assay.ledger.store import Place
+from assay.model.errors import SettingsError
+from assay.protocols.checked import checked_ledger
+from assay.protocols.folder import Folder
+
+__all__ = ["Merged", "copy_ledger", "merge_ledgers"]
+
+
+def place_named(text: str) -> Place:
+    """The place of a ledger that is named by its URL, its file, or a folder. Raises SettingsError
+    for a URL with a password."""
+    if text.partition("://")[0] in SCHEMES and "://" in text:
+        return without_password(text)
+    path = Path(text)
+    return Folder.open(path).ledger_place if path.is_dir() or path.suffix == ".toml" else path
+
+
+def merge_ledgers(folder: Path, others: Sequence[str]) -> list[tuple[str, Merged]]:
+    """Add to a folder's ledger what each of the others has and it lacks; all are looked at before
+    anything is written. Returns what became of each, by its name. Raises LedgerError where one is
+    missing, or not as it was written."""
+    opened = Folder.open(folder)
+    places = [place_named(text) for text in others]
+    if any(_same(place, opened.ledger_place) for place in places):
+        raise SettingsError(f"{folder}: its own ledger is among those to be merged into it.")
+    with ExitStack() as stack:
+        sources = [stack.enter_context(Ledger.open(place, create=False)) for place in places]
+        for source in sources:
+            source.checked()
+        with checked_ledger(opened) as target:
+            return [(source.name, merge(target, source)) for source in sources]
+
+
+def copy_ledger(source: str, target: str) -> tuple[int, Head]:
+    """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
+    earlier copy; returns how many labels were written and the head of both. Raises LedgerError
+    where the other holds something else."""
+    places = place_named(source), place_named(target)
+    if _same(*places):
+        raise SettingsError(f"{source} and {target} are the same ledger.")
+    with Ledger.open(places[0], create=False) as one, Ledger.open(places[1]) as other:
+        return other.copy_from(one), other.head()
+
+
+def _same(one: Place, other: Place) -> bool:
+    if isinstance(one, Path) and isinstance(other, Path):
+        return one.resolve() == other.resolve()
+    return one == other

@@ -1,0 +1,56 @@
+"""The labels of one ledger added to another's: shards that met nowhere, people who worked apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from assay.ledger.ledger import Ledger, NewLabel
+from assay.model.labels import Label
+
+_AT_ONCE = 5000  # labels that are written together
+
+
+class Merged(NamedTuple):
+    """How many labels and draws were ``added``, how many were ``known``; and how many of the added
+    count as a person's newest word although the same person has ``later`` said otherwise."""
+
+    added: int
+    known: int
+    draws: int
+    later: int
+
+
+def merge(target: Ledger, source: Ledger) -> Merged:
+    """Add the labels and draws of ``source`` that ``target`` lacks, behind its own. To do so twice
+    adds nothing. Raises LedgerError where either is not as it was written."""
+    target.checked()
+    source.checked()
+    added, known, later = 0, 0, 0
+    labels = source.labels()
+    while some := list(islice(labels, _AT_ONCE)):
+        contents = source.contents({one.unit for one in some})
+        said = [one for one in target.of_units(contents) if one.labeller.is_human]
+        new = set(target.add(_as_it_is(one, contents[one.unit]) for one in some))
+        added, known = added + len(new), known + len(some) - len(new)
+        later += sum(one.uid in new and any(_overtaken(one, own) for own in said) for one in some)
+    draws = sum(map(target.add_draw, source.draws()))
+    target.checked()
+    return Merged(added, known, draws, later)
+
+
+def _as_it_is(label: Label, content: Mapping[str, Any]) -> NewLabel:
+    fields = label._asdict()
+    del fields["uid"], fields["rowid"]
+    return NewLabel(**fields, content=content)
+
+
+def _overtaken(label: Label, own: Label) -> bool:
+    """Whether the same person has said otherwise of the same unit later."""
+    return (
+        own.unit == label.unit
+        and own.labeller.name == label.labeller.name
+        and own.created > label.created
+        and own.verdict != label.verdict
+    )

@@ -1,0 +1,90 @@
+"""What PostgreSQL and SQLite say and hold differently: queries, hashes, numbers and texts."""
+
+from __future__ import annotations
+
+import re
+from binascii import unhexlify
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.abc import Buffer
+
+from assay.ledger.hashes import Odd
+
+_NO_HASH = bytes(17)  # longer than a hash, so that none begins so
+_ESCAPED = re.compile("\x01[AB]")
+_PLAIN = {"\x01A": "\x00", "\x01B": "\x01"}
+
+
+@lru_cache(1000)
+def spoken(sql: str) -> bytes:
+    """A query as PostgreSQL has it: values by number, and joins in the order that it finds best."""
+    numbers = iter(range(1, sql.count("?") + 1))
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql.replace("CROSS JOIN", "JOIN")).encode()
+
+
+def cure(error: psycopg.Error) -> str:
+    """What a person can do."""
+    if isinstance(error, errors.DiskFull):
+        return "The server's disk is full; make room and run again. What was written is kept."
+    if isinstance(error, errors.InsufficientPrivilege):
+        return "Ask whoever runs the database for the right to do that (docs/ledger.md)."
+    if isinstance(error, errors.LockNotAvailable):
+        return "Another process has held it for over 30 s; wait for it, then run again."
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return "Give the URL of the server that may be written to."
+    return "What was written before is kept."
+
+
+# -- what the two databases hold differently -------------------------------------------------------
+
+
+def held(value: bytes | str) -> bytes:
+    """A hash, or what stands in its place, as bytes."""
+    return value if isinstance(value, bytes) else _NO_HASH + value.encode()
+
+
+class _HashLoader(psycopg.adapt.Loader):
+    def load(self, data: Buffer) -> bytes | str:
+        found = unhexlify(bytes(data)[2:])
+        is_hash = len(found) < len(_NO_HASH) or not found.startswith(_NO_HASH)
+        return found if is_hash else found[len(_NO_HASH) :].decode()
+
+
+class _NumberLoader(psycopg.adapt.Loader):
+    def load(self, data: Buffer) -> float:
+        text = bytes(data)
+        return float(text) if b"." in text else int(text)
+
+
+class _AnyTextLoader(psycopg.adapt.Loader):
+    def load(self, data: Buffer) -> str:
+        text = bytes(data).decode()
+        return _ESCAPED.sub(lambda one: _PLAIN[one[0]], text) if "\x01" in text else text
+
+
+class _AnyTextDumper(psycopg.adapt.Dumper):
+    """PostgreSQL holds no character 0: it is written as 1 A, and 1 as 1 B."""
+
+    def dump(self, obj: str) -> Buffer:
+        if "\x00" in obj or "\x01" in obj:
+            obj = obj.replace("\x01", "\x01B").replace("\x00", "\x01A")
+        return obj.encode()
+
+
+class _OddDumper(psycopg.adapt.Dumper):
+    oid = psycopg.adapters.types["bytea"].oid
+
+    def dump(self, obj: Odd) -> Buffer:
+        return b"\\x" + held(obj).hex().encode()
+
+
+def adapted(connection: psycopg.Connection[Any]) -> None:
+    """Have a connection give and take values as SQLite does."""
+    connection.adapters.register_loader("bytea", _HashLoader)
+    connection.adapters.register_loader("numeric", _NumberLoader)
+    connection.adapters.register_loader("varchar", _AnyTextLoader)
+    connection.adapters.register_dumper(str, _AnyTextDumper)
+    connection.adapters.register_dumper(Odd, _OddDumper)

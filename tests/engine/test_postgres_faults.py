@@ -1,0 +1,303 @@
+"""A server that is killed, full, slow or out of reach: nothing is lost, and nothing paid twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from assay.judging.claims import claimed
+from assay.judging.engine import judge, plan
+from assay.judging.shards import Shard
+from assay.ledger import Ledger
+from assay.ledger import postgres as module
+from assay.ledger.address import Address
+from assay.model.errors import LedgerError
+from assay.model.labels import LabellerId
+from tests.engine.server import serve
+from tests.engine.test_judging import entailed, labeller, requests, run
+from tests.engine.test_postgres import label
+from tests.postgres import Server, served
+
+
+@pytest.fixture(scope="module")
+def breakable():
+    """A server that no other test needs."""
+    with served() as server:
+        yield server
+
+
+class Proxy:
+    """Stands between a client and a server, holds up what is sent, and cuts connections."""
+
+    def __init__(self, port: int) -> None:
+        self.delay, self._port = 0.0, port
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self._port))
+            self._open += [client, server]
+            for one, other in ((client, server), (server, client)):
+                threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
+
+    def _pass(self, one: socket.socket, other: socket.socket) -> None:
+        try:
+            while data := one.recv(1 << 16):
+                time.sleep(self.delay)
+                other.sendall(data)
+        except OSError:
+            pass
+        finally:
+            self._close(one, other)
+
+    def cut(self) -> None:
+        """As a network does that fails."""
+        self._close(*self._open)
+        self._open.clear()
+
+    def _close(self, *some: socket.socket) -> None:
+        for one in some:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            one.close()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.cut()
+
+
+@contextmanager
+def proxied(server: Server, schema: str):
+    """The URL of a ledger behind a proxy, and the proxy."""
+    proxy = Proxy(server.port)
+    try:
+        yield server.url(schema).replace(f":{server.port}/", f":{proxy.port}/"), proxy
+    finally:
+        proxy.close()
+
+
+def complete(url, count, asked, again=0):
+    """Every question has one label, and at most ``again`` were asked twice."""
+    with Ledger.open(url) as ledger:
+        labels = list(ledger.labels())
+        assert ledger.checked().labels == count
+    assert len({one.key for one in labels}) == len(labels) == count
+    assert asked <= count + again
+
+
+def meanwhile(server, after, work):
+    """Do ``work`` in a thread as soon as so many questions have come."""
+
+    def waiting():
+        while len(server.requests) < after:
+            time.sleep(0.002)
+        work()
+
+    thread = threading.Thread(target=waiting)
+    thread.start()
+    return thread
+
+
+def test_a_server_that_is_killed_and_restarted_in_mid_run(breakable):
+    url = breakable.url("killed")
+
+    def killed():
+        breakable.kill()
+        time.sleep(0.3)
+        breakable.start()
+
+    with serve(entailed) as server:
+        thread = meanwhile(server, 150, killed)
+        tally = run(url, server.url, requests(400))
+        thread.join()
+        assert tally.asked == 400
+        complete(url, 400, len(server.requests))
+
+
+def test_connections_that_are_cut_again_and_again(breakable):
+    with serve(entailed) as server, proxied(breakable, "cut") as (url, proxy):
+
+        def cut():
+            for _ in range(15):
+                proxy.cut()
+                time.sleep(0.02)
+
+        thread = meanwhile(server, 50, cut)
+        tally = run(url, server.url, requests(600))
+        thread.join()
+        assert tally.asked == 600
+        complete(url, 600, len(server.requests))
+
+
+def test_a_commit_of_which_nobody_heard_is_not_made_twice(breakable, monkeypatch):
+    with Ledger.open(breakable.url("unheard")) as ledger:
+        store, commit = ledger._db, ledger._db.commit
+        lost = []
+
+        def unheard():
+            commit()
+            if not lost:
+                lost.append(True)
+                breakable.run(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    f"WHERE pid = {store._connection.info.backend_pid}"
+                )
+                store.execute("SELECT 1")
+
+        monkeypatch.setattr(store, "commit", unheard)
+        store._within = True  # as in a transaction, whose end is not known
+        store._within = False
+        added = ledger.add([label(1), label(2)])
+        assert len(added) == 2
+        assert [one.uid for one in ledger.labels()] == added
+
+
+def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 0.2)
+    with serve(entailed) as server, proxied(breakable, "away") as (url, proxy):
+        thread = meanwhile(server, 50, proxy.close)
+        with pytest.raises(LedgerError, match=r"away.* See that the server runs"):
+            run(url, server.url, requests(300))
+        thread.join()
+        first = len(server.requests)
+        direct = breakable.url("away")
+        with Ledger.open(direct) as ledger:
+            kept = ledger.size()
+        assert 0 < kept <= first < 300
+        run(direct, server.url, requests(300))
+        complete(direct, 300, len(server.requests), again=first - kept)
+        assert first - kept <= 40  # what was under way: 32 at the labeller, 8 being written
+
+
+def test_a_slow_server_holds_up_nobody_who_answers(breakable):
+    with serve(entailed) as server, proxied(breakable, "slow") as (url, proxy):
+        with Ledger.open(url) as ledger:
+            made = labeller(server.url, timeout=0.5)
+            planned = plan(ledger, made, requests(120))
+            proxy.delay = 0.15  # a write takes longer than an answer may
+            tally = judge([("t", planned)], ledger)
+            proxy.delay = 0.0
+        assert (tally.asked, tally.failed, tally.unanswered) == (120, 0, 0)
+        complete(url, 120, len(server.requests))
+
+
+def test_two_writers_of_the_same_labels_make_one_of_each(postgres, on_postgres):
+    wanted = [label(n, created="2026-01-01T00:00:00+00:00") for n in range(60)]
+    Ledger.open(on_postgres).close()
+
+    def write(added):
+        with Ledger.open(on_postgres) as ledger:
+            for one in wanted:
+                added += ledger.add([one])
+
+    added: list[str] = []
+    threads = [threading.Thread(target=write, args=(added,)) for _ in range(3)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    with Ledger.open(on_postgres) as ledger:
+        assert ledger.checked().labels == len(added) == len(set(added)) == 60
+
+
+def test_a_claim_is_taken_up_again_with_the_connection(breakable):
+    mine = LabellerId("m", "model")
+    with proxied(breakable, "claims") as (url, proxy):
+        with Ledger.open(url) as ledger, Ledger.open(breakable.url("claims")) as other:
+            with claimed(ledger, [(mine, "t")]):
+                proxy.cut()
+                assert ledger.size() == 0
+                with pytest.raises(LedgerError, match="is being asked for 't' by another process"):
+                    with claimed(other, [(mine, "t")]):
+                        pass
+            with claimed(other, [(mine, "t")]):
+                pass
+
+
+def test_shards_of_one_count_are_asked_side_by_side(on_postgres):
+    mine, first, second = LabellerId("m", "model"), Shard(1, 2), Shard(2, 2)
+    with Ledger.open(on_postgres) as ledger, Ledger.open(on_postgres) as other:
+        with claimed(ledger, [(mine, "t")], first):
+            with claimed(other, [(mine, "t")], second):
+                pass
+            for refused in (first, Shard(1, 3), None):
+                with pytest.raises(LedgerError, match="another process"):
+                    with claimed(other, [(mine, "t")], refused):
+                        pass
+        with claimed(other, [(mine, "t")]):
+            with pytest.raises(LedgerError, match="another process"):
+                with claimed(ledger, [(mine, "t")], first):
+                    pass
+
+
+@pytest.fixture
+def small_disk(breakable, tmp_path):
+    """A folder of 24 MB that the server may write to."""
+    disk = breakable.place / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", disk]).returncode:
+        pytest.skip("no disk may be mounted here")
+    try:
+        shutil.chown(disk, "nobody")
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_full_disk_at_the_server_stops_the_run_and_keeps_what_was_written(breakable, small_disk):
+    url = breakable.url("full")
+    breakable.run(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
+    Ledger.open(url).close()
+    schema = Address.of(url).schema
+    breakable.run(f"ALTER TABLE {schema}.labels SET TABLESPACE small")
+    rest = small_disk / "rest"
+    wordy = json.dumps({"reason": "n" * 4000, "entailed": "NO"})
+
+    def script(body, number):
+        made = entailed(body, number)
+        made["choices"][0]["message"]["content"] = wordy
+        return made
+
+    rest.write_bytes(bytes(small_disk_left(small_disk) - 300_000))
+    with serve(script) as server:
+        with pytest.raises(LedgerError, match="The server's disk is full; make room and run again"):
+            run(url, server.url, requests(400))
+        first = len(server.requests)
+        with Ledger.open(url) as ledger:
+            kept = ledger.size()
+        assert 0 < kept < first < 400
+        rest.unlink()
+        run(url, server.url, requests(400))
+        complete(url, 400, len(server.requests), again=40)
+    breakable.run(f"DROP SCHEMA {schema} CASCADE", "DROP TABLESPACE small")
+
+
+def small_disk_left(disk):
+    return shutil.disk_usage(disk).free
+
+
+def test_a_table_that_somebody_holds_is_waited_for_not_for_ever(postgres, on_postgres, monkeypatch):
+    with Ledger.open(on_postgres) as ledger:
+        ledger._db.execute("SET lock_timeout = '50ms'")
+        with psycopg.connect(Address.of(on_postgres).url) as other:
+            other.execute(f"LOCK TABLE {Address.of(on_postgres).schema}.labels")
+            with pytest.raises(LedgerError, match="Another process has held it"):
+                ledger.add([label(1)])
+        assert ledger.add([label(1)])
