@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
 import psycopg
 
 # Not imported: it would make folders and users of its own.
@@ -52,16 +51,12 @@ class Server:
     def kill(self) -> None:
         """As a power cut does it: the server and all that it started."""
         pid = int((self.place / "data" / "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
-        while self.answers():
-            time.sleep(0.01)
-
-    def answers(self) -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
+        server = psutil.Process(pid)
+        all_ = [server, *server.children(recursive=True)]
+        for one in all_:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        psutil.wait_procs(all_, 20)
 
     def url(self, schema: str, more: str = "") -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres?schema={schema}{more}"

@@ -98,6 +98,15 @@ def test_the_python_of_a_page_gives_what_it_shows(
     assert not failed
 
 
+def test_duckdb_reads_labels_as_the_page_says(place: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(place)
+    run("assay labels export FOLDER -o labels --parquet", place)
+    page = str(ROOT / "docs" / "ledger.md")
+    failed, tried = doctest.testfile(page, module_relative=False, encoding="utf-8")
+    assert tried
+    assert not failed
+
+
 def test_the_rooms_that_the_architecture_names_are_there() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     named = set(re.findall(r"`(assay(?:\.[a-z0-9_]+)+)", text)) - {"assay.measure"}

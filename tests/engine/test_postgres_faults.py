@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import socket
 import subprocess
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psycopg
 import pytest
@@ -38,7 +39,7 @@ class Proxy:
     """Stands between a client and a server, holds up what is sent, and cuts connections."""
 
     def __init__(self, port: int) -> None:
-        self.delay, self._port = 0.0, port
+        self.delay, self.away, self._port = 0.0, False, port
         self._open: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
@@ -50,6 +51,9 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self.away:
+                client.close()
+                continue
             server = socket.create_connection(("127.0.0.1", self._port))
             self._open += [client, server]
             for one, other in ((client, server), (server, client)):
@@ -72,11 +76,14 @@ class Proxy:
 
     def _close(self, *some: socket.socket) -> None:
         for one in some:
-            try:
+            with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             one.close()
+
+    def leave(self) -> None:
+        """Let nobody through any more."""
+        self.away = True
+        self.cut()
 
     def close(self) -> None:
         self._listener.close()
@@ -159,11 +166,10 @@ def test_a_commit_of_which_nobody_heard_is_not_made_twice(breakable, monkeypatch
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                     f"WHERE pid = {store._connection.info.backend_pid}"
                 )
+                store._within = True  # for whoever waits for the answer
                 store.execute("SELECT 1")
 
         monkeypatch.setattr(store, "commit", unheard)
-        store._within = True  # as in a transaction, whose end is not known
-        store._within = False
         added = ledger.add([label(1), label(2)])
         assert len(added) == 2
         assert [one.uid for one in ledger.labels()] == added
@@ -172,7 +178,7 @@ def test_a_commit_of_which_nobody_heard_is_not_made_twice(breakable, monkeypatch
 def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.2)
     with serve(entailed) as server, proxied(breakable, "away") as (url, proxy):
-        thread = meanwhile(server, 50, proxy.close)
+        thread = meanwhile(server, 50, proxy.leave)
         with pytest.raises(LedgerError, match=r"away.* See that the server runs"):
             run(url, server.url, requests(300))
         thread.join()
@@ -189,13 +195,13 @@ def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, m
 def test_a_slow_server_holds_up_nobody_who_answers(breakable):
     with serve(entailed) as server, proxied(breakable, "slow") as (url, proxy):
         with Ledger.open(url) as ledger:
-            made = labeller(server.url, timeout=0.5)
-            planned = plan(ledger, made, requests(120))
-            proxy.delay = 0.15  # a write takes longer than an answer may
+            made = labeller(server.url, timeout=0.4)
+            planned = plan(ledger, made, requests(40))
+            proxy.delay = 0.06  # a write takes longer than an answer may
             tally = judge([("t", planned)], ledger)
             proxy.delay = 0.0
-        assert (tally.asked, tally.failed, tally.unanswered) == (120, 0, 0)
-        complete(url, 120, len(server.requests))
+        assert (tally.asked, tally.failed, tally.unanswered) == (40, 0, 0)
+        complete(url, 40, len(server.requests))
 
 
 def test_two_writers_of_the_same_labels_make_one_of_each(postgres, on_postgres):
@@ -262,20 +268,21 @@ def small_disk(breakable, tmp_path):
 
 
 def test_a_full_disk_at_the_server_stops_the_run_and_keeps_what_was_written(breakable, small_disk):
-    url = breakable.url("full")
+    url = breakable.url("full_disk")
     breakable.run(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
     Ledger.open(url).close()
     schema = Address.of(url).schema
     breakable.run(f"ALTER TABLE {schema}.labels SET TABLESPACE small")
     rest = small_disk / "rest"
-    wordy = json.dumps({"reason": "n" * 4000, "entailed": "NO"})
 
     def script(body, number):
         made = entailed(body, number)
-        made["choices"][0]["message"]["content"] = wordy
+        reason = random.Random(number).randbytes(2000).hex()  # which is not to be made shorter
+        said = json.dumps({"reason": reason, "entailed": "NO"})
+        made["choices"][0]["message"]["content"] = said
         return made
 
-    rest.write_bytes(bytes(small_disk_left(small_disk) - 300_000))
+    rest.write_bytes(bytes(shutil.disk_usage(small_disk).free - 300_000))
     with serve(script) as server:
         with pytest.raises(LedgerError, match="The server's disk is full; make room and run again"):
             run(url, server.url, requests(400))
@@ -287,10 +294,6 @@ def test_a_full_disk_at_the_server_stops_the_run_and_keeps_what_was_written(brea
         run(url, server.url, requests(400))
         complete(url, 400, len(server.requests), again=40)
     breakable.run(f"DROP SCHEMA {schema} CASCADE", "DROP TABLESPACE small")
-
-
-def small_disk_left(disk):
-    return shutil.disk_usage(disk).free
 
 
 def test_a_table_that_somebody_holds_is_waited_for_not_for_ever(postgres, on_postgres, monkeypatch):

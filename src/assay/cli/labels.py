@@ -26,6 +26,7 @@ from assay.api.labels import (
     verified,
     where_used,
 )
+from assay.api.labels_parquet import write_parquet
 from assay.api.paths import expanded
 from assay.cli.common import (
     CsvOption,
@@ -40,6 +41,7 @@ from assay.cli.judging import open_folder
 from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command
 from assay.cli.screen import out
+from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
@@ -164,9 +166,20 @@ def export_command(
         Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
     ] = None,
     task: TaskOption = None,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="Write Parquet files, into the folder --output.")
+    ] = False,
 ) -> None:
     """Write labels as JSON Lines, oldest first, each with the places (run, topic, position) that
-    it is used at. 'import' reads them back."""
+    it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
+    task and labeller, for DuckDB, polars and the like."""
+    if parquet:
+        if output is None:
+            raise SettingsError("--parquet writes a folder: name it with --output.")
+        with shown_ledger(folder, remark) as ledger:
+            count = write_parquet(ledger, output, task)
+        say(f"{counted(count, 'label')} written to {output}")
+        return
     count = 0
 
     def counting(lines: Iterator[bytes]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_faul
 from assay.ledger.copying import OTHERWISE, copied
 from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import packed, unpacked
-from assay.ledger.lines import Block
+from assay.ledger.lines import Block, whole_rows
 from assay.ledger.places import store_at
 from assay.ledger.reading import Reading
 from assay.ledger.store import Place, Store
@@ -147,6 +147,14 @@ class Ledger(Reading):
         """The labels that were written after number ``after``, of the named tasks or of all, as
         JSON."""
         yield from self._db.lines(None if tasks is None else list(tasks), after)
+
+    def rows(self, tasks: Iterable[str] | None, most: int) -> Iterator[list[Any]]:
+        """The same as rows (:data:`assay.ledger.lines.WHOLE`), ``most`` at a time."""
+        names = None if tasks is None else list(tasks)
+        with self._db.explained():
+            found = whole_rows(self._db, names)
+            while some := found.fetchmany(most):
+                yield some
 
     # -- from others -----------------------------------------------------------------------
 

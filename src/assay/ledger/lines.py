@@ -16,7 +16,7 @@ import orjson
 from assay.ledger.hashes import unpacked
 from assay.ledger.opening import explained, opened
 from assay.ledger.reading import of_tasks
-from assay.ledger.store import Store
+from assay.ledger.store import Rows, Store
 
 _ROWS = 8192  # labels a block: some 7 MB of lines
 
@@ -135,15 +135,7 @@ def _blocks(
 
 def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
     """The same of another store, to the byte."""
-    chosen = of_tasks("labels.task", tasks) or "WHERE TRUE"
-    rows = db.each(
-        "SELECT labels.id, uid, key, tasks.name, version, hash, content, labellers.name, kind, "  # noqa: S608
-        "params, sample, status, verdict, reason, error, overrules, tokens_in, tokens_out, cost, "
-        "seconds, created, detail FROM labels JOIN units ON units.id = unit "
-        "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labeller "
-        f"{chosen} AND labels.id > ? ORDER BY labels.id",
-        [*(tasks or []), after],
-    )
+    rows = whole_rows(db, tasks, after)
     while some := rows.fetchmany(_ROWS):
         numbers = [row[0] for row in some]
         whole = numbers[-1] - numbers[0] + 1 == len(numbers)
@@ -154,6 +146,28 @@ def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[
             b"".join(row[1] for row in some if isinstance(row[1], bytes)),
             _USED_AT.join(_line(*row[1:]).replace(b"%", b"%%") for row in some),
         )
+
+
+WHOLE = (
+    "number", "uid", "key", "task", "version", "unit_hash", "unit", "labeller", "kind", "params",
+    "sample", "status", "verdict", "reason", "error", "overrules", "tokens_in", "tokens_out",
+    "cost", "seconds", "created", "detail",
+)  # fmt: skip
+"""The columns of :func:`whole_rows`."""
+
+
+def whole_rows(db: Store, tasks: Sequence[str] | None, after: int = 0) -> Rows:
+    """The labels after a number, of the named tasks or of all, with all that belongs to them;
+    hashes are packed, ``unit``, ``params``, ``verdict`` and ``detail`` JSON."""
+    chosen = of_tasks("labels.task", tasks) or "WHERE TRUE"
+    return db.each(
+        "SELECT labels.id, uid, key, tasks.name, version, hash, content, labellers.name, kind, "  # noqa: S608
+        "params, sample, status, verdict, reason, error, overrules, tokens_in, tokens_out, cost, "
+        "seconds, created, detail FROM labels JOIN units ON units.id = unit "
+        "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labeller "
+        f"{chosen} AND labels.id > ? ORDER BY labels.id",
+        [*(tasks or []), after],
+    )
 
 
 def _line(*columns: Any) -> bytes:

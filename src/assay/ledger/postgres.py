@@ -194,17 +194,15 @@ class PostgresStore:
         return not connection.closed and connection.info.transaction_status != idle
 
     def begin(self) -> None:
-        self._within_one("BEGIN")
-        self.execute("SELECT pg_advisory_xact_lock(?)", [self._key("writing")])
+        # Together, as each question takes the time of a journey to the server.
+        self._within_one(f"BEGIN; SELECT pg_advisory_xact_lock({self._key('writing')})")
 
     def _within_one(self, begin: str) -> None:
         self.execute(begin)
         self._within = True
 
     def commit(self) -> None:
-        if self._wrote:
-            self.execute("SELECT pg_notify(?, '')", [self._channel])
-        self.execute("COMMIT")
+        self.execute(f'NOTIFY "{self._channel}"; COMMIT' if self._wrote else "COMMIT")
         self._wrote = self._within = False
 
     def rollback(self) -> None:

@@ -1,0 +1,253 @@
+"""One evaluation, whose ledger is a file or on a server: everything is the same. Ledgers that are
+copied and merged."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from assay.api.opened import Opened
+from assay.ledger import Ledger
+from assay.ledger.exchange import person, said_by
+from assay.tasks.r2c2 import ENTAILMENT as TASK
+from assay.web.desk import Desk
+from tests.api.test_trust import drawn, people, trusted, world  # noqa: F401 (fixtures)
+from tests.conftest import ROOT
+from tests.engine.test_postgres import label
+from tests.web.conftest import write_folder
+from tests.web.test_desk import ENTAILMENT, yes
+
+
+@pytest.fixture
+def slide(tmp_path) -> Path:
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    return Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
+
+
+def with_url(folder: Path, url: str) -> Path:
+    """A copy of a folder whose ledger is on a server."""
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    other = Path(shutil.copytree(folder, folder.with_name("served"), ignore=ignore))
+    with (other / "assay.toml").open("a") as file:
+        file.write(f'\n[ledger]\nurl = "{url}"\n')
+    return other
+
+
+COMMANDS = (
+    ("score",), ("report",), ("status",), ("judge", "--dry-run"), ("labels", "stats"),
+    ("labels", "list"), ("labels", "verify"), ("labels", "export"), ("labels", "people"),
+    ("doctor",), ("compare",), ("trust",), ("plan",),
+)  # fmt: skip
+
+
+def test_every_command_says_and_writes_the_same(assay, slide, on_postgres, tmp_path):
+    def all_said(**more):
+        said = {}
+        for name, *rest in COMMANDS:
+            first = [name, rest.pop(0)] if name == "labels" else [name]
+            done = assay(*first, slide, *rest, **more)
+            assert "Traceback" not in done.stderr
+            said[*first, *rest] = done.returncode, done.stdout, done.stderr
+        return said
+
+    assert assay("judge", slide).returncode == 0
+    in_file = all_said()
+    done = assay("labels", "copy", slide, on_postgres)
+    assert "7 labels copied; 7 in both" in done.stdout
+    out = (slide / "out").rename(tmp_path / "out")
+    (slide / "labels.sqlite").unlink()
+    on_server = all_said(env={"ASSAY_LEDGER": on_postgres})
+    version = re.compile(r"version \d+")  # of the tables, which doctor tells
+    for command, said in in_file.items():
+        plain = [version.sub("", str(one)) for one in said]
+        assert plain == [version.sub("", str(one)) for one in on_server[command]], command
+    assert not (slide / "labels.sqlite").exists()
+    files = sorted(one.relative_to(out) for one in out.rglob("*") if one.is_file())
+    assert len(files) > 8
+    for name in files:
+        assert (out / name).read_bytes() == (slide / "out" / name).read_bytes(), name
+
+
+def test_people_draws_and_trust_on_a_server(assay, world, people, on_postgres, monkeypatch):  # noqa: F811
+    folder, truth, *_ = world
+    found = []
+    for url in ("", on_postgres):
+        monkeypatch.setenv("ASSAY_LEDGER", url)
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        assert assay("judge", folder).returncode == 0
+        _, topics = drawn(assay, folder)
+        people(folder, truth, topics)
+        found.append(trusted(assay, folder, "-m", "HMR", "-m", "Accuracy")["scores"])
+        assert assay("audit", folder, "--n", "5").returncode in (0, 1)
+        plan = assay("plan", folder, "--width", ".2", "--json")
+        found[-1].append((plan.returncode, plan.stdout))
+    assert found[0] == found[1]
+    assert "ASSAY_LEDGER" not in assay("labels", "stats", folder).stdout
+    with Ledger.open(on_postgres) as ledger:
+        assert len(ledger.draws()) == 1
+        assert ledger.checked().labels > 180
+
+
+def test_two_workbenches_see_each_others_labels(tmp_path, on_postgres):
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder in folders:
+        write_folder(folder, more=f'[ledger]\nurl = "{on_postgres}"\n')
+    with Desk.open(Opened.open(folders[0])) as one, Desk.open(Opened.open(folders[1])) as other:
+        for desk in (one, other):
+            desk.sync()
+        ann, kim = one.state.person("ANN"), other.state.person("KIM")
+        (screen,) = one.next(ann, ENTAILMENT, count=1)
+        waiting = [each["unit"] for each in other.next(kim, ENTAILMENT, count=9)]
+        one.give(ann, screen["unit"], yes(screen))
+        assert other.refresh()
+        assert not other.refresh()
+        assert [x.labeller.name for x in other.ledger.by_people()] == ["human:ANN"]
+        left = [each["unit"] for each in other.next(kim, ENTAILMENT, count=9)]
+        assert len(left) == len(waiting) - 1
+
+
+def test_a_password_is_in_nothing_that_is_written_or_said(assay, slide, postgres, on_postgres):
+    secret = "hush-hush-0815"
+    postgres.run("CREATE ROLE kim LOGIN SUPERUSER")
+    url = on_postgres.replace("postgres@", "kim@")
+    told = []
+    env = {"ASSAY_LEDGER": url.replace("kim@", f"kim:{secret}@")}
+    for command in (("judge",), ("score",), ("report",), ("doctor",), ("labels", "stats")):
+        done = assay(*command, slide, env=env)
+        assert done.returncode in (0, 1), done.stderr
+        told.append(done.stdout + done.stderr)
+    wrong = {"ASSAY_LEDGER": f"postgresql://kim:{secret}@127.0.0.1:1/x"}
+    refused = assay("score", slide, env=wrong)
+    assert refused.returncode == 2
+    told.append(refused.stderr)
+    with (slide / "assay.toml").open("a") as file:
+        file.write(f'\n[ledger]\nurl = "{env["ASSAY_LEDGER"]}"\n')
+    refused = assay("score", slide)
+    assert refused.returncode == 2
+    assert "assay.toml: [ledger] url: " in refused.stderr
+    assert "PGPASSWORD" in refused.stderr
+    told.append(refused.stderr)
+    told += [one.read_text(errors="replace") for one in (slide / "out").rglob("*.*")]
+    with Ledger.open(url) as ledger:
+        told += map(repr, ledger.labels())
+    assert not [one for one in told if secret in one]
+
+
+def test_merging_adds_what_is_missing_once(assay, slide, tmp_path, on_postgres):
+    assert assay("judge", slide).returncode == 0
+    before = assay("labels", "export", slide).stdout
+    parts = [tmp_path / "a.sqlite", on_postgres]
+    for number, place in enumerate(parts):
+        with Ledger.open(place) as ledger:
+            ledger.add([label(n) for n in range(number, number + 3)])
+            ledger.add([label(9, created="2026-01-01T00:00:00+00:00")])
+    done = assay("labels", "merge", slide, *parts, "--json")
+    assert done.returncode == 0, done.stderr
+    added = [(one["added"], one["known"]) for one in json.loads(done.stdout)]
+    assert added == [(4, 0), (3, 1)]
+    with Ledger.open(slide / "labels.sqlite") as ledger:
+        labels = list(ledger.labels())
+        assert ledger.checked().labels == len({one.uid for one in labels}) == 14
+        for place in parts:
+            with Ledger.open(place) as other:
+                there = {one.uid: one for one in other.labels()}
+            own = {one.uid: one for one in labels if one.uid in there}
+            assert [one._replace(rowid=0) for one in there.values()] == [
+                own[uid]._replace(rowid=0) for uid in there
+            ]
+    assert assay("labels", "export", slide).stdout.startswith(before.splitlines()[0])
+    again = assay("labels", "merge", slide, *parts)
+    assert again.stdout.count("0 labels added") == 2
+    assert assay("labels", "verify", slide).returncode == 0
+
+
+def test_nothing_is_merged_where_one_was_changed(assay, slide, tmp_path):
+    assert assay("judge", slide).returncode == 0
+    parts = [tmp_path / "a.sqlite", tmp_path / "b.sqlite"]
+    for number, place in enumerate(parts):
+        with Ledger.open(place) as ledger:
+            ledger.add([label(number)])
+    with sqlite3.connect(parts[1]) as db:
+        db.execute("DROP TRIGGER labels_keep")
+        db.execute("UPDATE labels SET cost = 9")
+    size = assay("labels", "stats", slide, "--json").stdout
+    done = assay("labels", "merge", slide, *parts)
+    assert done.returncode == 2
+    assert "b.sqlite" in done.stderr
+    assert assay("labels", "stats", slide, "--json").stdout == size
+    assert assay("labels", "merge", slide, slide).returncode == 2
+    assert "no ledger yet" in assay("labels", "merge", slide, tmp_path / "none").stderr
+
+
+def test_who_said_otherwise_later_is_told_of(assay, slide, tmp_path):
+    unit, kim = {"passage": "p", "nugget": "n"}, person("human:KIM")
+    assert assay("judge", slide).returncode == 0
+    for place, verdict, year in (
+        (slide / "labels.sqlite", True, 2026),
+        (tmp_path / "b", False, 2025),
+    ):
+        said = said_by(kim, TASK, unit, {"entailed": verdict, "reason": ""})
+        with Ledger.open(place) as ledger:
+            ledger.add([replace(said, created=f"{year}-01-01T00:00:00+00:00")])
+    done = assay("labels", "merge", slide, tmp_path / "b")
+    assert "1 label added" in done.stdout
+    assert "1 of them count" in done.stdout
+
+
+def test_a_copy_grows_with_its_original_and_with_nothing_else(assay, tmp_path, on_postgres):
+    file, back = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
+    with Ledger.open(file) as ledger:
+        ledger.add([label(1), label(2)])
+    assert "2 labels copied" in assay("labels", "copy", file, on_postgres).stdout
+    with Ledger.open(file) as ledger:
+        ledger.add([label(3)])
+    assert "1 label copied; 3 in both" in assay("labels", "copy", file, on_postgres).stdout
+    assert "3 labels copied" in assay("labels", "copy", on_postgres, back).stdout
+    with Ledger.open(on_postgres) as ledger:
+        ledger.add([label(4)])
+    assert "1 label copied; 4 in both" in assay("labels", "copy", on_postgres, back).stdout
+    refused = assay("labels", "copy", file, on_postgres)
+    assert refused.returncode == 2
+    assert "holds what" in refused.stderr
+    with Ledger.open(file) as ledger:
+        ledger.add([label(5)])
+    refused = assay("labels", "copy", file, back)
+    assert refused.returncode == 2
+    with Ledger.open(back) as one, Ledger.open(on_postgres) as other:
+        assert one.checked() == other.checked()
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_parquet_holds_labels_by_task_and_labeller(assay, slide, tmp_path, on_postgres, served):
+    assert assay("judge", slide).returncode == 0
+    folder = slide
+    if served:
+        folder = with_url(slide, on_postgres)
+        assay("labels", "copy", slide, on_postgres)
+    out = tmp_path / "labels"
+    assert "7 labels written" in assay("labels", "export", folder, "-o", out, "--parquet").stdout
+    names = sorted(one.relative_to(out).parent.as_posix() for one in out.rglob("*.parquet"))
+    assert names == [
+        "task=r2c2.answer/labeller=recorded%3Arecorded.jsonl",
+        "task=r2c2.dialogue_act/labeller=rules",
+        "task=r2c2.entailment/labeller=recorded%3Arecorded.jsonl",
+    ]
+    frame = pl.concat(map(pl.read_parquet, out.rglob("*.parquet"))).sort("number")
+    rows = map(json.loads, assay("labels", "export", slide).stdout.splitlines())
+    for one, row in zip(frame.to_dicts(), rows, strict=True):
+        assert one["uid"] == row["uid"]
+        assert (one["task"], one["labeller"], one["unit_hash"], one["created"]) == (
+            row["task"], row["labeller"]["name"], row["unit_hash"], row["created"]
+        )  # fmt: skip
+        for name in ("unit", "verdict", "detail"):
+            assert json.loads(one[name]) == row[name]
+    refused = assay("labels", "export", folder, "-o", out, "--parquet")
+    assert refused.returncode == 2
+    assert "holds something already" in refused.stderr
