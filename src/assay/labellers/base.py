@@ -160,13 +160,16 @@ class BaseLabeller:
     async def __aenter__(self) -> Self:
         return self
 
+    async def close(self) -> None:
+        """Let go of what labelling took."""
+
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        return None
+        await self.close()
 
 
 _AROUND: dict[str, tuple[LabellerId, AnyTask, tuple[bytes, bytes]]] = {}

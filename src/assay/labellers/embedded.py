@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
-from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
 from assay.labellers.gguf import Completion, EngineFailure, GgufEngine, Margin
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import ModelFile, Progress, fetch_model, find_model, known_model
@@ -63,7 +62,7 @@ FOLLOWED = 0.6
 """Share of answers taken as correct where nothing is known yet, for estimates."""
 
 
-class EmbeddedLabeller:
+class EmbeddedLabeller(BaseLabeller):
     """Judges with a GGUF model in this process.
 
     ``model`` is a known name or a path, None for the default. ``thresholds`` (probe key such as
@@ -130,14 +129,6 @@ class EmbeddedLabeller:
         if self._uncalibrated:
             params["allow_uncalibrated"] = True
         return LabellerId(f"embedded:{self._name}", "model", params)
-
-    @property
-    def concurrency(self) -> int:
-        return 1
-
-    @property
-    def varies(self) -> bool:
-        return False
 
     def refusal(self, task: AnyTask) -> str | None:
         if task.decide is None:
@@ -210,15 +201,7 @@ class EmbeddedLabeller:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._worker, self._label, request)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
         if self._worker is not None:
             self._stopping.set()  # what was cancelled ends at its next question
             worker, self._worker = self._worker, None

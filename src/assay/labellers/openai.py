@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
 
-from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
 from assay.labellers.connecting import HttpTransport
 from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
 from assay.labellers.keys import DEFAULT_BASE_URL
@@ -85,7 +84,7 @@ class _Usage:
         return {k: v for k, v in {**found, "cached_tokens": self.cached or None}.items() if v}
 
 
-class OpenAILabeller:
+class OpenAILabeller(BaseLabeller):
     """A chat-completions endpoint as a labeller; see the module's docstring."""
 
     kind = "openai"
@@ -134,9 +133,6 @@ class OpenAILabeller:
     def varies(self) -> bool:
         return self._settings.temperature != 0
 
-    def refusal(self, task: AnyTask) -> str | None:
-        return None
-
     def preview(self, request: Request) -> Messages:
         kept = self._shown.pop(id(request), None)
         return self._renderer.chat(request.task, request.unit) if kept is None else kept[1]
@@ -164,12 +160,7 @@ class OpenAILabeller:
         self._endpoints.fresh()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
         await self._transport.close()
 
     def body(self, request: Request) -> bytes:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
@@ -125,15 +124,7 @@ class GgufWriter(BaseLabeller):
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-writer")
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._label, request)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
         if self._worker is not None:
             worker, self._worker = self._worker, None
             await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
@@ -346,12 +337,7 @@ class EndpointCertainty(BaseLabeller):
         self._endpoints.fresh()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
         await self._transport.close()
 
 

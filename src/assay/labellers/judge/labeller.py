@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from types import TracebackType
 from typing import Any
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
@@ -110,12 +109,7 @@ class JudgeLabeller(BaseLabeller):
             self._busy = asyncio.create_task(self._answer_waiting())
         return await answer
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
         if self._busy is not None:
             self._busy.cancel()
             await asyncio.gather(self._busy, return_exceptions=True)
