@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any
 
 from assay.formats.integers import parse_integer
-from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
+from assay.formats.jsonl import one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
@@ -72,23 +72,6 @@ def read_segments(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
     return Parsed(found, faults.done())
 
 
-def write_segments(segments: Iterable[Segment]) -> bytes:
-    """Segments as the corpus has them."""
-    return b"".join(dump_line({"docid": one.docid} | _segment_record(one)) for one in segments)
-
-
-def _segment_record(one: Segment) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "url": one.url,
-        "title": one.title,
-        "headings": one.headings,
-        "segment": one.text,
-    }
-    if one.start is not None and one.end is not None:
-        record |= {"start_char": one.start, "end_char": one.end}
-    return record
-
-
 def read_candidates(path: str | PathLike[str]) -> Parsed[CandidateLists]:
     """Read reference ranked lists: ``{query: {qid, text}, candidates: [{docid, score, doc}]}``.
 
@@ -139,26 +122,6 @@ def _candidates(
         else:
             seen.add(segment.docid)
             yield Candidate(segment, float(score))
-
-
-def write_candidates(lists: CandidateLists, texts: Mapping[str, str]) -> bytes:
-    """Reference ranked lists as the track ships them; ``texts`` are the topics' by id."""
-    return b"".join(
-        dump_line(
-            {
-                "query": {"qid": topic, "text": texts.get(topic, "")},
-                "candidates": [
-                    {
-                        "docid": one.segment.docid,
-                        "score": one.score,
-                        "doc": _segment_record(one.segment),
-                    }
-                    for one in candidates
-                ],
-            }
-        )
-        for topic, candidates in lists.items()
-    )
 
 
 def read_judgment_run(path: str | PathLike[str]) -> Parsed[JudgmentRun]:

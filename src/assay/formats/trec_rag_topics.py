@@ -8,7 +8,6 @@ A cluster of related queries that a narrative is to be written from is a JSON li
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
@@ -24,7 +23,6 @@ from assay.formats.jsonl import (
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, read_text
-from assay.model.errors import AssayError
 from assay.model.trec_rag import (
     Importance,
     Narrative,
@@ -101,24 +99,6 @@ def _tab_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
             faults.error(number, "The id or the text is empty.", "Give both.", topic or None)
             continue
         yield Narrative(topic, text, (), number)
-
-
-def write_topics(narratives: Iterable[Narrative], *, tabs: bool = False) -> bytes:
-    """Topics as the track wrote them in 2025, queries added where there are any; with ``tabs`` as
-    in 2024 and 2026, a line each. Raises AssayError for what a tab-separated line cannot hold."""
-    every = list(narratives)
-    if not tabs:
-        return b"".join(
-            dump_line(
-                {"id": one.id, "title": one.text}
-                | ({"queries": list(one.queries)} if one.queries else {})
-            )
-            for one in every
-        )
-    for one in every:
-        if not one.text or re.search(r"[\t\r\n]", f"{one.id}{one.text}"):
-            raise AssayError(f"Topic {quoted(one.id)} cannot stand in a tab-separated line.")
-    return "".join(f"{one.id}\t{one.text}\n" for one in every).encode()
 
 
 def read_sub_narratives(path: str | PathLike[str]) -> Parsed[SubNarratives]:

@@ -13,6 +13,7 @@ from assay.judging.keeper import new_label
 from assay.judging.todo import Distinct
 from assay.labellers.base import Request
 from assay.labellers.batch import BatchLine, BatchReply, batch_lines, outcome_of, read_replies
+from assay.labellers.guarded import behind
 from assay.labellers.openai import OpenAILabeller
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
@@ -53,13 +54,13 @@ def cannot_go_out(plans: Sequence[tuple[str, Plan]]) -> dict[str, int]:
     """How many questions, by name of their labeller, cannot go into a batch file. Raises
     SettingsError where no labeller's can."""
     asked = [part for _, each in plans for part in each.asked]
-    if not any(isinstance(part.labeller, OpenAILabeller) for part in asked):
+    if not any(isinstance(behind(part.labeller), OpenAILabeller) for part in asked):
         raise SettingsError(
             "Batch files are for 'openai:' and 'anthropic:' labellers, and no task has one."
         )
     left_out: Counter[str] = Counter()
     for part in asked:
-        if part.todo and not isinstance(part.labeller, OpenAILabeller):
+        if part.todo and not isinstance(behind(part.labeller), OpenAILabeller):
             left_out[part.labeller.id.name] += len(part.todo)
     return dict(left_out)
 
@@ -75,8 +76,9 @@ def in_batches(
     questions at most, and ``most_bytes`` as JSON lines."""
     by_model: dict[str, list[tuple[OpenAILabeller, Plan]]] = {}
     for part in (part for _, each in plans for part in each.asked if part.todo):
-        if isinstance(part.labeller, OpenAILabeller):
-            by_model.setdefault(part.labeller.id.name, []).append((part.labeller, part))
+        endpoint = behind(part.labeller)
+        if isinstance(endpoint, OpenAILabeller):
+            by_model.setdefault(endpoint.id.name, []).append((endpoint, part))
     written = Distinct()  # what several protocols want goes out once
     number = 0
     for parts in by_model.values():
@@ -136,6 +138,7 @@ def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, *paths: Path
 def _asked(plans: Sequence[tuple[str, Plan]]) -> Iterator[tuple[OpenAILabeller, str, Request]]:
     """What plans ask endpoints."""
     for part in (part for _, each in plans for part in each.asked):
-        if isinstance(part.labeller, OpenAILabeller):
+        endpoint = behind(part.labeller)
+        if isinstance(endpoint, OpenAILabeller):
             for key, request in part.todo:
-                yield part.labeller, key, request
+                yield endpoint, key, request

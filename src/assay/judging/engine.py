@@ -19,6 +19,7 @@ from assay.judging.shared import told_elsewhere
 from assay.judging.todo import Distinct, Item, gathered, in_parts, tasks_in
 from assay.labellers.base import Estimate, Labeller, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
+from assay.labellers.guarded import behind
 from assay.ledger import Asked, Ledger
 from assay.model.errors import SettingsError
 from assay.model.labels import Status
@@ -87,16 +88,17 @@ def plan(
                 yield key, request
 
     keyed = ((key, request) for key, request in _keyed(labeller, requests) if distinct.new(key))
-    if isinstance(labeller, EnsembleLabeller):
+    ensemble = behind(labeller)
+    if isinstance(ensemble, EnsembleLabeller):
         joint = dict(keyed)
-        told = _told(ledger, labeller, joint) if alike else set()
+        told = _told(ledger, ensemble, joint) if alike else set()
         open_ = {key: request for key, request in joint.items() if key not in told}
-        members = _members(ledger, labeller, open_.values(), retry_failed=retry_failed)
+        members = _members(ledger, ensemble, open_.values(), retry_failed=retry_failed)
         renewed = {key for each in members for key, _ in each.todo} if retry_failed else set()
         again = {
             key
             for key, request in open_.items()
-            if renewed and any(one in renewed for _, _, one in labeller.keys(request))
+            if renewed and any(one in renewed for _, _, one in ensemble.keys(request))
         }
         alike = False
         todo = gathered(missing(open_, again))
@@ -178,7 +180,7 @@ def _asked(item: Item) -> Asked:
 def join_votes(ledger: Ledger, plan_: Plan) -> int:
     """Make the joint labels of an ensemble's plan from what its members have said, and return
     how many. A unit that some member has not answered is left for later."""
-    ensemble = plan_.labeller
+    ensemble = behind(plan_.labeller)
     if not isinstance(ensemble, EnsembleLabeller):
         return 0
     made = 0

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
 from assay.labellers.ensemble import EnsembleLabeller
+from assay.labellers.guarded import behind
 from assay.model.labels import AUDIT, LabellerId
 from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Messages
@@ -82,7 +83,8 @@ class AuditedLabeller:
 
 def audited(labeller: Labeller, origins: Mapping[str, Mapping[str, Any]]) -> Labeller:
     """A labeller under audit; of an ensemble all members are."""
-    if isinstance(labeller, EnsembleLabeller):
-        members = [audited(member, origins) for member in labeller.members]
-        return labeller.renamed(f"{AUDIT}:{labeller.name}", members)
+    ensemble = behind(labeller)
+    if isinstance(ensemble, EnsembleLabeller):
+        members = [audited(member, origins) for member in ensemble.members]
+        return ensemble.renamed(f"{AUDIT}:{ensemble.name}", members)
     return AuditedLabeller(labeller, origins)

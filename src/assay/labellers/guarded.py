@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import orjson
 
-from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.base import Estimate, Labeller, Outcome, Request
 from assay.model.errors import AssayError, LabellerFailed, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import secret_in, secret_told, without_keys
@@ -30,7 +30,7 @@ class GuardedLabeller:
 
     What it raises while it labels becomes LabellerFailed, as a function's does; what it
     raises elsewhere, and what it returns against the protocol, a SettingsError. Errors of
-    Assay's own pass. All further attributes are those of the labeller, and so is its class.
+    Assay's own pass. All further attributes are those of the labeller (:func:`behind`).
     """
 
     def __init__(self, spec: str, labeller: Any) -> None:
@@ -39,10 +39,11 @@ class GuardedLabeller:
         self._found: Any = None
         self._id: LabellerId | None = None
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> type[Any]:
-        # ``isinstance`` must see what is behind: a subclass of a labeller of Assay's is one.
-        return type(self._labeller)
+    @property
+    def guarded(self) -> Labeller:
+        """The labeller itself."""
+        found: Labeller = self._labeller
+        return found
 
     def __getattr__(self, name: str) -> Any:
         if name == "_labeller":  # not set yet
@@ -157,6 +158,12 @@ class GuardedLabeller:
         return SettingsError(
             f"The labeller '{self._spec}': its '{name}' raised {told(error)}. Correct it there."
         )
+
+
+def behind(labeller: Labeller) -> Labeller:
+    """The labeller behind its guard, which tells what kind it is: one of a user's own may derive
+    from one of Assay's."""
+    return labeller.guarded if isinstance(labeller, GuardedLabeller) else labeller
 
 
 def at_once(spec: str, number: Any) -> int:
