@@ -94,6 +94,22 @@ def battles(folder):
     return inputs.replace('"trec-rag"', '"battles"')
 
 
+def rag(folder):
+    """One question with an answer, its passage and a reference: claims are split by people."""
+    record = {
+        "id": "q", "question": "When was the bridge opened?", "answer": "It opened in 1932 [1].",
+        "passages": [{"id": "b", "text": "The bridge opened in March 1932."}],
+        "references": ["The bridge opened in 1932."], "run": "main",
+    }  # fmt: skip
+    (folder / "answers.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    return """protocol = "rag"
+[inputs]
+answers = "answers.jsonl"
+[settings]
+claims = "rag.claims"
+"""
+
+
 def answer(page):
     """Give some verdict on the unit that is shown: the last key of each scale, the second value of
     each item, an entry in each list that is empty, the last value of what is left open."""
@@ -101,7 +117,10 @@ def answer(page):
     for key in page.locator("li.item kbd").all_inner_texts():
         page.keyboard.press(key)
     for group in page.locator("[role=radiogroup].choice").all():
-        page.keyboard.press(group.locator("kbd").last.inner_text())
+        answers = group.locator("[data-verdict=answer] kbd")  # it does not decline
+        page.keyboard.press(
+            (answers if answers.count() else group.locator("kbd").last).inner_text()
+        )
     if page.locator("button.add").count() and not page.locator("ol.list li").count():
         page.keyboard.press("+")
         page.keyboard.type("Something that is told, 90% sure?")
@@ -150,6 +169,13 @@ def waits(page, base, more):
             },
         ),
         (battles, {"battles.battle"}),
+        (
+            rag,
+            {
+                "r2c2.dialogue_act", "rag.claims", "trec_rag.support", "trec_rag.relevance",
+                "r2c2.answer",
+            },
+        ),
     ],
 )  # fmt: skip
 def test_people_take_a_protocol_from_nothing_to_scores(
