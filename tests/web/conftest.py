@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -109,15 +110,30 @@ Serve = Callable[..., Server]
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     """Starts servers, which end with the test."""
+    with _serving() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def serve_all() -> Iterator[Serve]:
+    """The same for servers that several tests ask, and none changes."""
+    with _serving() as start:
+        yield start
+
+
+@contextmanager
+def _serving() -> Iterator[Serve]:
     running: list[Server] = []
 
     def start(folder: Path, *options: str, **more: object) -> Server:
         running.append(Server(folder, *options, **more))  # type: ignore[arg-type]
         return running[-1]
 
-    yield start
-    for one in running:
-        one.kill()
+    try:
+        yield start
+    finally:
+        for one in running:
+            one.kill()
 
 
 @pytest.fixture(scope="module")

@@ -322,19 +322,22 @@ def test_no_rule_of_accessibility_is_broken(serve, visit, tmp_path):
                      "/topic/0?a=0&b=1", "/unit/1", "/search?q=bridge"):  # fmt: skip
             page.goto(f"{server.base}{path}")
             page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
-            found = page.evaluate("axe.run().then((one) => one.violations)")
+            rules = '{runOnly: ["color-contrast"]}' if scheme == "dark" else ""  # all else is alike
+            found = page.evaluate(f"axe.run({rules}).then((one) => one.violations)")
             said = [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found]
             assert said == [], (scheme, path)
 
 
-@pytest.mark.parametrize("width", [320, 768])
-def test_nothing_is_wider_than_a_phone_or_a_tablet(serve, visit, tmp_path, width):
+def test_nothing_is_wider_than_a_phone_or_a_tablet(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f")
     server = serve(folder)
-    page = visit(server.link, viewport={"width": width, "height": 700})
-    for path in ("/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/live", "/people"):
+    page = visit(server.link)
+    for path in ("/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/live", "/people",
+                 "/topic/0?a=0&b=1"):  # fmt: skip
         page.goto(f"{server.base}{path}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        for width in (768, 640, 320):  # 640: twice as large on 1280
+            page.set_viewport_size({"width": width, "height": 700})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
 
 
 def test_a_bank_is_no_wider_than_a_phone(serve, visit, tmp_path):

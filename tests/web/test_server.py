@@ -58,6 +58,15 @@ def server(serve, tmp_path):
     return serve(write_folder(tmp_path / "f"), "--invite", "KIM")
 
 
+@pytest.fixture(scope="module")
+def shared(serve_all, tmp_path_factory):
+    """Somebody at a server that refuses whatever these tests ask, and its folder."""
+    folder = write_folder(tmp_path_factory.mktemp("shared") / "f")
+    client = Client(serve_all(folder))
+    client.start()
+    return client, folder
+
+
 def human_labels(folder):
     with sqlite3.connect(folder / "labels.sqlite") as db:
         return db.execute(
@@ -116,14 +125,14 @@ def test_nothing_stored_lets_anybody_in(server, tmp_path):
         ({"Content_Type": "text/plain"}, 415),
     ],
 )
-def test_a_change_must_come_from_our_own_page(server, tmp_path, headers, status):
-    client = Client(server)
+def test_a_change_must_come_from_our_own_page(shared, headers, status):
+    client, folder = shared
     screen = client.start()["screens"][0]
     body = json.dumps({"verdict": {"entailed": "YES"}, "before": None, "mode": "blind"})
     sent = {"X_Assay_Token": client.token, **headers}
     reply, _ = client.ask("POST", f"/api/label/{screen['unit']}", body, **sent)
     assert reply.status == status
-    assert human_labels(tmp_path / "f") == 0
+    assert human_labels(folder) == 0
 
 
 @pytest.mark.parametrize(
@@ -148,17 +157,16 @@ def test_a_change_must_come_from_our_own_page(server, tmp_path, headers, status)
         ("DELETE", "/api/label/1", None, 405),
     ],
 )
-def test_what_cannot_be_is_refused_in_words(server, method, path, body, status):
-    client = Client(server)
-    client.start()
+def test_what_cannot_be_is_refused_in_words(shared, method, path, body, status):
+    client, _ = shared
     reply, text = client.ask(method, path, body, X_Assay_Token=client.token)
     assert reply.status == status
     assert "Traceback" not in text
     assert json.loads(text)["error"]
 
 
-def test_every_reply_forbids_what_is_not_ours(server):
-    client = Client(server)
+def test_every_reply_forbids_what_is_not_ours(shared):
+    client, _ = shared
     for path in ("/", "/label/r2c2.entailment", "/search?q=bridge", "/nope", "/static/label.js"):
         reply, text = client.get(path)
         policy = reply.getheader("Content-Security-Policy")
