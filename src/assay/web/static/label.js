@@ -399,7 +399,7 @@ function brief(verdict) {
   const take = (value) => {
     if (Array.isArray(value)) value.forEach(take);
     else if (value && typeof value === "object") Object.entries(value).forEach(([name, one]) => { if (name !== "reason") take(one); });
-    else words.push(value === true ? "yes" : value === false ? "no" : String(value));
+    else words.push({ true: "yes", false: "no", YES: "yes", NO: "no" }[value] || String(value));
   };
   take(verdict);
   return words.join(" · ");
