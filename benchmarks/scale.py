@@ -251,11 +251,10 @@ def blocks(options: argparse.Namespace) -> None:
         orjson.dumps([question(one, ()) for one in pairs(BLOCK, easy=easy)])
         for easy in (True, False)
     )
-    here = asyncio.run(rounds(Host(recipe), easy))
-    work = asyncio.run(rounds(Host(recipe), usual, 2))
+    here, _ = asyncio.run(rounds(Host(recipe), easy))
+    work, _ = asyncio.run(rounds(Host(recipe), usual, 2))
     with Processes(1) as hosting:
-        there = asyncio.run(rounds(hosting.hosts(recipe)[0], easy))
-    shown("a process", there - here, work)
+        shown("a process", asyncio.run(rounds(hosting.hosts(recipe)[0], easy)), here, work)
     if find_spec("ray") is None:
         print("blocks: Ray was not measured (pip install 'assay-rag[ray]').")
         return
@@ -263,24 +262,27 @@ def blocks(options: argparse.Namespace) -> None:
 
     with RayActors(most=1) as hosting:
         there = asyncio.run(rounds(hosting.hosts(recipe)[0], easy))
-    shown("an actor of Ray", there - here, work)
+    shown("an actor of Ray", there, here, work)
 
 
-async def rounds(host: Remote, block: bytes, count: int = 10) -> float:
-    """The seconds that a block takes: the least of several."""
+async def rounds(host: Remote, block: bytes, count: int = 30) -> Cost:
+    """What a block takes of time, the least of several, and of this process's CPU."""
     await host.answer(block)
     times = []
+    cpu = time.process_time()
     for _ in range(count):
         started = time.perf_counter()
         await host.answer(block)
         times.append(time.perf_counter() - started)
-    return min(times)
+    return Cost(min(times), (time.process_time() - cpu) / count)
 
 
-def shown(what: str, more: float, work: float) -> None:
+def shown(what: str, there: Cost, here: float, work: float) -> None:
+    more = there.wall - here
     print(
         f"blocks: in {what} a block of {BLOCK} takes {more * 1e3:.1f} ms more, {more / work:.2%} "
-        "of what the embedded judge needs for it"
+        f"of what the embedded judge needs for it, and {there.cpu * 1e3:.1f} ms CPU of the process "
+        "that sends it"
     )
 
 
