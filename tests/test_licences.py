@@ -16,8 +16,7 @@ ALLOWED = {
 }
 
 # LGPL, of which none of Assay's own is a part: whoever wants a ledger on PostgreSQL installs it
-# with the extra 'postgres', and may exchange it for another version. What imports it,
-# is imported by nothing else, and only where a ledger is there.
+# with the extra 'postgres', and may exchange it for another version.
 ONLY_BY_AN_EXTRA = {"psycopg", "psycopg-binary"}
 
 

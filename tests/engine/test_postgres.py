@@ -135,7 +135,7 @@ def test_any_label_is_the_same_on_both_and_goes_there_and_back(
     folder = tmp_path_factory.mktemp("ledger")
     with (
         Ledger.open(folder / "l") as file,
-        Ledger.open(postgres.url(f"same_{folder.name.replace('-', '_')}")) as server,
+        Ledger.open(postgres.url(f"same_{folder.name}", "&partitions=2")) as server,
         Ledger.open(folder / "back") as back,
     ):
         file.add(made)
@@ -148,6 +148,46 @@ def test_any_label_is_the_same_on_both_and_goes_there_and_back(
         assert server.head() == file.head() == back.head()
         assert server.stats() == file.stats()
         assert list(server.lines()) == list(file.lines()) == list(back.lines())
+
+
+def test_what_is_tried_in_a_copy_or_a_trial_is_nobody_elses(on_postgres):
+    with Ledger.open(on_postgres) as ledger, Ledger.open(on_postgres) as other:
+        ledger.add([label(1), label(2)])
+        with ledger.copy() as copy:
+            assert list(copy.labels()) == list(ledger.labels())
+            assert copy.checked() == ledger.checked()
+            copy.add([label(3)])
+        with ledger.trial() as trial:
+            trial.add([label(4)])
+            assert ledger.size() == len(list(ledger.labels())) == 3
+            assert other.size() == 2
+            assert ledger.checked().labels == 3
+        assert ledger.size() == ledger.checked().labels == 2
+
+
+def test_rows_that_nobody_reads_on_are_let_go_also_after_a_new_connection(postgres, on_postgres):
+    with Ledger.open(on_postgres) as ledger:
+        ledger.add([label(n) for n in range(5000)])
+        left = [iter(ledger.labels()) for _ in range(3)]
+        assert [next(one).rowid for one in left] == [1, 1, 1]
+        del left[1:]
+        pid = ledger._db._connection.info.backend_pid
+        postgres.run(f"SELECT pg_terminate_backend({pid})")
+        assert ledger.size() == 5000
+        with pytest.raises(LedgerError, match="each_"):
+            list(left[0])
+        left.clear()
+        for _ in range(3):
+            assert next(iter(ledger.labels())).rowid == 1
+        held = ledger._db.execute("SELECT count(*) FROM pg_cursors").fetchone()[0]
+        assert held <= 2
+
+
+def test_a_database_that_does_not_hold_all_characters_is_refused(postgres):
+    postgres.run("CREATE DATABASE narrow ENCODING 'LATIN1' TEMPLATE template0")
+    url = postgres.url("x").replace("/postgres?", "/narrow?")
+    with pytest.raises(LedgerError, match="is in LATIN1"):
+        Ledger.open(url)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, Self
 
 import psycopg
@@ -123,7 +122,8 @@ class PostgresStore:
                     for (name, shards), what in self._claims.items():
                         self._take(name, shards, what)
                     if self._listens:
-                        self._listen()
+                        self._connection.execute(f'LISTEN "{self._channel}"'.encode())
+                        self._changed = True
                 return
             except LedgerError:
                 if time.monotonic() > until:
@@ -228,9 +228,8 @@ class PostgresStore:
 
     @contextmanager
     def copy(self) -> Iterator[Store]:
-        store = SqliteStore.at(Path(":memory:"))
+        store = SqliteStore.in_memory(self.place, self.name)
         try:
-            store.place, store.name = self.place, self.name
             with self.snapshot():
                 copied(self, store)
             yield store
@@ -313,6 +312,12 @@ class PostgresStore:
                         f"{self.name}: the schema '{self._address.schema}' holds something else. "
                         "Name another one: ?schema=NAME at the end of the URL."
                     )
+                (encoding,) = self.execute("SHOW server_encoding").fetchone()
+                if encoding != "UTF8":
+                    raise LedgerError(
+                        f"{self.name}: the database is in {encoding}. Make one in UTF8, which "
+                        "holds all characters: createdb -E UTF8 -T template0 NAME."
+                    )
                 self.execute(NUMBERS)
             for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
                 for statement in script(self._address.partitions):
@@ -362,13 +367,10 @@ class PostgresStore:
     def _channel(self) -> str:
         return f"assay_{self._address.schema}"
 
-    def _listen(self) -> None:
-        self._connection.execute(f'LISTEN "{self._channel}"'.encode())
-        self._listens = self._changed = True
-
     def changed_elsewhere(self) -> bool:
         if not self._listens:
-            self._listen()
+            self.execute(f'LISTEN "{self._channel}"')
+            self._listens = self._changed = True
         self.execute("SELECT 1")  # which brings what was told meanwhile
         changed, self._changed = self._changed, False
         return changed

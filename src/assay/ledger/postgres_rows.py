@@ -21,8 +21,9 @@ class Cursors:
 
     def each(self, sql: str, values: Row, *, holds: bool) -> Cursor:
         """The rows of a query; ``holds`` those that outlive a transaction."""
-        while self._left:
-            self._db.execute(f"CLOSE {self._left.pop()}")
+        left = self._left
+        while left:
+            self._db.execute(f"CLOSE {left.pop()}")
         self._made += 1
         name = f"each_{self._made}"
         how = "WITH HOLD" if holds else ""
@@ -30,8 +31,8 @@ class Cursors:
         return Cursor(self._db, name, self._left if holds else [])
 
     def forget(self) -> None:
-        """Close nothing that was left: it is gone with its session."""
-        self._left.clear()
+        """Close nothing of a session that is gone: nor what of it is left by and by."""
+        self._left = []
 
 
 class Cursor:

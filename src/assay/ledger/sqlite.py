@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from assay.ledger.claims import claim
-from assay.ledger.lines import Block, read_lines
+from assay.ledger.lines import Block, json_blocks, read_lines
 from assay.ledger.opening import connect, explained, opened, roll_back
 from assay.ledger.store import TABLES, Place, Row, Rows, T
 
@@ -38,11 +38,19 @@ class SqliteStore(sqlite3.Connection):
     remote = False
     each = sqlite3.Connection.execute
     _data_version = 0
+    _in_memory = False
 
     @classmethod
     def at(cls, path: Path) -> Self:
         """The ledger at a path, made or migrated where needed."""
         return connect(path, cls)._of(path)
+
+    @classmethod
+    def in_memory(cls, place: Place, name: str) -> Self:
+        """An empty ledger that is gone when it is closed; ``place`` is what it stands for."""
+        store = cls.at(Path(":memory:"))
+        store.place, store.name, store._in_memory = place, name, True
+        return store
 
     def _of(self, path: Path) -> Self:
         self.path, self.place, self.name = path, path, str(path)
@@ -71,6 +79,9 @@ class SqliteStore(sqlite3.Connection):
     @contextmanager
     def apart(self) -> Iterator[Self]:
         """A connection that maps nothing: what is mapped counts as memory, a gigabyte of it."""
+        if self._in_memory:
+            yield self
+            return
         with closing(opened(self.path, type(self))._of(self.path)) as store:
             yield store
 
@@ -81,6 +92,7 @@ class SqliteStore(sqlite3.Connection):
         ) as store:
             store.execute("PRAGMA temp_store = MEMORY")
             self.backup(store)
+            store._in_memory = True
             yield store._of(self.path)
 
     def version(self) -> int:
@@ -127,6 +139,8 @@ class SqliteStore(sqlite3.Connection):
             yield "labels are gone, or are in the file twice", True
 
     def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+        if self._in_memory:
+            return json_blocks(self, tasks, after)
         return read_lines(self.path, tasks, after)
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
