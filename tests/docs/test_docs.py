@@ -8,7 +8,10 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -113,3 +116,29 @@ def test_the_rooms_that_the_architecture_names_are_there() -> None:
     assert len(named) > 30
     for name in named:
         assert importlib.util.find_spec(name) is not None, name
+
+
+def test_the_recipes_log_numbers_under_names_that_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    run("assay init FOLDER --protocol rag", tmp_path)
+    run("assay evaluate FOLDER", tmp_path)
+    scores = tmp_path / "FOLDER" / "out" / "scores.csv"
+    scores.write_text(scores.read_text() + "main,nDCG(g=1)@20,,,,2,1,0.25,0.75\n")
+    text = (ROOT / "docs/elsewhere.md").read_text()
+    code: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        exec(block, code)
+    mlflow, wandb = MagicMock(), MagicMock()
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    code["to_mlflow"](tmp_path / "FOLDER")
+    code["to_wandb"](tmp_path / "FOLDER", "mine")
+    (metrics,) = mlflow.log_metrics.call_args.args
+    assert metrics["Faithfulness"] == metrics["Faithfulness/low"] == 1.0
+    assert metrics["nDCG_g_1__at_20/floor"] == 0.25
+    assert "nDCG_g_1__at_20" not in metrics
+    assert all(re.fullmatch(r"[\w. /-]+", name) for name in metrics)
+    assert all(Path(one.args[0]).is_file() for one in mlflow.log_artifact.call_args_list)
+    assert wandb.init.call_args.kwargs["name"] == "main"
+    wandb.init().__enter__().summary.update.assert_called_with(metrics)

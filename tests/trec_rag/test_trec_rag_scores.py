@@ -383,7 +383,7 @@ def test_assay_support(assay: Assay, tmp_path: Path):
     assert float(found["one", "all", "weighted_precision"]) == 0.75
     assert float(found["two", "all", "weighted_precision"]) == 0.5
     assert "Run two has no answer to 1 of 2 topics" in done.stderr
-    assert "All that run one cites is unjudged (-1) in 1 topic," in done.stderr
+    assert "No label of run one counts in 1 topic (-1, or failed)," in done.stderr
     found = table(assay("support", file, "--citations", "all", "--csv", "--per-topic").stdout)
     assert float(found["one", "15", "weighted_precision"]) == 1.0
     assert float(found["two", "14", "weighted_precision"]) == 0.5

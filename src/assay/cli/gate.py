@@ -98,7 +98,7 @@ def gate_command(
         return
     found = gate_folder(opened, asked)
     _write(found, junit_file, markdown_file)
-    present(lambda: _document(found), _people(found), as_json=as_json)
+    present(lambda: document(found), _people(found), as_json=as_json)
     raise typer.Exit(found.exit_status)
 
 
@@ -161,7 +161,8 @@ def _people(found: Gate) -> Iterator[Table | Paragraph]:
     yield Paragraph(found.title)
 
 
-def _document(found: Gate) -> dict[str, Any]:
+def document(found: Gate) -> dict[str, Any]:
+    """What a gate found as plain JSON."""
     measures = [
         {**asdict(one), "before": _ends(one.before), "now": _ends(one.now),
          "tested": None if one.tested is None else {

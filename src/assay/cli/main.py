@@ -65,6 +65,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "recalibrate_command",
         "Confidences mended by what was seen.",
     ),
+    "mcp": ("assay.cli.mcp", "mcp_command", "A folder for programs that speak MCP."),
     "labels": ("assay.cli.labels", "app", "See, export and import labels."),
     "models": ("assay.cli.models", "app", "Embedded models: list and fetch."),
     "doctor": ("assay.cli.doctor", "doctor_command", "What is installed, what answers."),
