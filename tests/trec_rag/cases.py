@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.model.trec_rag import AssignedAnswer, RagNugget
-from assay.protocols.trec_rag.scoring import NuggetTable, nugget_tables
+from assay.protocols.label_sheets import NuggetTable, nugget_tables
 
 NARRATIVES = [
     {

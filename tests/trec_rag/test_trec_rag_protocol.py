@@ -15,9 +15,9 @@ from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
+from assay.protocols.label_sheets import citations_of, support_sheet
 from assay.protocols.registry import find_protocol
 from assay.protocols.sheets import means
-from assay.protocols.trec_rag.scoring import citations_of, support_sheet
 from assay.protocols.trec_rag.settings import ASSIGNED, AUTO, EDITED, MANUAL
 from tests.conftest import ROOT, Assay
 from tests.trec_rag import judge as judging

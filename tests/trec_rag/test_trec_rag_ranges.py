@@ -26,15 +26,16 @@ from assay.model.trec_rag import (
     Support,
     SupportAnswer,
 )
-from assay.protocols.sheets import Sheet, means
-from assay.protocols.trec_rag.agreement import RJ_NAMES, judgment_scores
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import Pool, retrieval_sheet
-from assay.protocols.trec_rag.scoring import (
+from assay.protocols.label_sheets import (
     citations_of,
     nugget_sheet,
     support_sheet,
 )
+from assay.protocols.sheets import Sheet, means
+from assay.protocols.trec_rag.agreement import judgment_scores
+from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
+from assay.protocols.trec_rag.retrieval import Pool, retrieval_sheet
+from assay.statistics.judgments import RJ_NAMES
 from tests.trec_rag.cases import lines, make, tables
 from tests.trec_rag.test_trec_rag_protocol import judged, opened, rows_of
 

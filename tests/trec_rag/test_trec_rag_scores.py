@@ -22,8 +22,8 @@ from assay.measures.nuggets import (
 from assay.measures.ranges import IfDefined
 from assay.measures.support import SUPPORT_MEASURES, support_scores
 from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget, Importance, RagNugget
+from assay.protocols.label_sheets import nugget_sheet
 from assay.protocols.sheets import means
-from assay.protocols.trec_rag.scoring import nugget_sheet
 from tests.conftest import Assay
 from tests.trec_rag.cases import tables
 from tests.trec_rag.test_trec_rag_answers import write

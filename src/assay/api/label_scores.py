@@ -22,14 +22,14 @@ from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.question_banks import QuestionBank
 from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget
 from assay.model.wording import counted, listed, listing, quoted
-from assay.protocols.scores import VALUE_COLUMNS, value_row
-from assay.protocols.sheets import Sheet, Topics, Values, means
-from assay.protocols.trec_rag.scoring import (
+from assay.protocols.label_sheets import (
     citations_of,
     nugget_sheet,
     nugget_tables,
     support_sheet,
 )
+from assay.protocols.scores import VALUE_COLUMNS, value_row
+from assay.protocols.sheets import Sheet, Topics, Values, means
 
 T = TypeVar("T")
 

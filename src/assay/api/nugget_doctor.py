@@ -13,7 +13,7 @@ from assay.api.label_scores import read_answers
 from assay.api.reading import Note, used
 from assay.formats.score_tables import read_scores
 from assay.formats.trec_rag_nuggets import read_assignments
-from assay.protocols.trec_rag.scoring import NuggetTable, nugget_tables
+from assay.protocols.label_sheets import NuggetTable, nugget_tables
 from assay.statistics.items import (
     ItemBoard,
     TopicItems,

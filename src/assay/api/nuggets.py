@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from assay.api.nugget_edits import Edited, edit_nuggets
 from assay.api.opened import Opened
 from assay.formats.nugget_text import NuggetLine, nugget_text, parse_nugget_text
 from assay.formats.parsed import Parsed
@@ -13,7 +14,6 @@ from assay.formats.text import read_text
 from assay.model.errors import SettingsError
 from assay.model.wording import listed
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.editing import Edited, edit_nuggets
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 
 Lines = tuple[NuggetLine, ...]

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Generic, TypeVar
+from typing import Annotated, ClassVar, Generic, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -31,6 +31,14 @@ from assay.tasks.base import AnyTask
 T = TypeVar("T")
 
 
+class Resampling(TypedDict):
+    """The settings of bootstrap intervals, by name."""
+
+    level: float
+    resamples: int
+    seed: int
+
+
 class CommonSettings(BaseModel):
     """``[settings]`` that every protocol has: which label counts, and the bootstrap intervals."""
 
@@ -40,6 +48,11 @@ class CommonSettings(BaseModel):
     level: float = Field(0.95, gt=0, lt=1)
     resamples: int = Field(2000, ge=100, le=1_000_000)
     seed: int = Field(20251210, ge=0)
+
+    @property
+    def resampling(self) -> Resampling:
+        """As functions take them."""
+        return {"level": self.level, "resamples": self.resamples, "seed": self.seed}
 
 
 MeasureNames = tuple[Annotated[str, AfterValidator(lambda name: str(parse_measure(name)))], ...]

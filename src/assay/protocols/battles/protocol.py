@@ -98,9 +98,7 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
             counts.model,
             prior=settings.prior,
             win_rate=settings.win_rate,
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
+            **settings.resampling,
         )
         lacking = _lacking(inputs, every)
         twice = [one for one in every if len(one.judgments) > 1]

@@ -20,10 +20,10 @@ from assay.model.trec_rag import (
     AssignedNugget,
     RagAnswer,
 )
+from assay.protocols.label_sheets import NuggetTable, nugget_sheet
 from assay.protocols.places import Place, PlaceColumns
 from assay.protocols.sheets import Sheet
 from assay.protocols.trec_rag.bank import Bank, Kept
-from assay.protocols.trec_rag.scoring import NuggetTable, nugget_sheet
 from assay.tasks.trec_rag import ASSIGNMENT, AssignmentUnit, assignment_units
 
 _Subject = tuple[str, str]

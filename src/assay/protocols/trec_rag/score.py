@@ -16,13 +16,13 @@ from assay.measures.support import SUPPORT_MEASURES, counted_citations
 from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
+from assay.protocols.label_sheets import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
 from assay.protocols.results import FileData, Findings
 from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
-    RJ_NAMES,
     compare_ways,
     judged_shares,
     judgment_run,
@@ -33,11 +33,11 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, assigned_answers, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sheet
-from assay.protocols.trec_rag.scoring import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
 from assay.protocols.trec_rag.state import State
 from assay.protocols.trec_rag.support import support_labels
 from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts, shown_labels
+from assay.statistics.judgments import RJ_NAMES
 
 PerRun = dict[str, dict[str, dict[str, Range | None]]]
 
@@ -108,13 +108,7 @@ def _add(
     scores: dict[str, dict[str, Score]],
     per_topic: PerRun,
 ) -> None:
-    found = means(
-        sheet,
-        topics=settings.answers,
-        level=settings.level,
-        resamples=settings.resamples,
-        seed=settings.seed,
-    )
+    found = means(sheet, topics=settings.answers, **settings.resampling)
     for run, by_measure in found.items():
         scores.setdefault(run, {}).update(by_measure)
         per_topic.setdefault(run, {}).update(sheet.completed(run, settings.answers))

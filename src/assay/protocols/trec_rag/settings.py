@@ -15,6 +15,7 @@ import numpy as np
 from assay.ledger.policy import Policy
 from assay.measures.scores import Score
 from assay.measures.support import SUPPORT_MEASURES, counted_citations
+from assay.protocols.label_sheets import support_sheet
 from assay.protocols.labels import LabelBook
 from assay.protocols.scores import SCORE_COLUMNS, score_row
 from assay.protocols.sheets import Sheet, means
@@ -22,7 +23,6 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, retrieval_sheet
-from assay.protocols.trec_rag.scoring import support_sheet
 from assay.protocols.trec_rag.support import support_labels
 from assay.statistics.correlation import CorrelationReport, correlate
 
@@ -149,9 +149,7 @@ def _sides(
         name: means(
             sheet,
             topics=settings.answers,
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
+            **settings.resampling,
         )
         for name, sheet in sheets.items()
     }
@@ -193,9 +191,7 @@ def _correlated(
         return correlate(
             *known,
             missing="cells",
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
+            **settings.resampling,
         )
     except ValueError:
         return None

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.model.labels import Label
+from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.retrieval import Pool
-from assay.protocols.trec_rag.scoring import NuggetTable
 from assay.protocols.trec_rag.support import SupportLabels
 
 

@@ -21,9 +21,9 @@ from assay.model.trec_rag import (
     SupportAnswer,
 )
 from assay.protocols.counted import CountedLabels
+from assay.protocols.label_sheets import Cited
 from assay.protocols.places import Place
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.scoring import Cited
 from assay.tasks.trec_rag import SUPPORT, SupportUnit
 
 _SUPPORT = {worth: one for one, worth in SUPPORT_VALUE.items()}
