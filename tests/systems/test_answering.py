@@ -26,9 +26,9 @@ from assay.systems.answering import (
     Confidence,
     PassageSource,
     answer_r2c2,
-    answer_trec_rag,
     sources_of,
 )
+from assay.systems.answering_reports import answer_trec_rag
 from assay.systems.asking import Asker, Spending
 from assay.systems.writers import make_writer, probability
 from assay.tasks.answering import CERTAINTY, Certainty, DrawnAnswer, Report

@@ -21,6 +21,7 @@ from assay.api.answer_inputs import (
     read_pr_runs,
     rules_of,
 )
+from assay.api.answers_ahead import AnswersAhead
 from assay.api.forecast import TitledPlans
 from assay.api.ledgers import ledger_at
 from assay.api.loops import outside_a_loop
@@ -31,9 +32,8 @@ from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.trec_rag_rules import Rules
 from assay.formats.trec_rag_writing import write_answers
-from assay.judging.engine import plan
 from assay.judging.progress import Progress, Silent, Tally
-from assay.labellers.base import Labeller, Request, request_key
+from assay.labellers.base import Labeller
 from assay.labellers.prices import given_prices, require_prices
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
@@ -50,14 +50,10 @@ from assay.systems.answering import (
     Made,
     PassageSource,
     answer_r2c2,
-    answer_requests,
-    answer_trec_rag,
-    answer_units,
-    certainty_request,
-    report_requests,
     sources_of,
 )
-from assay.systems.asking import Asker, Spending, usable
+from assay.systems.answering_reports import answer_trec_rag
+from assay.systems.asking import Asker, Spending
 from assay.systems.writers import make_certainty, make_writer
 
 if TYPE_CHECKING:
@@ -68,7 +64,6 @@ Name = str | PathLike[str]
 WORDS = 400
 SAMPLES = 5
 TEMPERATURE = 0.7
-_ASSUMED = "an answer of a few words"
 
 
 class AnswerProtocol(StrEnum):
@@ -97,6 +92,7 @@ class AnswerOptions:
     team: str = "assay"
     year: str = "2025"
     words: int | None = None
+    steps: bool = False
 
     @property
     def is_rag(self) -> bool:
@@ -122,6 +118,8 @@ class AnswerOptions:
                 "Answers of trec-rag have no confidence: leave out --confidence and "
                 "--unknown-below."
             )
+        if self.is_rag and self.steps:
+            raise SettingsError("--steps and --compare-prompts are of --protocol r2c2.")
         of_rag = (self.candidates, self.trec_run, self.words)
         if not self.is_rag and any(one is not None for one in of_rag):
             raise SettingsError(
@@ -140,6 +138,7 @@ class AnswerOptions:
             self.unknown_below,
             unknown,
             self.words or WORDS,
+            self.steps,
         )
 
 
@@ -245,26 +244,11 @@ class Answering:
         return self._look_ahead(None, retry_failed=False)[0]
 
     def _look_ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
-        if self.options.is_rag:
-            requests = report_requests(self.topics, self.sources, self.settings)
-        else:
-            requests = answer_requests(answer_units(self.topics, self.sources), self.settings)
-        plans = [("Answers", plan(ledger, self.writer, requests, retry_failed=retry_failed))]
-        if self.certainty is None:
-            return plans, 0
-        keys = [request_key(self.writer, request) for request in requests]
-        labels = (
-            {}
-            if ledger is None
-            else ledger.by_key((r.unit_hash, k) for r, k in zip(requests, keys, strict=True))
-        )
-        known = [usable(labels.get(key)) for key in keys]
-        second: list[Request] = []
-        for request, verdict in zip(requests, known, strict=True):
-            answer = _ASSUMED if verdict is None else str(verdict["answer"])
-            second.append(certainty_request(request.unit, answer))  # type: ignore[arg-type]
-        plans.append(("Certainty", plan(ledger, self.certainty, second, retry_failed=retry_failed)))
-        return plans, known.count(None)
+        ahead = AnswersAhead(
+            self.topics, self.sources, self.settings, self.writer, self.certainty, ledger,
+            retry_failed=retry_failed,
+        )  # fmt: skip
+        return ahead.of_reports() if self.options.is_rag else ahead.of_answers()
 
     def answered(
         self,
@@ -342,6 +326,8 @@ class Answering:
         else:
             found |= asdict(self.settings)
             del found["words"]
+            if not options.steps:
+                del found["steps"]
             if options.confidence is not Confidence.SAMPLED:
                 del found["samples"]
         return {**found, "passages": options.passages, "temperature": options.heat}

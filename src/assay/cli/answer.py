@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from assay.api.answering import (
     AnswerProtocol,
     ledger_beside,
 )
+from assay.api.prompts_compared import PromptsCompared
 from assay.cli.common import JsonOption, present, remark
 from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
@@ -31,6 +33,7 @@ from assay.cli.judging import (
     judging_bar,
 )
 from assay.model.wording import counted
+from assay.page.tables import Table
 from assay.systems.answering import DONT_KNOW, Confidence
 from assay.systems.topics import load_topics
 from assay.systems.writers import WRITER_HELP
@@ -79,6 +82,21 @@ def answer_command(
         float | None,
         typer.Option("--temperature", min=0, help=f"Of --confidence sampled ({TEMPERATURE})."),
     ] = None,
+    steps: Annotated[
+        bool,
+        typer.Option(
+            "--steps",
+            help="r2c2: nuggets of one passage at a time, then the answer from these alone, in "
+            "place of one prompt.",
+        ),
+    ] = False,
+    compare_prompts: Annotated[
+        bool,
+        typer.Option(
+            "--compare-prompts",
+            help="r2c2: both ways: the run, and NAME-STEPS beside it; prints them side by side.",
+        ),
+    ] = False,
     passages: Annotated[
         int, typer.Option("--passages", min=1, help="Passages that the model is shown.")
     ] = 8,
@@ -132,17 +150,32 @@ def answer_command(
         team=team,
         year=year,
         words=words,
+        steps=steps,
     )
+    if steps and compare_prompts:
+        raise typer.BadParameter("--compare-prompts does both: leave out --steps")
     topics = load_topics(topics_file)
-    job = Answering.of(
-        topics, output, options, model, price=price, budget=budget, fetching=FetchLines()
-    )
+
+    def job_of(run: Path, how: AnswerOptions) -> Answering:
+        return Answering.of(
+            topics, run, how, model, price=price, budget=budget, fetching=FetchLines()
+        )
+
+    job = job_of(output, options)
+    other = None
+    if compare_prompts:
+        beside = output.with_name(f"{output.stem}-STEPS{output.suffix}")
+        other = job_of(beside, replace(options, steps=True))
     path = ledger_file or ledger_beside(output)
     if show_prompts:
-        print_prompts(job.anew(), show_prompts, as_json=as_json)
+        every = [plan for one in (job, other) if one is not None for plan in one.anew()]
+        print_prompts(every, show_prompts, as_json=as_json)
         return
     if dry_run:
         plans, assumed = job.look_ahead(path, retry_failed=retry_failed)
+        if other is not None:
+            more, unknown = other.look_ahead(path, retry_failed=retry_failed)
+            plans, assumed = [*plans, *more], assumed + unknown
         note = f"For {assumed} answers that are not there yet, a short one is assumed."
         print_ahead(
             plans,
@@ -156,9 +189,51 @@ def answer_command(
         path, progress=judging_bar(quiet=as_json), budget=budget, retry_failed=retry_failed
     )
     job.write(answered, topics_file)
-    _say(job, answered, as_json=as_json)
-    if answered.made.missing or answered.made.failed:
+    if other is None:
+        _say(job, answered, as_json=as_json)
+        lacking = [answered]
+    else:
+        left = None if budget is None else max(budget - answered.tally.spent, 0.0)
+        by_steps = other.answered(
+            path, progress=judging_bar(quiet=as_json), budget=left, retry_failed=retry_failed
+        )
+        other.write(by_steps, topics_file)
+        _say_both((job, answered), (other, by_steps), as_json=as_json)
+        lacking = [answered, by_steps]
+    if any(one.made.missing or one.made.failed for one in lacking):
         raise typer.Exit(1)
+
+
+Done = tuple[Answering, Answered]
+
+
+def _say_both(one: Done, steps: Done, *, as_json: bool) -> None:
+    found = PromptsCompared.of(one[1], steps[1])
+    present(
+        lambda: {
+            "one_prompt": {"run": str(one[0].run), **asdict(found.one)},
+            "steps": {"run": str(steps[0].run), **asdict(found.steps)},
+            "answered_by_both": found.both,
+            "same_answers": found.same,
+        },
+        _both_in_words(one, steps, found),
+        as_json=as_json,
+    )
+
+
+def _both_in_words(one: Done, steps: Done, found: PromptsCompared) -> Iterator[Table | str]:
+    yield Table(
+        "One prompt and steps",
+        ("", one[0].run.name, steps[0].run.name),
+        list(found.rows()),
+        digits=2,
+        numbers=frozenset((one[0].run.name, steps[0].run.name)),
+    )
+    same = "–" if found.same is None else f"{found.same:.0%}"
+    yield f"The same answer on {same} of {counted(found.both, 'topic')} answered by both."
+    for job, answered in (one, steps):
+        yield from _people(job, answered)
+    yield "Evaluate both in one folder; 'assay compare out/per_topic.csv -m HMR' tells them apart."
 
 
 def _say(job: Answering, answered: Answered, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""From passages to AC runs and AG/RAG runs."""
+"""From passages to AC runs."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from assay.labellers.refusals import refusal_in
 from assay.model.errors import SettingsError
 from assay.model.labels import Label
 from assay.model.rag import PassageKey, PassageRun
-from assay.model.trec_rag import RagAnswer, Sentence, words
 from assay.systems.answer_text import answer_of, nugget_of, one_line, same_answer
 from assay.systems.asking import Asker, usable
 from assay.systems.retrieval.fusion import rrf
 from assay.tasks.answering import (
     ANSWER,
     CERTAINTY,
-    REPORT,
+    FROM_NUGGETS,
+    NUGGETS,
     AnswerUnit,
     CertaintyUnit,
-    ReportUnit,
+    FromNuggetsUnit,
+    NuggetsUnit,
 )
+from assay.tasks.base import canonical
 
 DONT_KNOW = "I don't know"
 
@@ -52,7 +54,8 @@ class PassageSource(NamedTuple):
 class AnswerSettings:
     """``passages``: how many the model is shown. ``samples``: of sampled confidence.
     ``unknown_below``: confidence (0-100) below which the answer becomes ``unknown_text``, None for
-    never. ``words``: the most of a report's."""
+    never. ``words``: the most of a report's. ``steps``: nuggets first, one passage at a time, then
+    the answer from the nuggets alone, in place of one prompt for all."""
 
     confidence: Confidence = Confidence.VERBALISED
     passages: int = 8
@@ -60,6 +63,7 @@ class AnswerSettings:
     unknown_below: int | None = None
     unknown_text: str = DONT_KNOW
     words: int = 400
+    steps: bool = False
 
     @property
     def replies(self) -> int:
@@ -124,9 +128,6 @@ def sources_of(
     return found
 
 
-# -- R2C2 ----------------------------------------------------------------------------------------
-
-
 def answer_units(
     topics: Mapping[str, str], sources: Mapping[str, Sequence[PassageSource]]
 ) -> dict[str, AnswerUnit]:
@@ -140,6 +141,68 @@ def answer_units(
 def answer_requests(units: Mapping[str, AnswerUnit], settings: AnswerSettings) -> list[Request]:
     """The requests of :func:`answer_r2c2`: for each unit as many samples as are wanted."""
     return [Request(ANSWER, unit, n) for unit in units.values() for n in range(settings.replies)]
+
+
+Found = Sequence[tuple[int, str]]
+"""Nuggets of a topic, each with the number of the passage (from 1) that it is from."""
+
+
+def nuggets_requests(
+    topics: Mapping[str, str], sources: Mapping[str, Sequence[PassageSource]]
+) -> list[Request]:
+    """What each passage of each topic is asked for."""
+    return [
+        Request(NUGGETS, NuggetsUnit(question=text, passage=source.text))
+        for topic, text in topics.items()
+        for source in sources[topic]
+    ]
+
+
+def nuggets_found(
+    topics: Mapping[str, str],
+    sources: Mapping[str, Sequence[PassageSource]],
+    writer: Asker,
+    made: Made | None = None,
+) -> dict[str, Found]:
+    """The nuggets of the passages of every topic whose passages all have a reply. A reply that
+    cannot be used gives none, and is kept in ``made``; the same nugget stands once."""
+    labels = iter(writer.ask("Nuggets", nuggets_requests(topics, sources)))
+    found: dict[str, Found] = {}
+    for topic in topics:
+        nuggets: dict[str, int] = {}
+        replies = [next(labels) for _ in sources[topic]]
+        for number, reply in enumerate(replies, 1):
+            verdict = usable(reply)
+            if verdict is None and reply is not None and made is not None:
+                made.drop_reply(topic, reply)
+            for text in () if verdict is None else verdict["nuggets"]:
+                if one_line(text):
+                    nuggets.setdefault(one_line(text), number)
+            if verdict is not None and made is not None:
+                made.drop_odd(topic, "nugget", verdict.get("odd") or ())
+        if None not in replies:
+            found[topic] = [(number, text) for text, number in nuggets.items()]
+    return found
+
+
+def from_nuggets_requests(
+    topics: Mapping[str, str], found: Mapping[str, Found], settings: AnswerSettings
+) -> list[Request]:
+    """The requests for answers from nuggets, of the topics whose nuggets are there."""
+    units = [
+        FromNuggetsUnit(question=topics[topic], nuggets=tuple(text for _, text in nuggets))
+        for topic, nuggets in found.items()
+    ]
+    return [Request(FROM_NUGGETS, unit, n) for unit in units for n in range(settings.replies)]
+
+
+def _with_nuggets(verdict: Mapping[str, Any], found: Found) -> dict[str, Any]:
+    """An answer from nuggets as one from passages: with those that it names."""
+    named = dict.fromkeys(int(one) for one in verdict.get("facts") or ())
+    known = [found[one - 1] for one in named if 1 <= one <= len(found)]
+    odd = [canonical(one).decode() for one in named if not 1 <= one <= len(found)]
+    nuggets = [{"passage": number, "nugget": text} for number, text in known]
+    return {**verdict, "nuggets": nuggets, "odd": [*(verdict.get("odd") or ()), *odd]}
 
 
 def certainty_request(unit: AnswerUnit, answer: str) -> Request:
@@ -169,13 +232,24 @@ def answer_r2c2(
     made = Made(bare=[topic for topic in topics if not sources[topic]])
     count = settings.replies
     units = answer_units(topics, sources)
-    labels = iter(writer.ask("Answers", answer_requests(units, settings)))
+    if settings.steps:
+        found = nuggets_found(topics, sources, writer, made)
+        requests = from_nuggets_requests(topics, found, settings)
+    else:
+        found = {}
+        requests = answer_requests(units, settings)
+    labels = iter(writer.ask("Answers", requests))
     drawn: dict[str, tuple[dict[str, Any], float]] = {}
     for topic in topics:
+        if settings.steps and topic not in found:
+            made.missing.append(topic)  # a passage's reply is missing: it might say more
+            continue
         replies = [next(labels) for _ in range(count)]
         verdicts = []
         for reply in replies:
             verdict = usable(reply)
+            if verdict is not None and settings.steps:
+                verdict = _with_nuggets(verdict, found[topic])
             if verdict is not None and answer_of(str(verdict["answer"])):
                 verdicts.append(verdict)
             elif reply is not None:
@@ -290,121 +364,3 @@ def _block(
         answer, keys, texts = settings.unknown_text, [], []
     lines = [f"{n};{key};{text}" for n, (key, text) in enumerate(zip(keys, texts, strict=True), 1)]
     return "\n".join([f"<{topic}>", f"{answer};{value}", *lines, f"</{topic}>"]) + "\n"
-
-
-# -- TREC RAG ------------------------------------------------------------------------------------
-
-
-def report_requests(
-    topics: Mapping[str, str],
-    sources: Mapping[str, Sequence[PassageSource]],
-    settings: AnswerSettings,
-) -> list[Request]:
-    """The requests of :func:`answer_trec_rag`, one a topic."""
-    return [
-        Request(
-            REPORT,
-            ReportUnit(
-                narrative=text,
-                passages=tuple(source.text for source in sources[topic][: settings.passages]),
-                words=settings.words,
-            ),
-        )
-        for topic, text in topics.items()
-    ]
-
-
-def answer_trec_rag(
-    topics: Mapping[str, str],
-    sources: Mapping[str, Sequence[PassageSource]],
-    settings: AnswerSettings,
-    writer: Asker,
-    *,
-    run: str,
-    team: str,
-    most_citations: int | None = None,
-    most_references: int | None = None,
-) -> tuple[list[RagAnswer], Made]:
-    """Answers to ``topics``, sentence by sentence, from ``sources``.
-
-    Sentences over the limit of words are left out from the end; citations of passages that were
-    not shown are left out; both are kept in ``Made``. A sentence without citations stays, and is
-    counted by whoever evaluates. References are the documents in the order of the passages, the
-    prompt is what the model is told to do.
-    """
-    made = Made(bare=[topic for topic in topics if not sources[topic]])
-    requests = report_requests(topics, sources, settings)
-    answers = []
-    labels = writer.ask("Answers", requests)
-    for (topic, text), request, label in zip(topics.items(), requests, labels, strict=True):
-        verdict = usable(label)
-        if verdict is None:
-            (made.missing if label is None else made.failed).append(topic)
-            if label is not None:
-                made.drop_reply(topic, label)
-            continue
-        shown = sources[topic][: settings.passages]
-        most = (most_citations, most_references)
-        sentences = _sentences(topic, verdict, shown, settings, most, made)
-        if not sentences:
-            made.failed.append(topic)
-            continue
-        cited = {doc for sentence in sentences for doc in sentence.citations}
-        references = tuple(dict.fromkeys(s.doc for s in shown if s.doc in cited))
-        prompt = next((one["content"] for one in writer.labeller.preview(request)), None)
-        answers.append(
-            RagAnswer(
-                run,
-                topic,
-                tuple(sentences),
-                references,
-                text,
-                team,
-                kind="automatic",
-                prompt=prompt,
-            )
-        )
-    return answers, made
-
-
-def _sentences(
-    topic: str,
-    verdict: Mapping[str, Any],
-    shown: Sequence[PassageSource],
-    settings: AnswerSettings,
-    most: tuple[int | None, int | None],
-    made: Made,
-) -> list[Sentence]:
-    """The sentences that can be used. ``most`` are the citations of a sentence and the documents
-    cited in all that are allowed."""
-    most_citations, most_references = most
-    cited: set[str] = set()
-    kept: list[Sentence] = []
-    left = settings.words
-    full = False
-    made.drop_odd(topic, "sentence", verdict.get("odd") or ())
-    for item in verdict["sentences"]:
-        text = one_line(str(item["text"]))
-        full = full or words(text) > left
-        if full or not text:
-            given = {"text": item["text"], "citations": item.get("citations") or []}
-            why = f"over {settings.words} words" if full else "the sentence is empty"
-            made.drop(topic, "sentence", given, why)
-            continue
-        left -= words(text)
-        docs: list[str] = []
-        made.drop_odd(topic, "citation", item.get("odd") or ())
-        for number in item.get("citations") or ():
-            if not 1 <= int(number) <= len(shown):
-                made.drop(topic, "citation", number, f"there is no passage {number}")
-            elif shown[int(number) - 1].doc in docs:
-                continue
-            elif most_citations is not None and len(docs) == most_citations:
-                made.drop(topic, "citation", number, f"more than {most_citations} citations")
-            elif len(cited | {shown[int(number) - 1].doc}) > (most_references or len(shown)):
-                made.drop(topic, "citation", number, f"more than {most_references} documents")
-            else:
-                docs.append(shown[int(number) - 1].doc)
-                cited.add(docs[-1])
-        kept.append(Sentence(text, tuple(docs)))
-    return kept

@@ -17,7 +17,7 @@ from assay.tasks.schemas import Schema, exactly, fields, readable, readable_text
 
 _LONGEST_ANSWER = 500
 _PERCENTAGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([%％]?)")
-_PASSAGE = re.compile(r"(?:passage\s*)?([0-9]+)", re.IGNORECASE)
+_PASSAGE = re.compile(r"(?:passage\s*|fact\s*)?([0-9]+)", re.IGNORECASE)
 
 
 def _percentage(given: Any) -> Any:
@@ -36,7 +36,7 @@ def _percentage(given: Any) -> Any:
 
 
 def _passage_number(given: Any) -> Any:
-    """``"PASSAGE 3"``, as the prompt marks it, as its number."""
+    """``"PASSAGE 3"`` or ``"FACT 3"``, as the prompt marks it, as its number."""
     if isinstance(given, bool):
         raise ValueError("must be the number of a passage")
     if isinstance(given, str) and (found := _PASSAGE.fullmatch(given.strip())):
@@ -52,7 +52,9 @@ def _number_as_text(given: Any) -> Any:
 
 
 PassageNumber = Annotated[int, BeforeValidator(_passage_number)]
+FactNumber = PassageNumber
 _NUMBER: TypeAdapter[int] = TypeAdapter(PassageNumber)
+_TEXT: TypeAdapter[str] = TypeAdapter(str)
 Odd = SkipJsonSchema[tuple[str, ...]]
 """What stood in a list of a reply and does not fit, as JSON; no model is asked for it."""
 
@@ -107,7 +109,7 @@ class DrawnAnswer(Verdict):
         return {**given, "nuggets": kept, "odd": odd}
 
 
-def _check_answer(_unit: AnswerUnit, verdict: DrawnAnswer) -> str | None:
+def _check_short_answer(_unit: Unit, verdict: DrawnAnswer | AnswerFromNuggets) -> str | None:
     if not readable(verdict.answer):
         return "'answer' must not be empty"
     if len(verdict.answer) > _LONGEST_ANSWER:
@@ -133,10 +135,92 @@ ANSWER = Task(
     unit=AnswerUnit,
     verdict=DrawnAnswer,
     template="answering_r2c2",
-    check=_check_answer,
+    check=_check_short_answer,
     narrow=_narrow_answer,
     max_tokens=900,
     usual_tokens=150,
+)
+
+
+class NuggetsUnit(Unit):
+    """A question, and one passage that may help to answer it."""
+
+    question: str
+    passage: str
+
+
+class HelpfulNuggets(Verdict):
+    """What the passage says that helps, each a claim in one sentence; perhaps nothing."""
+
+    nuggets: Annotated[tuple[str, ...], Field(json_schema_extra={"maxItems": 3})] = ()
+    odd: Odd = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_fits(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        kept, odd = _set_aside(given.get("nuggets"), _TEXT.validate_python)
+        return {**given, "nuggets": kept, "odd": odd}
+
+
+NUGGETS = Task(
+    name="answering.nuggets",
+    version="1",
+    title="What one passage says that helps to answer the question",
+    unit=NuggetsUnit,
+    verdict=HelpfulNuggets,
+    template="answering_nuggets",
+    max_tokens=300,
+    usual_tokens=60,
+)
+
+
+class FromNuggetsUnit(Unit):
+    """A question and the nuggets to answer it from."""
+
+    question: str
+    nuggets: tuple[str, ...]
+
+
+class AnswerFromNuggets(Verdict):
+    """The numbers (from 1) of the facts that lead to the answer, the answer, and how sure the model
+    says it is."""
+
+    facts: tuple[FactNumber, ...] = ()
+    answer: Annotated[str, BeforeValidator(_number_as_text)]
+    confidence: Annotated[int, BeforeValidator(_percentage)]
+    odd: Odd = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_fits(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        kept, odd = _set_aside(given.get("facts"), _NUMBER.validate_python)
+        return {**given, "facts": kept, "odd": odd}
+
+
+def _narrow_from_nuggets(unit: FromNuggetsUnit, schema: Schema) -> None:
+    fields(schema)["answer"] = readable_text(_LONGEST_ANSWER)
+    fields(schema)["confidence"] = whole(0, 100)
+    if unit.nuggets:
+        fields(schema)["facts"]["items"] = whole(1, len(unit.nuggets))
+    else:
+        fields(schema)["facts"].update(exactly(0))
+
+
+FROM_NUGGETS = Task(
+    name="answering.from_nuggets",
+    version="1",
+    title="A short answer from nuggets, with confidence",
+    unit=FromNuggetsUnit,
+    verdict=AnswerFromNuggets,
+    template="answering_from_nuggets",
+    check=_check_short_answer,
+    narrow=_narrow_from_nuggets,
+    max_tokens=300,
+    usual_tokens=40,
 )
 
 
@@ -236,4 +320,4 @@ REPORT = Task(
     usual_tokens=700,
 )
 
-TASKS: tuple[AnyTask, ...] = (ANSWER, CERTAINTY, REPORT)
+TASKS: tuple[AnyTask, ...] = (ANSWER, NUGGETS, FROM_NUGGETS, CERTAINTY, REPORT)
