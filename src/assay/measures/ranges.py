@@ -6,7 +6,7 @@ example that retrieval knows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, ItemsView, Iterator, Mapping, ValuesView
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,6 +64,15 @@ class Ranges(Mapping[str, Range]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def items(self) -> ItemsView[str, Range]:
+        """Name and range of each."""
+        ends = map(Range, self.floors.tolist(), self.ceilings.tolist())
+        return dict(zip(self._places, ends, strict=True)).items()
+
+    def values(self) -> ValuesView[Range]:
+        """The ranges."""
+        return dict(self.items()).values()
 
     def of(self, names: Collection[str]) -> Ranges:
         """Those of some names, in the order of all."""

@@ -41,7 +41,7 @@ def score_files(
 
     values = ((*cell, ends and ends.value) for *cell, ends in cells())
     yield "per_topic.csv", lambda: csv_lines(TOPIC_COLUMNS, values)
-    if any(ranges()):
+    if next(ranges(), None):
         yield "per_topic_ranges.csv", lambda: csv_lines(RANGE_COLUMNS, ranges())
     for name, table in more.items():
         yield f"scores_{name}.csv", score_csv(table)

@@ -85,16 +85,15 @@ class Sheet:
 
     def said(self) -> list[list[str]]:
         """What was said of every pair: the extracted answer, or the labeller's reason."""
-        found = [[""] * len(self.questions) for _ in self.passages]
+        found = np.full(self.given.shape, "", object)
         if self.answers:
             for row, column in np.argwhere(self.from_file).tolist():
                 key = self.passages[row], self.questions[column].id
-                found[row][column] = self.answers.get(key, "")
+                found[row, column] = self.answers.get(key, "")
         if self.labels is not None:
-            texts = self.labels.each(_said)
-            for (row, column), text in zip(np.argwhere(self.asked).tolist(), texts, strict=True):
-                found[row][column] = text or ""
-        return found
+            found[self.asked] = [one or "" for one in self.labels.each(_said)]
+        texts: list[list[str]] = found.tolist()
+        return texts
 
 
 def _said(verdict: Mapping[str, Any]) -> str:

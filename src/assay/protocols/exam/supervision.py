@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from assay.measures.hits import Bools
 from assay.model.exam_grades import NO_GRADE
 from assay.model.wording import counted
 from assay.page.parts import Grid, Item, Part, Table
@@ -29,24 +30,29 @@ Row = tuple[str | int | None, ...]
 
 def answers(inputs: ExamInputs, pool: Pool) -> Iterator[Row]:
     """Every graded pair, by query and question, the best grade first."""
-    for query, sheet in pool.sheets.items():
-        judged = _judgments(inputs, query)
-        said, grades = sheet.said(), sheet.grades.values.tolist()
-        for column, rows in enumerate(_best_first(sheet)):
-            question = sheet.questions[column]
-            for row in rows:
-                passage = sheet.passages[row]
-                yield (
-                    query, question.id, question.text or question.id, passage,
-                    grades[row][column], judged.get(passage), said[row][column],
-                )  # fmt: skip
+    for sheet in pool.sheets.values():
+        yield from _answers(inputs, sheet, sheet.grades.values != NO_GRADE)
 
 
-def _best_first(sheet: Sheet) -> Iterator[list[int]]:
-    """For each question the rows that have a grade, the best first."""
-    for grades in sheet.grades.values.T:
+def _answers(inputs: ExamInputs, sheet: Sheet, which: Bools) -> Iterator[Row]:
+    judged = _judgments(inputs, sheet.query)
+    said, grades = sheet.said(), sheet.grades.values.tolist()
+    for column, (question, rows) in enumerate(
+        zip(sheet.questions, _best_first(sheet, which), strict=True)
+    ):
+        text = question.text or question.id
+        for row in rows:
+            passage = sheet.passages[row]
+            grade = grades[row][column]
+            about = judged.get(passage), said[row][column]
+            yield sheet.query, question.id, text, passage, grade, *about
+
+
+def _best_first(sheet: Sheet, which: Bools) -> Iterator[list[int]]:
+    """For each question the rows of some pairs, the best grade first."""
+    for grades, some in zip(sheet.grades.values.T, which.T, strict=True):
         order = np.argsort(-grades, kind="stable")
-        yield order[grades[order] != NO_GRADE].tolist()
+        yield order[some[order]].tolist()
 
 
 def _judgments(inputs: ExamInputs, query: str) -> Mapping[str, int]:
@@ -68,11 +74,15 @@ def uncovered(inputs: ExamInputs, scorer: ExamScorer, tau: int) -> list[Row]:
 
 def misled(inputs: ExamInputs, pool: Pool, tau: int) -> list[Row]:
     """Questions that passages answer which were judged not relevant."""
-    rows: list[Row] = []
-    for query, question, text, passage, grade, judged, said in answers(inputs, pool):
-        if judged is not None and int(judged) <= 0 and int(grade or 0) >= tau:
-            rows.append((query, question, text, passage, judged, grade, said))
-    return rows
+    found: list[Row] = []
+    for sheet in pool.sheets.values():
+        judged = _judgments(inputs, sheet.query)
+        other = np.array([judged.get(one, 1) <= 0 for one in sheet.passages], np.bool_)
+        which = (sheet.grades.values >= tau) & other[:, None]
+        if which.any():
+            rows = _answers(inputs, sheet, which)
+            found += [(*pair, judgment, grade, said) for *pair, grade, judgment, said in rows]
+    return found
 
 
 def _unknown(inputs: ExamInputs, pool: Pool, scorer: ExamScorer, tau: int) -> tuple[str, str]:
@@ -187,17 +197,14 @@ def _of_query(inputs: ExamInputs, sheet: Sheet, top: int) -> tuple[Item, ...]:
         note=f"The best {len(best)} of {len(passages)} passages.",
     )
     tables: list[Item] = [grid]
-    for column, (rows, question) in enumerate(zip(_best_first(sheet), questions, strict=True)):
+    best_first = _best_first(sheet, grades > 0)
+    for column, (rows, question) in enumerate(zip(best_first, questions, strict=True)):
         key = f" (key: {' | '.join(question.gold)})" if question.gold else ""
         tables.append(
             Table(
                 f"{names[column]}: {question.text or question.id}{key}",
                 ("grade", "passage", "answer or reason"),
-                [
-                    (grade, passages[row], said[row][column])
-                    for row in rows
-                    if (grade := int(grades[row, column])) > 0
-                ],
+                [(int(grades[row, column]), passages[row], said[row][column]) for row in rows],
                 texts=frozenset({"answer or reason"}),
                 most=MOST_ANSWERS,
             )
