@@ -21,6 +21,10 @@ from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
 from tests.conftest import ROOT
 
+# Of a process that is told a place in words.
+PLACED = (
+    "from pathlib import Path; place = sys.argv[1] if '://' in sys.argv[1] else Path(sys.argv[1])"
+)
 WHO = LabellerId("openai:m", "model", {"temperature": 0})
 
 
@@ -90,9 +94,8 @@ def test_a_batch_is_written_whole_or_not_at_all(place: Place):
 
 def test_two_processes_write_to_one_ledger(place: Place):
     script = (
-        "import sys; from assay.ledger import *; from assay.model.labels import *; "
-        "from tests.engine.test_judging import placed\n"
-        "with Ledger.open(placed(sys.argv[1])) as ledger:\n"
+        f"import sys; from assay.ledger import *; from assay.model.labels import *; {PLACED}\n"
+        "with Ledger.open(place) as ledger:\n"
         "  for n in range(200):\n"
         "    ledger.add([NewLabel(key=f'{sys.argv[2]}{n}', task='t', version='1', unit=f'u{n}',"
         " content={'n': n}, labeller=LabellerId('m', 'model'), status=Status.OK, verdict={})])\n"
@@ -253,9 +256,8 @@ def test_a_missing_folder_is_named(tmp_path: Path):
 
 def test_a_kill_loses_nothing_that_was_added(place: Place):
     script = (
-        "import os, sys; from assay.ledger import *; from assay.model.labels import *; "
-        "from tests.engine.test_judging import placed\n"
-        "ledger = Ledger.open(placed(sys.argv[1]))\n"
+        f"import os, sys; from assay.ledger import *; from assay.model.labels import *; {PLACED}\n"
+        "ledger = Ledger.open(place)\n"
         "for n in range(50):\n"
         "  ledger.add([NewLabel(key=f'k{n}', task='t', version='1', unit=f'u{n}',"
         " content={'n': n}, labeller=LabellerId('m', 'model'), status=Status.OK, verdict={})])\n"

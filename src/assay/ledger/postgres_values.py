@@ -20,9 +20,9 @@ _PLAIN = {"\x01A": "\x00", "\x01B": "\x01"}
 
 @lru_cache(1000)
 def spoken(sql: str) -> bytes:
-    """A query as PostgreSQL has it: values by number, and joins in the order that it finds best."""
+    """A query as PostgreSQL has it: values by number."""
     numbers = iter(range(1, sql.count("?") + 1))
-    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql.replace("CROSS JOIN", "JOIN")).encode()
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql).encode()
 
 
 def cure(error: psycopg.Error) -> str:

@@ -17,11 +17,6 @@ Asked = tuple[str, str]
 REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
 _OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
 _OF_ALL = "FROM labels JOIN units ON units.id = unit"
-# In this order (CROSS JOIN says so): for each question its unit, then its label, by indexes.
-_OF_ASKED = (
-    "FROM asked CROSS JOIN units ON units.hash = asked_unit "
-    "CROSS JOIN labels ON labels.unit = units.id AND labels.key = asked_key"
-)
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 _BLOCK = 2_000
 
@@ -235,8 +230,9 @@ class Reading:
         found: dict[str, Label] = {}
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            begin, values = self._db.asking([(packed(unit), packed(key)) for unit, key in chunk])
-            for label in self._select(_OF_ASKED, values, begin):
+            pairs = [(packed(unit), packed(key)) for unit, key in chunk]
+            begin, of_asked, values = self._db.asking(pairs)
+            for label in self._select(of_asked, values, begin):
                 if label.status is Status.OK or label.key not in found:
                     found[label.key] = label
         return found
@@ -349,8 +345,8 @@ class Reading:
         """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
         wanted = list(dict.fromkeys(asked))
         for start in range(0, len(wanted), _CHUNK):
-            begin, values = self._db.asking(wanted[start : start + _CHUNK])
-            yield from self._db.execute(f"{begin} SELECT {columns} {_OF_ASKED}", values)
+            begin, of_asked, values = self._db.asking(wanted[start : start + _CHUNK])
+            yield from self._db.execute(f"{begin} SELECT {columns} {of_asked}", values)
 
 
 def of_tasks(column: str, names: Sequence[str] | None) -> str:

@@ -18,6 +18,11 @@ _SMALL_CACHE = 4 << 10  # KiB
 _SHOWN = 20  # faults of the structure that are told
 _COUNT, _NOT = "SELECT count(*) FROM labels {}", "NOT INDEXED"
 _UTF_8 = "which writes UTF-8: 'sqlite3 OLD .dump | sqlite3 NEW' gives that back"
+# In this order (CROSS JOIN says so): for each question its unit, then its label, by indexes.
+_OF_ASKED = (
+    "FROM asked CROSS JOIN units ON units.hash = asked_unit "
+    "CROSS JOIN labels ON labels.unit = units.id AND labels.key = asked_key"
+)
 _UNIT = "(SELECT id FROM units WHERE hash = ?)"
 
 
@@ -98,10 +103,10 @@ class SqliteStore(sqlite3.Connection):
     def version(self) -> int:
         return int(self.execute("PRAGMA user_version").fetchone()[0])
 
-    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, Row]:
+    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, str, Row]:
         values = ",".join(["(?,?)"] * len(pairs))
         begin = f"WITH asked (asked_unit, asked_key) AS (VALUES {values})"
-        return begin, [value for pair in pairs for value in pair]
+        return begin, _OF_ASKED, [value for pair in pairs for value in pair]
 
     def find(self, uid_prefix: str) -> Rows:
         return self.execute(

@@ -97,9 +97,9 @@ class Store(Database, Protocol):
     def version(self) -> int:
         """Number of the last migration applied."""
 
-    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, Row]:
-        """The beginning of a query about pairs of a unit and a key (packed), which are ``asked``
-        (``asked_unit``, ``asked_key``) in it, and its values."""
+    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, str, Row]:
+        """What a query about pairs of a unit and a key (packed) begins with, where it has ``units``
+        and ``labels`` from, and its values."""
 
     def find(self, uid_prefix: str) -> Rows:
         """Uids that begin so (hexadecimal), ten at most."""
