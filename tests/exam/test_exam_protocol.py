@@ -8,6 +8,9 @@ import pytest
 
 from assay.formats.passages import cut, read_queries, read_responses
 from assay.labellers.replies import UnusableReply, parse_reply
+from assay.ledger import Ledger, NewLabel
+from assay.model.labels import LabellerId, Status
+from assay.tasks.base import unit_hash
 from assay.tasks.exam import (
     EXTRACT,
     FAGGIOLI,
@@ -180,6 +183,33 @@ def test_grades_of_a_file_and_of_a_labeller_are_exported_under_both_names(assay,
     assert done.returncode == 0, done.stderr
     exported = (folder / "out" / "grades.jsonl").read_text()
     assert '"llm":"flan + recorded:recorded.jsonl"' in exported
+
+
+def test_a_person_overrules_the_graded_file_which_is_exported_beside_it(assay, folder):
+    given = collection()
+    for _, passages in given:
+        for one in passages:
+            one["text"] = text(one["paragraph_id"])
+    write(folder / "graded.jsonl.gz", given)
+    toml(folder, 'default = "recorded:recorded.jsonl"', 'graded = "graded.jsonl.gz"\n')
+    content = {"passage": text("p4"), "question": BANK[0]["items"][2]["question_text"]}
+    unit = unit_hash(SELF_RATING.name, content)
+    for kind, rating in (("model", 5), ("human", 4)):  # a model's label is not asked for
+        label = NewLabel(
+            "k", SELF_RATING.name, SELF_RATING.version, unit, content,
+            LabellerId(f"{kind}:X", kind), Status.OK, {"rating": rating, "reason": ""},
+        )  # fmt: skip
+        with Ledger.open(folder / "labels.sqlite") as ledger:
+            ledger.add([label])
+        assert assay("score", folder).returncode == 0
+        lines = (folder / "out" / "grades.jsonl").read_text().splitlines()
+        ways = {one["paragraph_id"]: one["exam_grades"] for one in json.loads(lines[0])[1]}
+        if kind == "model":
+            assert [len(each) for each in ways.values()] == [1, 1, 1, 1]
+    assert [len(each) for each in ways.values()] == [2, 2, 2, 2]  # another way of grading
+    rated = {one["question_id"]: one["self_rating"] for one in ways["p4"][1]["self_ratings"]}
+    assert rated == {**GRADES["q1"]["p4"], "q1/c": 4}
+    assert ways["p4"][1]["llm"] == "flan + human:X"
 
 
 def test_answers_are_extracted_checked_and_verified(assay, folder):
