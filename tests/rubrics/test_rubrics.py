@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from assay.measures.rubrics import rubric_score, unmet
 from assay.model.rubrics import rubric_of_nuggets
 from assay.model.trec_rag import Importance, RagNugget
+from tests.conftest import ROOT
 
 WORDS = ("satisfied", "partially_satisfied", "not_satisfied")
 
@@ -222,3 +224,12 @@ def test_scores_lie_where_they_must(criteria):
     if None not in values:
         assert out == whole
     assert not any(unmet(weight, None) for weight in weights)
+
+
+def test_axes_have_tables_of_their_own_and_no_number_is_broken(assay):
+    graded = ROOT / "examples" / "rubrics" / "graded.jsonl"
+    env = {**os.environ, "COLUMNS": "80"}
+    shown = assay("rubrics", graded, "--axes", env=env).stdout
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    words = set(shown.split())
+    assert {"0.7139", "0.9062", "ternary:", "communication", "references", "synthesis"} <= words
