@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import psycopg
 import pytest
 from hypothesis import Phase, given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from assay.ledger import Ledger
 from assay.ledger.address import Address, without_password
 from assay.ledger.copying import copied
-from assay.model.errors import LedgerError, SettingsError
+from assay.model.errors import LedgerError, PrerequisiteError, SettingsError
 from assay.model.labels import LabellerId
 from assay.tasks.base import unit_hash
 from tests.engine.test_ledger import CHANGES
@@ -207,6 +209,13 @@ def test_a_password_in_a_url_is_refused_and_told_to_nobody(url, said):
     with pytest.raises(SettingsError, match=said) as caught:
         without_password(url)
     assert "hush" not in str(caught.value).casefold()
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "assay.ledger.postgres")
+    with pytest.raises(PrerequisiteError, match=r"assay-rag\[postgres\]"):
+        Ledger.open("postgresql://h/db")
 
 
 def test_a_server_that_is_not_there_is_named_and_no_password(monkeypatch):

@@ -18,7 +18,7 @@ from assay.ledger.copying import copied
 from assay.ledger.hashes import Odd
 from assay.ledger.lines import Block, json_blocks
 from assay.ledger.postgres_rows import Cursors
-from assay.ledger.postgres_tables import MIGRATIONS, NUMBERS
+from assay.ledger.postgres_tables import Missing, migrate
 from assay.ledger.postgres_values import adapted, cure, held, spoken
 from assay.ledger.sqlite import SqliteStore
 from assay.ledger.store import TABLES, Place, Row, Rows, Store, T
@@ -77,7 +77,7 @@ class PostgresStore:
         with self.explained():
             self._connection = self._connect()
             try:
-                self._migrate(create=create)
+                migrate(self, self._address, create=create)
             except BaseException:
                 self._connection.close()
                 raise
@@ -87,7 +87,7 @@ class PostgresStore:
         """Whether there is a ledger. Raises LedgerError where the database cannot be asked."""
         try:
             PostgresStore(url, create=False).close()
-        except _Missing:
+        except Missing:
             return False
         return True
 
@@ -294,54 +294,6 @@ class PostgresStore:
 
     # -- what is there ---------------------------------------------------------------------------
 
-    def _migrate(self, *, create: bool) -> None:
-        version = self._applied()
-        if version > len(MIGRATIONS):
-            raise LedgerError(
-                f"{self.name}: written by a newer Assay (ledger version {version}, this one knows "
-                f"{len(MIGRATIONS)}). Update Assay; nothing was changed."
-            )
-        if version == len(MIGRATIONS):
-            return
-        if not version and not create:
-            raise _Missing(f"{self.name}: there is no ledger yet. Run 'assay judge' first.")
-        self.begin()
-        try:
-            if not self._connection.execute(
-                "SELECT 1 FROM pg_namespace WHERE nspname = $1", [self._address.schema]
-            ).fetchone():
-                self.execute(f'CREATE SCHEMA "{self._address.schema}"')
-            version = self._applied()  # somebody may have been faster
-            if not version:
-                there = (
-                    "SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
-                )
-                if self.execute(f"{there} WHERE nspname = ?", [self._address.schema]).fetchone():
-                    raise LedgerError(
-                        f"{self.name}: the schema '{self._address.schema}' holds something else. "
-                        "Name another one: ?schema=NAME at the end of the URL."
-                    )
-                (encoding,) = self.execute("SHOW server_encoding").fetchone()
-                if encoding != "UTF8":
-                    raise LedgerError(
-                        f"{self.name}: the database is in {encoding}. Make one in UTF8, which "
-                        "holds all characters: createdb -E UTF8 -T template0 NAME."
-                    )
-                self.execute(NUMBERS)
-            for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
-                for statement in script(self._address.partitions):
-                    self._connection.execute(statement.encode())
-                self.execute("INSERT INTO migrations (number) VALUES (?)", [number])
-            self.commit()
-        finally:
-            self.rollback()
-
-    def _applied(self) -> int:
-        name = f"{self._address.schema}.migrations"
-        if self.execute("SELECT to_regclass(?)", [name]).fetchone()[0] is None:
-            return 0
-        return self.version()
-
     def version(self) -> int:
         return int(self.execute("SELECT max(number) FROM migrations").fetchone()[0] or 0)
 
@@ -422,10 +374,6 @@ class PostgresStore:
             "until it is done, or stop it, and run again: what it was told is kept and not asked "
             "again."
         )
-
-
-class _Missing(LedgerError):
-    """There is no ledger yet."""
 
 
 _HASHES = frozenset({"hash", "uid", "key", "overrules", "digest"})
