@@ -134,8 +134,8 @@ class OpenAILabeller(BaseLabeller):
         return self._settings.temperature != 0
 
     def preview(self, request: Request) -> Messages:
-        kept = self._shown.pop(id(request), None)
-        return self._renderer.chat(request.task, request.unit) if kept is None else kept[1]
+        shown = self._shown.get(id(request))
+        return self._renderer.chat(request.task, request.unit) if shown is None else shown[1]
 
     def rendered(self, request: Request) -> bytes:
         messages = self._renderer.chat(request.task, request.unit)
@@ -166,6 +166,7 @@ class OpenAILabeller(BaseLabeller):
     def body(self, request: Request) -> bytes:
         """The request body of the first turn, as a batch file holds it."""
         messages = [dict(message) for message in self.preview(request)]
+        self._shown.pop(id(request), None)
         return self._body(request, messages, self._endpoints.form, more=1)
 
     def batch_line(self, key: str, body: bytes) -> Mapping[str, Any]:
@@ -195,6 +196,7 @@ class OpenAILabeller(BaseLabeller):
         started = time.perf_counter()
         usage = _Usage()
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
+        self._shown.pop(id(request), None)
         problem, raw = "", ""
         for turn in range(2):
             make = partial(self._body, request, messages, more=1 + turn)
