@@ -231,15 +231,15 @@ def test_skipped_units_wait_in_their_own_queue_and_flags_are_seen_by_all(desk_of
     desk = desk_of()
     ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
     first = desk.next(ann, ENTAILMENT, count=1)[0]["unit"]
-    desk.aside(ann, first, "skip", "unclear")
+    desk.set_aside(ann, first, "skip", "unclear")
     assert first not in [one["unit"] for one in desk.next(ann, ENTAILMENT, count=9)]
     assert [one["unit"] for one in desk.next(ann, ENTAILMENT, "skipped", count=9)] == [first]
-    desk.aside(ann, first, "flag", "flagged")
+    desk.set_aside(ann, first, "flag", "flagged")
     assert [one["unit"] for one in desk.next(kim, ENTAILMENT, "flagged", count=9)] == [first]
     for kind in ("flag", "../x"):
         if kind == "flag":
-            desk.aside(ann, first, kind, "")
+            desk.set_aside(ann, first, kind, "")
             assert desk.next(kim, ENTAILMENT, "flagged") == []
         else:
             with pytest.raises(Refused):
-                desk.aside(ann, first, kind, "x")
+                desk.set_aside(ann, first, kind, "x")

@@ -10,10 +10,10 @@ import pytest
 from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
 from assay.model.labels import Status
-from assay.web import ahead
-from assay.web.ahead import Ahead, look_ahead
+from assay.web import prospects
 from assay.web.desk import Desk
 from assay.web.forms import controls, verdict_of
+from assay.web.prospects import Ahead, look_ahead
 from assay.web.runs import Scored, ranges_in
 from assay.web.values import ago
 from tests.web.conftest import write_folder
@@ -66,7 +66,7 @@ def test_what_labels_do_was_foreseen(folder, end, monkeypatch):
     assert found.labels == 9
     assert found.outcomes == 5
     assert not found.why
-    monkeypatch.setattr(ahead, "_outcomes", lambda _: iter([lambda scale: scale[end]]))
+    monkeypatch.setattr(prospects, "_outcomes", lambda _: iter([lambda scale: scale[end]]))
     one, _, _ = looked(folder)
     then = widths(ranges_in(give_all(folder, end).scores, measure))
     assert then != now or end == 0
@@ -89,7 +89,7 @@ def test_what_is_tried_leaves_nothing(folder):
 
 def test_it_ends_after_an_outcome_where_it_takes_long(folder, monkeypatch):
     assert looked(folder, stopped=lambda: True)[0].outcomes == 1
-    monkeypatch.setattr(ahead, "_SECONDS", 0.0)
+    monkeypatch.setattr(prospects, "_SECONDS", 0.0)
     found, _, _ = looked(folder)
     assert not found.outcomes
     assert "takes" in found.why
@@ -101,7 +101,7 @@ def test_labels_that_do_not_count_narrow_nothing(tmp_path):
 
 
 def test_it_says_why_it_cannot_be_worked_out(folder, monkeypatch):
-    monkeypatch.setattr(ahead, "_MOST_BYTES", 1)
+    monkeypatch.setattr(prospects, "_MOST_BYTES", 1)
     assert "larger than" in looked(folder)[0].why
     monkeypatch.undo()
 

@@ -68,7 +68,7 @@ class _Side:
     missing: int
 
 
-def moved(folder: Folder, old: Bank, new: Bank, policy: str | None = None) -> Moved:
+def moved_scores(folder: Folder, old: Bank, new: Bank, policy: str | None = None) -> Moved:
     """Score the folder's runs under both banks by the labels of its ledger; asks nobody. Raises as
     reading the folder does."""
     opened = Evaluation.open(folder, EXAM, policy)

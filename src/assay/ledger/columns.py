@@ -186,7 +186,7 @@ class Columns:
             values = [None if one is None else value(one) for one in said]
             yield away, values, np.arange(len(away))
 
-    def alike(self, places: Places) -> Iterator[tuple[Label, Places]]:
+    def by_kind(self, places: Places) -> Iterator[tuple[Label, Places]]:
         """Labels that are alike in task, labeller and detail: one of them, and where all are among
         ``places``."""
         details = np.asarray(self._detail)[places]

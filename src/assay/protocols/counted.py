@@ -127,12 +127,12 @@ class CountedLabels(Sequence[Label | None]):
             found[number] = label.labeller.is_human
         return found
 
-    def alike(self) -> Iterator[tuple[Label, npt.NDArray[np.int64]]]:
+    def by_kind(self) -> Iterator[tuple[Label, npt.NDArray[np.int64]]]:
         """Labels that are alike in task, labeller and detail: one of them, and where all are in the
         row."""
         held = self.held
         if self.book is not None and len(held):
-            for label, group in self.book.columns.alike(self.places[held]):
+            for label, group in self.book.columns.by_kind(self.places[held]):
                 yield label, held[group]
         for number, label in self.others.items():
             yield label, np.array([number])

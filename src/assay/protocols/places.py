@@ -120,7 +120,7 @@ class UsedLabels(Iterable[Used]):
             if isinstance(part, Used):
                 numbers[key(part.label)].append(part.label.rowid)
                 continue
-            for label, which in part[0].alike():
+            for label, which in part[0].by_kind():
                 numbers[key(label)].frombytes(part[0].numbers(which).tobytes())
         return {
             one: len(np.unique(np.frombuffer(every, np.int64))) for one, every in numbers.items()
@@ -135,7 +135,7 @@ class UsedLabels(Iterable[Used]):
                 uses = [(part.label, [(part.place.run, 1)])]
             else:
                 labels, places = part
-                uses = ((label, places.by_run(which)) for label, which in labels.alike())
+                uses = ((label, places.by_run(which)) for label, which in labels.by_kind())
             for label, runs in uses:
                 of_task = found.setdefault(label.task, {})
                 for run, count in runs:
@@ -151,7 +151,7 @@ class UsedLabels(Iterable[Used]):
                 if part.label.labeller.kind == kind:
                     yield part.label
                 continue
-            rows = [which for label, which in part[0].alike() if label.labeller.kind == kind]
+            rows = [which for label, which in part[0].by_kind() if label.labeller.kind == kind]
             found = (part[0][at] for at in sorted(at for which in rows for at in which.tolist()))
             yield from (one for one in found if one is not None)
 

@@ -372,7 +372,7 @@ class Desk:
         )
         return int(found[0])
 
-    def aside(self, person: Person, number: int, kind: str, text: str) -> None:
+    def set_aside(self, person: Person, number: int, kind: str, text: str) -> None:
         """Skip, flag or note a unit."""
         if kind not in {"skip", "flag", "note"}:
             raise Refused("There is no such thing to say of a unit.", 404)

@@ -48,7 +48,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/api/unit/{unit:[0-9]{1,12}}", unit),
         web.get("/api/recent/{task}", recent),
         web.post("/api/label/{unit:[0-9]{1,12}}", give),
-        web.post("/api/aside/{unit:[0-9]{1,12}}", aside),
+        web.post("/api/aside/{unit:[0-9]{1,12}}", set_aside),
         web.get("/static/{name:[a-z0-9.-]+}", static),
         *views.routes(),
         *bank.routes(),
@@ -170,12 +170,12 @@ async def give(request: web.Request) -> Any:
 
 
 @answered
-async def aside(request: web.Request) -> Any:
+async def set_aside(request: web.Request) -> Any:
     """Keep a skip, a flag or a note."""
     bench = bench_of(request)
     said = await body_of(request)
     await bench.do(
-        bench.desk.aside,
+        bench.desk.set_aside,
         request[PERSON],
         int(request.match_info["unit"]),
         str(said.get("kind", "")),

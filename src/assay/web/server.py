@@ -35,11 +35,11 @@ from assay.ledger.opening import move_log
 from assay.model.errors import AssayError, LedgerError, SettingsError
 from assay.protocols.folder import Folder
 from assay.web import live
-from assay.web.ahead import Ahead, look_ahead
 from assay.web.bank import moved_in_words
 from assay.web.behind import Behind
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
+from assay.web.prospects import Ahead, look_ahead
 from assay.web.replies import BENCH
 from assay.web.runs import Scored
 from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
@@ -80,7 +80,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.progress = Behind(self._progress)
-        self.ahead = Behind(self._ahead)
+        self.ahead = Behind(self._prospects)
 
     @property
     def title(self) -> str:
@@ -157,7 +157,7 @@ class Bench:
 
         return await asyncio.to_thread(looked)
 
-    async def _aside(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+    async def _in_scoring_thread(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """What ``work`` gives, done in the thread that scores."""
         return await asyncio.wrap_future(self._in(self._scoring, work, *args, **more))
 
@@ -175,7 +175,7 @@ class Bench:
         """Scores and agreement, for a page that is looked at all the time."""
         return await self.scored(), await self.agreement()
 
-    async def _ahead(self) -> Ahead:
+    async def _prospects(self) -> Ahead:
         """What more labels would do, tried once for each state of the ledger."""
         scored = await self.scored()
         if self._tried is None or self._tried[0] is not scored or self._tried[1].why:
@@ -187,7 +187,7 @@ class Bench:
     async def scored(self) -> Scored:
         """The scores as the labels stand, which are computed once for each state of the ledger;
         labelling goes on meanwhile."""
-        return await self._aside(self._score)
+        return await self._in_scoring_thread(self._score)
 
     def _score(self) -> Scored:
         with self.opened.ledger() as ledger:
@@ -199,7 +199,7 @@ class Bench:
 
     async def agreement(self) -> Sequence[live.Pair]:
         """How far labellers agree, which is computed once for each state of the ledger."""
-        return await self._aside(self._agreement)
+        return await self._in_scoring_thread(self._agreement)
 
     def _agreement(self) -> Sequence[live.Pair]:
         with Desk.open(self.opened) as other:
@@ -211,7 +211,7 @@ class Bench:
     async def report(self) -> tuple[str, str]:
         """The report of the labels as they stand, and the policy under which its own script and
         style alone work."""
-        return await self._aside(self._report)
+        return await self._in_scoring_thread(self._report)
 
     def _report(self) -> tuple[str, str]:
         with self.opened.ledger() as ledger:
@@ -227,7 +227,7 @@ class Bench:
         told = await self.do(self._edit_bank, wanted, by)
         return {"told": told, "moved": moved_in_words(before, await self.scored())}
 
-    async def moved(self) -> str:
+    async def moved_scores(self) -> str:
         """What the labels since the scores were last worked out move; empty where they never were,
         or there are none."""
         before, after = self._scored, await self.scored()

@@ -38,7 +38,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/search", _for_adjudicators(search)),
         web.get("/live", _for_adjudicators(how_it_goes)),
         web.get("/people", people),
-        web.get("/api/moved", _for_adjudicators(moved)),
+        web.get("/api/moved", _for_adjudicators(moved_scores)),
         web.post("/api/invite", invite),
         web.post("/api/leave", leave),
     ]
@@ -66,9 +66,9 @@ async def leaderboards(request: web.Request) -> web.StreamResponse:
 
 
 @answered
-async def moved(request: web.Request) -> Any:
+async def moved_scores(request: web.Request) -> Any:
     """What was moved since somebody last looked at the scores."""
-    return {"told": await bench_of(request).moved()}
+    return {"told": await bench_of(request).moved_scores()}
 
 
 async def report(request: web.Request) -> web.StreamResponse:

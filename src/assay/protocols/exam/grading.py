@@ -206,7 +206,7 @@ def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Pool:
         given = sheet.given.copy()
         given[sheet.asked] = own
         sheet.grades = Grades(sheet.passages, tuple(one.id for one in sheet.questions), given)
-    names = {label.labeller.name for label, _ in labels.alike()}
+    names = {label.labeller.name for label, _ in labels.by_kind()}
     return Pool({sheet.query: sheet for sheet in every}, tuple(sorted(names)))
 
 

@@ -192,7 +192,7 @@ def scored(
     taus = range(1, settings.top + 1) if sweep else ()
     by_tau = scorer.at(inputs.runs, dict.fromkeys((*taus, settings.least)))
     per_topic = {
-        run: _kept(by_tau[settings.least][run], measures, ranking, settings)
+        run: _averaged(by_tau[settings.least][run], measures, ranking, settings)
         for run, ranking in inputs.runs.items()
     }
     scores = {
@@ -214,7 +214,7 @@ def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
     return (COVER, *([WEIGHTED] if weighted else []), NORMALISED, *settings.measures)
 
 
-def _kept(values: Values, measures: Sequence[str], run: Run, settings: ExamSettings) -> Values:
+def _averaged(values: Values, measures: Sequence[str], run: Run, settings: ExamSettings) -> Values:
     """The measures that are shown, of the queries that are averaged."""
     if settings.silent == "zero":
         return {name: values[name] for name in measures}

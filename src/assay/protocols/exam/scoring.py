@@ -153,7 +153,7 @@ class _Shown:
     lengths: Integers
 
     @property
-    def alike(self) -> tuple[object, ...]:
+    def shape(self) -> tuple[object, ...]:
         """What queries have in common whose arrays fit side by side."""
         shapes = self.query.matrix.shape[1], self.first.shape, self.places.shape
         return (*shapes, self.query.missing > 0)
@@ -340,7 +340,7 @@ class ExamScorer:
         size = len(names), 2, len(runs), len(self.queries)
         tables = {tau: dict(zip(names, np.zeros(size), strict=True)) for tau in taus}
         for some in _portions(self._lists(runs.values())):
-            groups = [_Group(alike) for alike in _alike(some)]
+            groups = [_Group(alike) for alike in _of_one_shape(some)]
             whole = [one for one in some if not one.query.missing]
             numbers = [one.number for one in whole]
             against = self._hits(whole) if whole else None
@@ -414,10 +414,10 @@ def _portions(lists: Iterable[_Shown]) -> Iterator[list[_Shown]]:
         yield some
 
 
-def _alike(some: Iterable[_Shown]) -> Iterable[list[_Shown]]:
+def _of_one_shape(some: Iterable[_Shown]) -> Iterable[list[_Shown]]:
     groups: dict[object, list[_Shown]] = {}
     for one in some:
-        groups.setdefault(one.alike, []).append(one)
+        groups.setdefault(one.shape, []).append(one)
     return groups.values()
 
 

@@ -58,7 +58,7 @@ class Judged:
         self.grades.update((one, int(grade)) for one, grade in known if grade == grade)
         self.by_people.update(compress(documents, labels.human))
         self.failed.update(compress(documents, labels.failed))
-        for like, which in labels.alike():
+        for like, which in labels.by_kind():
             for at in which.tolist() if like.detail.get("votes") else ():
                 label = labels[at]
                 if label is not None and label.verdict is not None:
