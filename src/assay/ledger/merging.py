@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -31,10 +31,10 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     labels = source.labels()
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
-        said = [one for one in target.of_units(contents) if one.labeller.is_human]
+        said = _said(target, {one.unit for one in some if one.labeller.is_human})
         new = set(target.add(_as_it_is(one, contents[one.unit]) for one in some))
         added, known = added + len(new), known + len(some) - len(new)
-        later += sum(one.uid in new and any(_overtaken(one, own) for own in said) for one in some)
+        later += sum(one.uid in new and _overtaken(one, said) for one in some)
     draws = sum(map(target.add_draw, source.draws()))
     target.checked()
     return Merged(added, known, draws, later)
@@ -46,11 +46,18 @@ def _as_it_is(label: Label, content: Mapping[str, Any]) -> NewLabel:
     return NewLabel(**fields, content=content)
 
 
-def _overtaken(label: Label, own: Label) -> bool:
+def _said(ledger: Ledger, units: Set[str]) -> Mapping[tuple[str, str], Sequence[Label]]:
+    """What people said of units, by unit and person."""
+    found: dict[tuple[str, str], list[Label]] = {}
+    for one in ledger.of_units(units):
+        if one.labeller.is_human:
+            found.setdefault((one.unit, one.labeller.name), []).append(one)
+    return found
+
+
+def _overtaken(label: Label, said: Mapping[tuple[str, str], Sequence[Label]]) -> bool:
     """Whether the same person has said otherwise of the same unit later."""
-    return (
-        own.unit == label.unit
-        and own.labeller.name == label.labeller.name
-        and own.created > label.created
-        and own.verdict != label.verdict
+    return any(
+        own.created > label.created and own.verdict != label.verdict
+        for own in said.get((label.unit, label.labeller.name), ())
     )
