@@ -75,21 +75,21 @@ class Bank:
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """The passages that a run shows for a query, best first, with their ``ranks`` from 1 and the
-    run's ``scores`` where it has any. A rank may be nobody's, where not all that the run showed is
-    known; several passages share one where the run ranks by subtopic."""
+    run's ``scores``, one for each, where it has any. A rank may be nobody's, where not all that the
+    run showed is known; several passages share one where the run ranks by subtopic."""
 
     passages: tuple[str, ...] = ()
     ranks: Sequence[int] = ()
-    scores: Mapping[str, float] = field(default_factory=dict)
+    scores: Sequence[float] = ()
 
     def __len__(self) -> int:
         return len(self.passages)
 
     @classmethod
-    def of(cls, passages: Iterable[str], scores: Mapping[str, float] | None = None) -> Self:
+    def of(cls, passages: Iterable[str], scores: Sequence[float] = ()) -> Self:
         """A list that is known from its first rank on."""
         names = tuple(passages)
-        return cls(names, range(1, len(names) + 1), scores or {})
+        return cls(names, range(1, len(names) + 1), scores)
 
     @classmethod
     def at(cls, places: Iterable[tuple[str, int]]) -> Self:

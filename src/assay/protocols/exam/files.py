@@ -108,9 +108,9 @@ def _graded(inputs: ExamInputs, pool: Pool) -> Iterator[GradedQuery]:
         ranks: dict[str, list[Ranked]] = {}
         for run, rankings in inputs.runs.items() if inputs.runs_given else ():
             shown = rankings.get(query, Ranking())
-            for name, rank in zip(shown.passages, shown.ranks, strict=True):
-                # The workbench wants a score of every place; what has none is in the same order.
-                score = shown.scores.get(name, 1.0 / rank)
+            # The workbench wants a score of every place; what has none is in the same order.
+            scores = shown.scores or [1.0 / rank for rank in shown.ranks]
+            for name, rank, score in zip(shown.passages, shown.ranks, scores, strict=True):
                 ranks.setdefault(name, []).append(Ranked(run, query, rank, score))
         judged = inputs.qrels.grades.get(query, {}) if inputs.qrels is not None else {}
         passages = tuple(

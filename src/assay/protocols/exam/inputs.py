@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from sys import intern
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -175,7 +177,12 @@ def _add(runs: dict[str, Run], name: str, ranking: Run, path: Path, reading: Rea
 
 def trec_rankings(run: TrecRun) -> Run:
     """What a TREC run shows for each query, in trec_eval's order."""
-    return {topic: Ranking.of(run.ranked(topic), scores) for topic, scores in run.scores.items()}
+    found = {}
+    for topic, scores in run.scores.items():
+        names = run.ranked(topic)
+        # Runs name the same passages again and again.
+        found[topic] = Ranking.of(map(intern, names), array("d", map(scores.__getitem__, names)))
+    return found
 
 
 def held_runs(given: GradedFile) -> dict[str, Run]:
