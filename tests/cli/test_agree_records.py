@@ -171,3 +171,11 @@ def test_a_table_may_have_reasons(assay, tmp_path):
     done = assay("agree", tmp_path / "a.csv", tmp_path / "b.csv", "--disagreements", "--json")
     (row,) = json.loads(done.stdout)
     assert (row["why_a"], row["why_b"]) == ("as a says", "as b says")
+
+
+@pytest.mark.parametrize("odd", [None, 1, True, [1]])
+def test_nuggets_that_are_none_are_faults(assay, tmp_path, odd):
+    good = lines(tmp_path / "a.jsonl", nuggets("r", ("one", "vital", "support")))
+    bad = lines(tmp_path / "b.jsonl", {**nuggets("r"), "nuggets": [odd]})
+    done = assay("agree", good, bad)
+    assert (done.returncode, "b.jsonl:1" in done.stderr) == (2, True), done.stderr

@@ -105,7 +105,8 @@ def labels_of_records(
         return _support(source)
     nuggets = first.get("nuggets")
     if isinstance(nuggets, list) and nuggets:
-        if any("assignment" in one for one in nuggets) and label in (None, "assignment"):
+        graded = any(isinstance(one, dict) and "assignment" in one for one in nuggets)
+        if graded and label in (None, "assignment"):
             return _assigned(source)
         return _importances(source)
     if BATTLE_KEYS & first.keys():
