@@ -18,7 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyNTCIREVAL.main import cli as pyntcireval
 
-from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
+from assay.formats.trec import (
+    format_judged,
+    judged_lines,
+    read_qrels,
+    read_topic_list,
+    read_trec_run,
+)
 from assay.model.errors import AssayError
 from assay.model.wording import printable
 from assay.protocols.ranked import Ranked, ranked_files
@@ -270,3 +276,14 @@ def test_ids_of_any_kind_come_back_or_are_refused(ranking, run):
         assert read_topic_list(Path(place) / "topics.txt").require() == tuple(ranking)
     for line in files["ntcireval/rels.txt"].decode().splitlines():
         assert len(line.split()) == 3
+
+
+@given(st.lists(st.tuples(ODD, ODD, ODD, st.integers(-1, 3)), max_size=6))
+def test_judgments_in_pieces_are_those_in_one(rows):
+    try:
+        whole = format_judged(rows)
+    except AssayError as error:
+        with pytest.raises(AssayError, match=re.escape(str(error))):
+            judged_lines(lambda: rows)
+        return
+    assert b"".join(judged_lines(lambda: rows)()).decode() == whole

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from os import PathLike
 
 from assay.formats.integers import parse_integer
@@ -26,6 +26,7 @@ SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 
 _RUN_COLUMNS = 6
 _QRELS_COLUMNS = 4
+_ROWS = 2_000  # lines that are put together at once
 _BLANKS = re.compile(r"[ \t\v\f\r]+")
 _BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
@@ -167,6 +168,24 @@ def format_judged(rows: Iterable[tuple[str, str, str, int]]) -> str:
     return _lines([(topic, second, doc, str(grade)) for topic, second, doc, grade in rows])
 
 
+def judged_lines(
+    rows: Callable[[], Iterable[tuple[str, str, str, int]]],
+) -> Callable[[], Iterator[bytes]]:
+    """What gives the same in pieces, for more rows than are held at once; ``rows`` gives them anew
+    each time. Raises :class:`AssayError` at once."""
+    ids = list(dict.fromkeys(one for row in rows() for one in row[:3]))
+    plain = " ".join(ids).split() == ids
+    if not plain:
+        _check_ids(ids)
+    separator = " " if plain else "\t"
+
+    def pieces() -> Iterator[bytes]:
+        lines = (separator.join((*ids, str(grade))) + "\n" for *ids, grade in rows())
+        return iter(lambda: "".join(islice(lines, _ROWS)).encode(), b"")
+
+    return pieces
+
+
 def format_run(name: str, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> str:
     """A run file: for each topic its (document id, score) in rank order, ranks from 1.
 
@@ -189,14 +208,17 @@ def _lines(rows: Sequence[tuple[str, ...]]) -> str:
     text = "".join([" ".join(row) + "\n" for row in rows])
     if text.split() == list(chain.from_iterable(rows)):
         return text  # no cell is empty or holds white space
-    for row in rows:
-        for one in row:
-            if not one.strip() or one != one.strip() or _BREAKS.search(one):
-                raise AssayError(
-                    f"The id {quoted(one)} cannot stand in a qrels or run file. Write it without "
-                    "line breaks and tabs, and without white space at its ends."
-                )
+    _check_ids(chain.from_iterable(rows))
     return "".join(["\t".join(row) + "\n" for row in rows])
+
+
+def _check_ids(ids: Iterable[str]) -> None:
+    for one in ids:
+        if not one.strip() or one != one.strip() or _BREAKS.search(one):
+            raise AssayError(
+                f"The id {quoted(one)} cannot stand in a qrels or run file. Write it without "
+                "line breaks and tabs, and without white space at its ends."
+            )
 
 
 def _columns(line: str, wanted: int) -> list[str]:

@@ -27,10 +27,10 @@ from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
-from assay.protocols.output import digests_of, write_bytes, write_lines, write_packed
+from assay.protocols.output import FileData, digests_of, write_bytes, write_lines, write_packed
 from assay.protocols.ranked import ranked_files
 from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
-from assay.protocols.results import FileData, Result
+from assay.protocols.results import Result
 from assay.protocols.scores import score_files
 from assay.protocols.standing import stands_on, uneven
 from assay.protocols.stepping import Stepping

@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -18,6 +18,9 @@ from typing import BinaryIO
 
 from assay.model.csv_cells import csv_cells
 from assay.model.errors import SettingsError
+
+FileData = bytes | Callable[[], Iterable[bytes]]
+"""A file's bytes, or what gives its lines: large files are never held whole."""
 
 _PIECE = 16 << 20
 """Bytes hashed at once: with small pieces a thread that hashes would ask for Python's lock often,

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from assay.formats.trec import format_judged, format_run
-from assay.protocols.output import file_name
+from assay.formats.trec import format_judged, format_run, judged_lines
+from assay.protocols.output import FileData, file_name
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
 NTCIREVAL = "ntcireval"
@@ -90,8 +90,8 @@ class Ranked:
         return commands
 
 
-def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
-    """Name under ``out/`` and bytes of every file. Raises AssayError for ids that no such file can
+def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, FileData]]:
+    """Name under ``out/`` and data of every file. Raises AssayError for ids that no such file can
     hold."""
     if ranked is None:
         return
@@ -102,7 +102,7 @@ def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
     ]
     yield QRELS, format_judged(judged).encode()
     if ranked.subtopic_measures:
-        yield SUBTOPICS, format_judged(_by_subtopic(ranked)).encode()
+        yield SUBTOPICS, judged_lines(lambda: _by_subtopic(ranked))
     yield TOPICS, "".join(f"{topic}\n" for topic in ranked.topics).encode()
     if not ranked.own_ideal:
         yield f"{NTCIREVAL}/rels.txt", _rels(judged)

@@ -14,11 +14,9 @@ from assay.model.labels import LabellerId
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
 from assay.protocols.members import Jury
+from assay.protocols.output import FileData
 from assay.protocols.places import UsedLabels
 from assay.protocols.ranked import Ranked
-
-FileData = bytes | Callable[[], Iterable[bytes]]
-"""A file's bytes, or what gives its lines: large files are never held whole."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Score, Scores
-from assay.protocols.output import csv_bytes, csv_lines
-from assay.protocols.results import FileData
+from assay.protocols.output import FileData, csv_bytes, csv_lines
 
 SCORE_COLUMNS = (
     "run", "measure", "value", "low", "high", "topics", "missing", "floor", "ceiling",

@@ -23,8 +23,7 @@ from assay.protocols.exam.supervision import (
     misled,
     uncovered,
 )
-from assay.protocols.output import csv_lines
-from assay.protocols.results import FileData
+from assay.protocols.output import FileData, csv_lines
 
 PACKED = {
     "workbench/question-bank.jsonl.gz": "bank.jsonl",

@@ -18,8 +18,8 @@ from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
 from assay.protocols.label_sheets import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.labels import LabelBook
-from assay.protocols.output import csv_bytes
-from assay.protocols.results import FileData, Findings
+from assay.protocols.output import FileData, csv_bytes
+from assay.protocols.results import Findings
 from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
