@@ -107,6 +107,12 @@ class Columns:
         places = np.flatnonzero(np.asarray(self._task) == number)
         return dict(zip(np.asarray(self._row)[places].tolist(), places.tolist(), strict=True))
 
+    def labelled_again(self) -> set[str]:
+        """Names of the tasks of which some unit has several labels."""
+        high = np.asarray(self._high)
+        again = np.flatnonzero(high[1:] == high[:-1])
+        return {self._tasks[one] for one in np.unique(np.asarray(self._task)[again]).tolist()}
+
     def at(self, place: int) -> Label:
         """The label at a place."""
         return self._label(place, self._unit(place))

@@ -30,6 +30,7 @@ _Subject = tuple[str, str]
 """narrative, answer"""
 
 _ASSIGNED = {worth: one for one, worth in ASSIGNMENT_VALUE.items()}
+_WORTH = {one.value: worth for one, worth in ASSIGNMENT_VALUE.items()}
 
 
 class _Label(NamedTuple):
@@ -113,7 +114,7 @@ class Responses:
             rank = book.policy.rank(label, book.configured[ASSIGNMENT.name])
             if label.rowid in places and label.unit in windows and rank:
                 verdict = () if label.verdict is None else label.verdict["labels"]
-                worth = tuple(ASSIGNMENT_VALUE[Assigned(one)] for one in verdict)
+                worth = tuple(map(_WORTH.__getitem__, verdict))
                 usable = label.status is Status.OK and label.verdict is not None
                 who = label.labeller.is_human
                 windows[label.unit].labels.append(
