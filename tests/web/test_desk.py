@@ -9,8 +9,9 @@ import pytest
 
 from assay.api.opened import Opened
 from assay.model.labels import mode_of
+from assay.web import state
 from assay.web.desk import Desk, Refused
-from assay.web.state import Role
+from assay.web.state import Role, State
 from tests.conftest import ROOT
 from tests.web.conftest import write_folder
 
@@ -243,3 +244,25 @@ def test_skipped_units_wait_in_their_own_queue_and_flags_are_seen_by_all(desk_of
         else:
             with pytest.raises(Refused):
                 desk.set_aside(ann, first, kind, "x")
+
+
+def test_units_are_taken_up_a_part_at_a_time(desk_of, monkeypatch):
+    monkeypatch.setattr(state, "_WRITTEN", 3)
+    desk = desk_of()
+    ann, given = desk.state.person("ANN"), []
+
+    def each(rows):
+        for row in rows:
+            if isinstance(row, int):  # between two parts somebody labels
+                with State(desk.state.path) as other:
+                    other.set_aside(1, ann.id, "note", f"before {row}")
+                given.append(row)
+            yield row
+
+    desk.state.execute("UPDATE units SET wanted = 0")
+    desk.sync(each)
+    count = len(desk.state.units("WHERE wanted"))
+    assert given == list(range(1, count + 1, 3))
+    assert count > 6
+    desk.state.set_machines({row.hash: ("ok", 1.0) for row in desk.state.units("WHERE wanted")})
+    assert desk.state.one("SELECT COUNT(*) FROM units WHERE machine = 'ok'")[0] == count

@@ -7,7 +7,7 @@ with connections of its own (:mod:`assay.web.server`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -32,7 +32,7 @@ from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
 from assay.web.asked import Asked
-from assay.web.state import FILE, Person, State, UnitRow
+from assay.web.state import FILE, Each, Person, State, UnitRow
 from assay.web.values import (
     anchor,
     as_given,
@@ -125,15 +125,15 @@ class Desk:
 
     # -- units -----------------------------------------------------------------------------------
 
-    def sync(self, each: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> None:
+    def sync(self, each: Each = iter) -> None:
         """Take up the units that the folder asks about now, and labels that came from elsewhere.
         What there are many of goes through ``each``, which may let others go first."""
         began = time.monotonic()
         self.stale = False
         self.ledger.changed_elsewhere()  # what is there is taken up now
-        self.state.set_units(each(self.asked.units()))
+        self.state.set_units(each(self.asked.units()), each)
         self.state.set_drawn(self.asked.drawn())
-        self.state.set_machines(self.asked.machines(each))
+        self.state.set_machines(self.asked.machines(each), each)
         self._take_up(each)
         self.sync_takes = time.monotonic() - began
 
@@ -148,7 +148,7 @@ class Desk:
             self.sync()
         return due
 
-    def _take_up(self, each: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+    def _take_up(self, each: Each) -> None:
         """Note the labels of people that the ledger has, from wherever they came."""
         people = each(self.ledger.by_people())
         self.state.set_given(self.asked.given(one) for one in people if self.asked.counts(one))

@@ -14,7 +14,7 @@ import secrets
 import sqlite3
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,6 +28,10 @@ from assay.model.errors import LedgerError
 FILE = "workbench.sqlite"
 _SOME = 500
 """Units that are looked up at once."""
+_WRITTEN = 1000
+"""Units that are written at once: some 20 ms."""
+Each = Callable[[Iterable[Any]], Iterable[Any]]
+"""Gives what there are many of one by one, and may let others go first."""
 
 _VERSION = 2
 _TABLES = """
@@ -294,9 +298,10 @@ class State:
 
     # -- units -----------------------------------------------------------------------------------
 
-    def set_units(self, units: Iterable[Sequence[Any]]) -> None:
+    def set_units(self, units: Iterable[Sequence[Any]], each: Each = iter) -> None:
         """Make these the units that labels are wanted of: task, hash, topic, place, content and
-        passes. What was there before stays as it was, but is wanted no longer."""
+        passes. What was there before stays as it was, but is wanted no longer. Writes a part at a
+        time, each once ``each`` gives it: others may write in between."""
         columns = ("task", "hash", "topic", "place", "content", "passes")
         with self._gathered("asked", ("hash",)), self._gathered("fresh", columns):
             # What is new is found before anybody is kept from writing.
@@ -315,13 +320,22 @@ class State:
                     "INSERT INTO topics (name) SELECT topic FROM fresh WHERE true "
                     "GROUP BY topic ORDER BY MIN(place) ON CONFLICT DO NOTHING"
                 )
-                self.execute(
-                    "INSERT INTO units (task, hash, topic, place, content, passes) "
-                    "SELECT task, hash, topics.id, place, content, passes FROM fresh "
-                    "JOIN topics ON topics.name = topic ORDER BY fresh.rowid "
-                    "ON CONFLICT (hash) DO UPDATE SET "
-                    "wanted = 1, passes = excluded.passes, topic = excluded.topic"
-                )
+            self._by_parts(
+                "fresh",
+                "INSERT INTO units (task, hash, topic, place, content, passes) "
+                "SELECT task, hash, topics.id, place, content, passes FROM fresh "
+                "JOIN topics ON topics.name = topic WHERE fresh.rowid BETWEEN ? AND ? "
+                "ORDER BY fresh.rowid ON CONFLICT (hash) DO UPDATE SET "
+                "wanted = 1, passes = excluded.passes, topic = excluded.topic",
+                each,
+            )
+
+    def _by_parts(self, table: str, statement: str, each: Each) -> None:
+        """A statement on some rows of a table of this connection at a time."""
+        last = self.one(f"SELECT coalesce(MAX(rowid), 0) FROM temp.{table}")[0]  # noqa: S608
+        for start in each(range(1, last + 1, _WRITTEN)):
+            with self.writing():
+                self.execute(statement, (start, start + _WRITTEN - 1))
 
     def _known(self, hashes: Sequence[str]) -> dict[str, tuple[str, int]]:
         """Topic and passes of those of these units that labels are wanted of already."""
@@ -333,8 +347,11 @@ class State:
         rows = self.all(query, *hashes)
         return {unit: (topic, passes) for unit, topic, passes in rows}
 
-    def set_machines(self, found: Mapping[str, tuple[str, float | None]]) -> None:
-        """What the folder's own labellers said: status and certainty by the unit's hash."""
+    def set_machines(
+        self, found: Mapping[str, tuple[str, float | None]], each: Each = iter
+    ) -> None:
+        """What the folder's own labellers said: status and certainty by the unit's hash; written as
+        :meth:`set_units` writes."""
         with self._gathered("said", ("hash", "status", "sure")):
             self._gather("said", ((unit, *said) for unit, said in found.items()))
             self._made(
@@ -343,12 +360,12 @@ class State:
                     JOIN units ON units.hash = said.hash
                     WHERE (units.machine, units.sure) IS NOT (said.status, said.sure)""",
             )
-            with self.writing():
-                self.execute(
-                    "UPDATE units SET (machine, sure) = "
-                    "(SELECT status, sure FROM other WHERE other.id = units.id) "
-                    "WHERE id IN (SELECT id FROM other)"
-                )
+            self._by_parts(
+                "other",
+                "UPDATE units SET machine = other.status, sure = other.sure FROM other "
+                "WHERE other.id = units.id AND other.rowid BETWEEN ? AND ?",
+                each,
+            )
 
     @contextmanager
     def _gathered(self, name: str, columns: Sequence[str]) -> Iterator[None]:
