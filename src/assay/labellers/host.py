@@ -62,7 +62,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given(Renderer):
+class _GivenPrompts(Renderer):
     """Chat prompts as they were rendered where questions are planned, whose folder need not be
     here; ``given`` by the id of the unit."""
 
@@ -78,7 +78,7 @@ class Host:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
-        self._renderer = _Given()
+        self._renderer = _GivenPrompts()
         self._labeller: Labeller | None = None
         self._open = AsyncExitStack()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from assay.labellers.base import Request
 from assay.model.wording import counted
 from assay.protocols.answers.judged import judge_answers
 from assay.protocols.answers.marked import Originals
@@ -83,9 +82,6 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
 
 
 def _steps(inputs: Inputs, settings: R2C2Settings) -> Iterator[Step]:
-    def likely(book: LabelBook) -> Iterator[Request]:
-        return answer_requests(inputs.answers(), book, assume=True)
-
     yield Step("dialogue acts", DIALOGUE_ACT, lambda _: act_requests(inputs.answers()))
     yield Step(
         "bogus nuggets",
@@ -106,7 +102,9 @@ def _steps(inputs: Inputs, settings: R2C2Settings) -> Iterator[Step]:
         ANSWER,
         lambda book: answer_requests(inputs.answers(), book),
         waits=True,
-        assumed=Assumed(ENTAILMENT, likely, note),
+        assumed=Assumed(
+            ENTAILMENT, lambda book: answer_requests(inputs.answers(), book, assume=True), note
+        ),
     )
 
 

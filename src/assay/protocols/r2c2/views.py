@@ -128,9 +128,8 @@ def facts(found: Found, used: UsedLabels) -> tuple[tuple[str, str], ...]:
 
 def nothing_missing(found: Found) -> str:
     """What was checked where there are no :func:`gaps`."""
-    relevant = "; every question has a relevant passage." if found.pr_runs else "."
     said = "Every run answers every question, and every answer and every nugget has a usable label"
-    return said + relevant
+    return said + ("; every question has a relevant passage." if found.pr_runs else ".")
 
 
 def gaps(found: Found) -> Iterator[Gap]:
