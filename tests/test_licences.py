@@ -9,7 +9,17 @@ from packaging.requirements import Requirement
 from tests.conftest import ROOT
 
 ALLOWED = {
-    *("mit", "mit license", "mit-cmu", "isc", "isc license (iscl)", "0bsd", "zlib", "cc0-1.0"),
+    *(
+        "mit",
+        "mit-0",
+        "mit license",
+        "mit-cmu",
+        "isc",
+        "isc license (iscl)",
+        "0bsd",
+        "zlib",
+        "cc0-1.0",
+    ),
     *("apache-2.0", "apache 2.0", "apache license 2.0", "apache software license", "psf-2.0"),
     *("python software foundation license", "bsd license", "3-clause bsd license"),
     *("bsd-2-clause", "bsd-3-clause", "mpl-2.0", "mozilla public license 2.0 (mpl 2.0)"),

@@ -1,3 +1,3 @@
 """Assay's version, where every room can ask for it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
