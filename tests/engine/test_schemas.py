@@ -86,6 +86,8 @@ def _needs_no_more(task: AnyTask, unit: Any, reply: dict[str, Any]) -> bool:
     if task.name == "answering.r2c2":
         cited = {one["passage"] for one in reply["nuggets"]}
         return not cited <= set(range(1, count + 1))
+    if task.name == "answering.from_nuggets":
+        return not set(reply["facts"]) <= set(range(1, len(unit.nuggets) + 1))
     if task.name == "answering.report":
         sentences = reply["sentences"]
         cited = [number for one in sentences for number in one["citations"]]

@@ -14,6 +14,7 @@ from assay.api.opened import Opened
 _WITHOUT_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"\s*(?:[{_WITHOUT_SPACES}]|[^\s{_WITHOUT_SPACES}]+)\s*")
 """A word with the space around it; a character of scripts that write none."""
+_SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]*\s*")
 _ENDS = re.compile(r"^\W+|\W+$")
 _MOST_WORDS = 2000
 _MOST_PASSAGES = 50
@@ -77,17 +78,16 @@ def _named(passage: Any) -> tuple[str, str]:
 
 
 def both(one: Sequence[str], other: Sequence[str]) -> tuple[list[Marked], list[Marked]]:
-    """The lines of two texts in parts, those marked that are not in both in the same order."""
-    words = [[(at, word) for at, text in enumerate(texts) for word in _WORD.findall(text) or [text]]
-             for texts in (one, other)]  # fmt: skip
+    """The lines of two texts in parts, those marked that are not in both in the same order: words,
+    or sentences where there are many."""
+    words = [_split(texts, _WORD) for texts in (one, other)]
+    if max(map(len, words)) > _MOST_WORDS:  # word by word would take too long
+        words = [_split(texts, _SENTENCE) for texts in (one, other)]
     keys = [[_ENDS.sub("", word.casefold()) or word.strip() for _, word in part] for part in words]
     same: tuple[set[int], set[int]] = set(), set()
-    if max(map(len, words)) <= _MOST_WORDS:
-        for block in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks():
-            same[0].update(range(block.a, block.a + block.size))
-            same[1].update(range(block.b, block.b + block.size))
-    else:  # it would take too long
-        same = (set(range(len(words[0]))), set(range(len(words[1]))))
+    for block in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks():
+        same[0].update(range(block.a, block.a + block.size))
+        same[1].update(range(block.b, block.b + block.size))
     found = []
     for part, alike, count in zip(words, same, (len(one), len(other)), strict=True):
         lines: list[Marked] = [[] for _ in range(count)]
@@ -99,3 +99,12 @@ def both(one: Sequence[str], other: Sequence[str]) -> tuple[list[Marked], list[M
             ]
         found.append(lines)
     return found[0], found[1]
+
+
+def _split(texts: Sequence[str], piece: re.Pattern[str]) -> list[tuple[int, str]]:
+    """The pieces of each text, with its number."""
+    return [
+        (at, one)
+        for at, text in enumerate(texts)
+        for one in list(filter(None, piece.findall(text))) or [text]
+    ]

@@ -434,21 +434,28 @@ class Desk:
 
     def edits(self, row: UnitRow, person: Person) -> dict[str, str]:
         """Where the texts of a unit are edited: nuggets, and for organisers a bank's questions."""
+        if self.tasks[row.task].by_people:
+            return {}
         content = orjson.loads(row.content)
         texts = {one for value in content.values() for one in texts_in(value)}
+        every = self.edits_of_topic(row.topic, person)
+        return {text: place for text, place in every.items() if text in texts}
+
+    def edits_of_topic(self, topic: str, person: Person) -> dict[str, str]:
+        """The same of all nuggets and questions of a topic."""
         found = {}
         by_hand = [name for name, task in self.tasks.items() if task.by_people]
-        if by_hand and row.task not in by_hand:
-            for one in self.state.units(
-                "WHERE topic = (SELECT topic FROM units WHERE id = ?) AND wanted "
-                "AND task IN (SELECT value FROM json_each(?))",
-                row.id, orjson.dumps(by_hand).decode(),
-            ):  # fmt: skip
-                text = orjson.loads(one.content).get(self.tasks[one.task].judged_fields[0])
-                if text in texts:
-                    found[text] = f"/label/{one.task}?unit={one.id}"
-        if person.organises and "exam" in self.opened.parts and content.get("question"):
-            found[content["question"]] = f"/bank#{anchor(content['question'])}"
+        for one in self.state.units(
+            "WHERE topics.name = ? AND wanted AND task IN (SELECT value FROM json_each(?))",
+            topic, orjson.dumps(by_hand).decode(),
+        ):  # fmt: skip
+            text = orjson.loads(one.content).get(self.tasks[one.task].judged_fields[0])
+            if text:
+                found[text] = f"/label/{one.task}?unit={one.id}"
+        if person.organises and "exam" in self.opened.parts:
+            bank = self.opened.parts["exam"].inputs.bank
+            for question in bank.questions(topic):
+                found[question.text] = f"/bank#{anchor(question.text)}"
         return found
 
     def rows(self, numbers: Sequence[int]) -> list[UnitRow]:

@@ -110,10 +110,11 @@ async def topic(request: web.Request) -> web.StreamResponse:
     await bench.do(bench.desk.see, request[PERSON], [row.id for row in known.values()])
     own = await asyncio.to_thread(beside.handed_in, bench.opened, name, chosen)
     await asyncio.to_thread(_in_words, bench.desk, used, known)
+    edits = await bench.do(bench.desk.edits_of_topic, name, request[PERSON])
     return page(
         request, "topic.html", topic=name, runs=scored.runs, chosen=chosen,
         values=list(values.items()), used=used, units={one: row.id for one, row in known.items()},
-        own=own,
+        own=own, edits=edits,
     )  # fmt: skip
 
 
