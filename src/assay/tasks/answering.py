@@ -73,6 +73,14 @@ def _set_aside(given: Any, fits: Any) -> tuple[list[Any], list[str]]:
     return kept, odd
 
 
+def _fitting(given: Any, name: str, fits: Any) -> Any:
+    """A reply with the items of its list ``name`` that fit, the others under ``odd``."""
+    if not isinstance(given, dict):
+        return given
+    kept, odd = _set_aside(given.get(name), fits)
+    return {**given, name: kept, "odd": odd}
+
+
 class AnswerUnit(Unit):
     """A question and the passages to answer it from, best first."""
 
@@ -103,10 +111,7 @@ class DrawnAnswer(Verdict):
     @model_validator(mode="before")
     @classmethod
     def _keep_what_fits(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        kept, odd = _set_aside(given.get("nuggets"), DrawnNugget.model_validate)
-        return {**given, "nuggets": kept, "odd": odd}
+        return _fitting(given, "nuggets", DrawnNugget.model_validate)
 
 
 def _check_short_answer(_unit: Unit, verdict: DrawnAnswer | AnswerFromNuggets) -> str | None:
@@ -158,10 +163,7 @@ class HelpfulNuggets(Verdict):
     @model_validator(mode="before")
     @classmethod
     def _keep_what_fits(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        kept, odd = _set_aside(given.get("nuggets"), _TEXT.validate_python)
-        return {**given, "nuggets": kept, "odd": odd}
+        return _fitting(given, "nuggets", _TEXT.validate_python)
 
 
 NUGGETS = Task(
@@ -195,10 +197,7 @@ class AnswerFromNuggets(Verdict):
     @model_validator(mode="before")
     @classmethod
     def _keep_what_fits(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        kept, odd = _set_aside(given.get("facts"), _NUMBER.validate_python)
-        return {**given, "facts": kept, "odd": odd}
+        return _fitting(given, "facts", _NUMBER.validate_python)
 
 
 def _narrow_from_nuggets(unit: FromNuggetsUnit, schema: Schema) -> None:
@@ -271,10 +270,7 @@ class CitedSentence(Verdict):
     def _keep_what_fits(cls, given: Any) -> Any:
         if isinstance(given, str):
             return {"text": given}
-        if not isinstance(given, dict):
-            return given
-        kept, odd = _set_aside(given.get("citations"), _NUMBER.validate_python)
-        return {**given, "citations": kept, "odd": odd}
+        return _fitting(given, "citations", _NUMBER.validate_python)
 
 
 class Report(Verdict):
@@ -288,8 +284,7 @@ class Report(Verdict):
     def _keep_what_fits(cls, given: Any) -> Any:
         if not isinstance(given, dict) or not isinstance(given.get("sentences"), (list, tuple)):
             return given
-        kept, odd = _set_aside(given["sentences"], CitedSentence.model_validate)
-        return {**given, "sentences": kept, "odd": odd}
+        return _fitting(given, "sentences", CitedSentence.model_validate)
 
 
 def _check_report(_unit: ReportUnit, verdict: Report) -> str | None:
