@@ -148,3 +148,13 @@ def test_nothing_in_a_name_is_a_command():
     assert "<b>" not in markdown(board).replace(r"\<b\>", "")
     row = next(line for line in markdown(board).splitlines() if line.startswith("| 1"))
     assert len(re.findall(r"(?<!\\)\|", row)) == 4
+
+
+def test_the_command_line_says_whose_a_run_is_and_no_page_takes_anothers_place(made, tmp_path):
+    more = ("--team", "N*=Others", "--team", "GOOD=A B", "--team", "VAGUE=A-B", "--no-figures")
+    done = run_here("release", made / "exam", "-o", tmp_path / "x", *more)
+    assert done.returncode == 0, done.stderr
+    teams = {p.name: p.read_text() for p in (tmp_path / "x" / "teams").iterdir()}
+    assert set(teams) == {"Others.html", "A-B.html", "A-B-2.html"}
+    assert "· A B" in teams["A-B.html"]
+    assert "· A-B" in teams["A-B-2.html"]

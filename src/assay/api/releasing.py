@@ -74,7 +74,9 @@ def release(
     """
     if into.exists() and any(into.iterdir()) and not (into / SUMS).is_file():
         raise SettingsError(f"{into} holds files that are no release: give a new folder.")
-    named = {**(teams or {}), **opened.folder.config.release.teams}
+    named = dict(teams or {})
+    for run, team in opened.folder.config.release.teams.items():
+        named.setdefault(run, team)
     with opened.ledger(create=False) as ledger:
         results, _ = opened.write(ledger)
         opened.write_report(results, ledger=ledger)
@@ -118,6 +120,10 @@ class _Writer:
         self.files: dict[str, str] = {}
 
     def write(self, name: str, data: bytes) -> None:
+        if name in self.files:  # two names that are one as a file's
+            stem, _, ending = name.rpartition(".")
+            self.write(f"{stem}-2.{ending}", data)
+            return
         self.files[name] = write_bytes(self._folder / name, data)
 
     def draw(self, name: str, result: Result, board: Board) -> None:
