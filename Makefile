@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo runs baselines test check lint docs install install-test lock clean help
+.PHONY: demo runs baselines test check lint docs dist install install-test lock clean help
 
 help:
 	@echo "make demo         install, then examples/films from a small wiki to a leaderboard"
 	@echo "make baselines    the same, with answers written anew by the embedded language model"
 	@echo "make test         install, then lint, type-check and run all tests"
 	@echo "make docs         install, then the documentation site in build/site"
+	@echo "make dist         what a release consists of, in dist: wheel, source, bill of materials"
 	@echo "make judge        train the embedded judge anew (hours of one core; see training/README.md)"
 	@echo "make lock         bring requirements*.lock up to date"
 
@@ -85,6 +86,9 @@ check: test
 docs: install-test
 	$(BIN)/python docs/make_site.py
 	$(BIN)/zensical build --strict --clean
+
+dist: install-test
+	$(BIN)/python .ci/dist.py
 
 lock: install-test
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra language-models --extra plots --extra corpus --extra retrieval --extra e5 --extra recalibration pyproject.toml -o requirements.lock

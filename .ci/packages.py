@@ -1,4 +1,4 @@
-"""Builds the wheel, installs it in clean environments and tries it: what a user gets.
+"""Builds what a release consists of, installs the wheel in clean environments and tries it.
 
 Run by .ci/run with the Python of .venv. For every Python that uv finds: without extras, with the
 judge, and with the lowest versions that pyproject.toml allows. Ends with 1 where something does not
@@ -9,24 +9,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-UV = Path(sys.executable).parent / "uv"
+from dist import ROOT, UV, built, run
+
 CORE_MB, JUDGE_MB = 420, 115
 """The most that an installation without extras takes (polars, scipy and numpy are 397 of it), and
 what the judge adds."""
-
-
-def run(*command: object, cwd: Path | None = None) -> str:
-    """Standard output of a command that must succeed."""
-    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def pythons() -> list[str]:
@@ -90,9 +80,9 @@ def main() -> None:
     large = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        run(UV, "build", "--quiet", "--wheel", "--out-dir", place / "dist", ROOT)
-        (wheel,) = (place / "dist").glob("*.whl")
-        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.0f} MB")
+        wheel = built(place / "dist")
+        for path in sorted((place / "dist").iterdir()):
+            print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
         for python in pythons():
             version = run(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
             sizes = {}
