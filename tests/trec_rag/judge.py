@@ -134,3 +134,22 @@ def lenient(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any] | None:
     elif task.startswith("trec_rag.relevance"):
         found |= {"relevant": True} if "relevant" in found else {"grade": 3}
     return found
+
+
+_WORDINGS = iter(("On {}", "Everything about {}", "What else is known of {}") * 100)
+
+
+def sorting(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Sorts nuggets by their last word, and names what fits none otherwise each time."""
+    if task != "trec_rag.mapping":
+        return judge(task, unit)
+    wording = next(_WORDINGS)
+    rows = []
+    for number, nugget in enumerate(unit["nuggets"], 1):
+        last = nugget.split()[-1]
+        fits = [at for at, one in enumerate(unit["sub_narratives"], 1) if one.endswith(last)]
+        rows.append(
+            {"nugget": number, "sub_narrative": fits[0] if fits else 0,
+             "new": "" if fits else wording.format(last)}
+        )  # fmt: skip
+    return {"mapping": rows}

@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from assay.formats.trec_rag_support import read_support
+from assay.judging.engine import judge as ask
+from assay.judging.engine import plan
+from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
 from assay.protocols.evaluation import Evaluation
@@ -19,6 +22,7 @@ from assay.protocols.label_sheets import citations_of, support_sheet
 from assay.protocols.registry import find_protocol
 from assay.protocols.sheets import means
 from assay.protocols.trec_rag.settings import ASSIGNED, AUTO, EDITED, MANUAL
+from assay.tasks.trec_rag_nuggets import MAPPING, MappingUnit
 from tests.conftest import ROOT, Assay
 from tests.trec_rag import judge as judging
 from tests.trec_rag.cases import ANSWERS, NARRATIVES, SEGMENTS, lines, make
@@ -635,3 +639,62 @@ def test_answers_are_what_the_ledger_knows_them_by(tmp_path: Path):
         for row in sqlite3.connect(folder / "labels.sqlite").execute("SELECT content FROM units")
     )
     assert all(name.encode() not in text for name in ANSWERS)
+
+
+def twelve_nuggets(folder: Path) -> Path:
+    """Three windows of the same four kinds, none of which is a sub-narrative of the topic."""
+    make(folder, inputs='nuggets = "bank.jsonl"', settings="nugget_window = 4")
+    toml = (folder / "assay.toml").read_text()
+    (folder / "assay.toml").write_text(
+        toml.replace(
+            "[settings]", '"trec_rag.mapping" = "tests.trec_rag.judge:sorting"\n[settings]'
+        )
+    )
+    kinds = ("boats", "tolls", "mules", "weirs")
+    nuggets = [{"text": f"fact {n} of {kind}"} for n in range(3) for kind in kinds]
+    bank = [{"qid": one, "query": "", "nuggets": nuggets if one == "1" else []} for one in "12"]
+    lines(folder / "bank.jsonl", bank)
+    return folder
+
+
+def sub_narratives_of_topic_1(folder: Path) -> set[str]:
+    [row] = [one for one in rows_of(folder / "out" / "nuggets.jsonl") if one["qid"] == "1"]
+    return {one["mapped_sub_narrative"] for one in row["nuggets"]}
+
+
+def test_windows_see_the_sub_narratives_that_those_before_them_found(tmp_path: Path):
+    folder = twelve_nuggets(tmp_path / "e")
+    tally, result = judged(folder)
+    assert (tally.failed, result.lacking) == (0, 0)
+    assert len([one for one in labels_of(folder) if one.task == "trec_rag.mapping"]) == 3
+    assert len(sub_narratives_of_topic_1(folder)) == 4  # each window would have made its own four
+    asked = [
+        one["unit"]["sub_narratives"]
+        for one in rows_of(folder / "out" / "labels.jsonl")
+        if one["task"] == "trec_rag.mapping"
+    ]
+    assert sorted(map(len, asked)) == [2, 6, 6]
+    assert judged(folder)[0].asked == 0
+
+
+def test_windows_that_were_asked_alone_keep_their_labels(tmp_path: Path):
+    folder = twelve_nuggets(tmp_path / "e")
+    narratives = {one["id"]: one for one in NARRATIVES}
+    nuggets = rows_of(folder / "bank.jsonl")[0]["nuggets"]
+    alone = [
+        MappingUnit(
+            narrative=narratives["1"]["title"],
+            sub_narratives=tuple(narratives["1"]["queries"]),
+            nuggets=tuple(one["text"] for one in nuggets[start : start + 4]),
+        )
+        for start in (0, 4, 8)
+    ]
+    evaluation = opened(folder)
+    with evaluation.folder.open_ledger() as ledger:
+        labeller = evaluation.labellers()[MAPPING.name]
+        requests = [Request(MAPPING, unit, topic="1") for unit in alone]
+        assert ask([("as before", plan(ledger, labeller, requests))], ledger).asked == 3
+    _, result = judged(folder)
+    assert result.lacking == 0
+    assert len([one for one in labels_of(folder) if one.task == MAPPING.name]) == 3
+    assert len(sub_narratives_of_topic_1(folder)) == 12  # as it was

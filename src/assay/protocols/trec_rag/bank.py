@@ -155,25 +155,42 @@ class Bank(Narratives):
             for window in windows(group, size)
         ]
 
-    def mapping_units(self, topic: str) -> list[MappingUnit]:
-        """The same for nuggets that are mapped to no sub-narrative."""
+    def mapping_units(self, topic: str) -> Iterator[tuple[MappingUnit, bool]]:
+        """The same for nuggets that are mapped to no sub-narrative, with whether each can be asked
+        yet: a window of the list is shown the new sub-narratives of the windows before it, so that
+        not each of them makes its own. Windows of what edits added see those of the list. A label
+        of a window that was asked without them counts: nobody is asked twice."""
         listed, text = self.machine_list(topic), self.narrative(topic)
         wanted = self.settings.mapping and self.needs.bank
         aspects = self.aspects(topic) if wanted else None
         if listed is None or text is None or aspects is None:
-            return []
+            return
         lacking = [one.text for one in listed if one.sub_narrative is None]
         added = [
             one.nugget.text
             for one in self.edited(topic, listed)
             if one.nugget.sub_narrative is None and one.nugget.text not in lacking
         ]
-        names = tuple(one.text for one in aspects)
-        return [
-            MappingUnit(narrative=text, sub_narratives=names, nuggets=window)
-            for group in (lacking, added)
-            for window in windows(group, self.settings.nugget_window)
-        ]
+        given, ready, size = tuple(one.text for one in aspects), True, self.settings.nugget_window
+        known = set(map(sub_narrative_key, given))
+        shown = given
+        for group in (lacking, added):
+            for window in windows(group, size):
+                unit = MappingUnit(narrative=text, sub_narratives=shown, nuggets=window)
+                label = self.book.find(MAPPING, unit)
+                if label is None and shown != given:
+                    alone = MappingUnit(narrative=text, sub_narratives=given, nuggets=window)
+                    label = self.book.find(MAPPING, alone)
+                    unit = unit if label is None else alone
+                yield unit, ready
+                if group is added:
+                    continue
+                ready = ready and label is not None
+                if label is not None and label.verdict is not None:
+                    for name in _mapped(unit, label.verdict).values():
+                        if sub_narrative_key(name) not in known:
+                            known.add(sub_narrative_key(name))
+                            shown = (*shown, name)
 
     def edit_unit(self, topic: str, root: str) -> EditUnit:
         """What a person's edit of a nugget is about; the empty root stands for added nuggets."""
@@ -238,12 +255,10 @@ class Bank(Narratives):
                     zip(unit.nuggets, map(Importance, verdict["labels"]), strict=True)
                 )
         aspects: dict[str, str] = {}
-        for mapped in self.mapping_units(topic):
+        for mapped, _ in self.mapping_units(topic):
             verdict = self.verdict(MAPPING, mapped, Place("", topic, "mapping"))
-            for item in () if verdict is None else verdict["mapping"]:
-                place = int(item["sub_narrative"])
-                name = mapped.sub_narratives[place - 1] if place else str(item["new"]).strip()
-                aspects[mapped.nuggets[int(item["nugget"]) - 1]] = name
+            if verdict is not None:
+                aspects |= _mapped(mapped, verdict)
 
         def known(table: Mapping[str, Any], kept: Kept) -> Any:
             """What is said of the nugget itself, else of the first it was made from."""
@@ -273,3 +288,13 @@ class Bank(Narratives):
         """Whether a person changed the topic's nuggets."""
         listed = self.machine_list(topic) or ()
         return any(self.edit_label(topic, one.text) for one in (*listed, RagNugget("")))
+
+
+def _mapped(unit: MappingUnit, verdict: Mapping[str, Any]) -> dict[str, str]:
+    """The sub-narrative of each nugget of a window, known or new."""
+    found = {}
+    for item in verdict["mapping"]:
+        place = int(item["sub_narrative"])
+        name = unit.sub_narratives[place - 1] if place else sub_narrative_name(item["new"])
+        found[unit.nuggets[int(item["nugget"]) - 1]] = name
+    return found

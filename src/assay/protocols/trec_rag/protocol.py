@@ -153,7 +153,7 @@ class _Steps:
         # A complete bank has nothing to ask here, but for nuggets that a person added to it.
         yield Step("nugget importance", IMPORTANCE, self.importance, waits=needs.importance)
         if self.settings.mapping:
-            yield Step("nugget mapping", MAPPING, self.mapping, waits=needs.mapping)
+            yield from self.mapping()
         if inputs.answers:
             yield Step("nugget assignment", ASSIGNMENT, self.assignment, waits=True)
 
@@ -250,11 +250,28 @@ class _Steps:
             for unit in bank.importance_units(topic):
                 yield Request(IMPORTANCE, unit, topic=topic)
 
-    def mapping(self, book: LabelBook) -> Iterator[Request]:
+    def mapping(self) -> Iterator[Step]:
+        """A step for each window of the longest list: each is shown what those before it found."""
+        given = self.inputs.nuggets
+        lists = [
+            sum(one.sub_narrative is None for one in given[topic].nuggets)
+            if topic in given
+            else self.settings.most_nuggets
+            for topic in self.inputs.topics
+        ]
+        count = max(1, -(-max(lists, default=0) // self.settings.nugget_window))
+        for number in range(1, count + 1):
+            title = "nugget mapping" + (f", window {number}" if count > 1 else "")
+            waits = self.needs.mapping or number > 1
+            yield Step(title, MAPPING, self.mapping_ready, waits=waits)
+
+    def mapping_ready(self, book: LabelBook) -> Iterator[Request]:
+        """The windows that can be asked by now; what is labelled is not asked again."""
         bank = self.bank(book)
         for topic in self.inputs.topics:
-            for unit in bank.mapping_units(topic):
-                yield Request(MAPPING, unit, topic=topic)
+            for unit, ready in bank.mapping_units(topic):
+                if ready:
+                    yield Request(MAPPING, unit, topic=topic)
 
     def assignment(self, book: LabelBook) -> Iterator[Request]:
         responses = Responses(self.bank(book))
