@@ -44,7 +44,7 @@ def test_unknown_commands_and_options_are_wrong_usage(assay, slide):
         (lambda text: text + "\n[setings]\na = 1\n", "setings"),
         (lambda text: text + '\n[settings]\nbins = "many"\nbinz = 1\n', "binz"),
         (lambda text: text.replace("ac/*.txt", "answers/*.txt"), "matches no file"),
-        (lambda text: text.replace("questions =", "question ="), "'questions'"),
+        (lambda text: text.replace("questions =", "question ="), "did you mean questions?"),
         (lambda text: text + "][", "cannot be read"),
         (lambda text: text.replace("recorded:recorded.jsonl", "gpt-4"), "is no labeller"),
         (lambda text: text.replace("recorded:", "openai:m@http://u:secret@h/v1#"), "password"),

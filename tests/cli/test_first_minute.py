@@ -99,3 +99,60 @@ def test_the_shell_completes_commands_and_options(assay: Assay):
 
     assert complete("assay ga", 1) == {"gate"}
     assert {"--no-worse"} <= complete("assay gate --no", 2)
+
+
+def test_without_a_protocol_the_protocols_are_named(tmp_path: Path, assay: Assay):
+    done = assay("init", tmp_path / "new")
+    assert done.returncode == 2
+    assert all(f"--protocol {name}" in done.stderr for name in OWN)
+    assert not (tmp_path / "new").exists()
+
+
+def test_within_a_folder_its_name_is_said(tmp_path: Path, assay: Assay):
+    assert "its name is" not in assay("evaluate", cwd=tmp_path).stderr
+    assay("init", tmp_path, "--protocol", "rag")
+    done = assay("evaluate", cwd=tmp_path)
+    assert (done.returncode, "its name is '.'" in done.stderr) == (2, True)
+    assert "its name is" not in assay("labels", "show", ".", cwd=tmp_path).stderr
+
+
+@pytest.mark.parametrize("protocol", OWN)
+def test_every_input_that_is_misspelt_is_told(protocol: str, tmp_path: Path, assay: Assay):
+    assay("init", tmp_path, "--protocol", protocol)
+    file = tmp_path / "assay.toml"
+    right = file.read_text()
+    assert f"{tmp_path}" not in assay("doctor", tmp_path).stderr
+    file.write_text(right.replace("[inputs]", '[inputs]\nrunss = "a"\nqestions = "b"', 1))
+    for command in ("score", "judge"):
+        done = assay(command, tmp_path)
+        assert done.returncode == 2
+        assert "runss: no such entry; " in done.stderr
+        assert "qestions: no such entry; " in done.stderr
+
+
+def test_inputs_of_another_protocol_of_the_folder_are_known(tmp_path: Path, assay: Assay):
+    assay("init", tmp_path, "--protocol", "exam")
+    file = tmp_path / "assay.toml"
+    text = file.read_text().replace("[inputs]", '[inputs]\npr_runs = "none"', 1)
+    file.write_text(text)
+    assert "pr_runs: no such entry" in assay("score", tmp_path).stderr
+    file.write_text(text.replace('"exam"', '["exam", "r2c2"]').split("[settings]")[0])
+    assert "no such entry" not in assay("score", tmp_path).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('protocol = "rag"', "protocol: no such entry here; it stands in [evaluation]"),
+        ('[evaluation]\ntilte = "x"', "evaluation.tilte: no such entry; did you mean title?"),
+        ("[judgin]\nbudget = 1", "judgin: no such entry; did you mean judging?"),
+        ("[audits]", "audits: no such entry; did you mean audit?"),
+        ("[colours]", "colours: no such entry; there are audit, ensembles, evaluation, gate"),
+        ("[ensembles.a]\nmember = []", "ensembles.a.member: no such entry"),
+        ("", "evaluation: missing"),
+    ],
+)
+def test_what_may_be_meant_is_said(text: str, told: str, tmp_path: Path, assay: Assay):
+    (tmp_path / "assay.toml").write_text(text)
+    done = assay("status", tmp_path)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr

@@ -113,7 +113,10 @@ def list_command(
     def people() -> Iterator[RichTable | str]:
         table = drawn(Table(f"{len(shown)} of {len(found)} labels", (), ()))
         # Rich would shrink every column alike; ids must stay whole, the text may be cut.
-        widths = {"id": 8, "task": 12, "verdict": 18, "about": max(16, out().width - 68), "by": 14}
+        by = max(8, min(24, max((len(label.labeller.name) for label, _ in shown), default=0)))
+        room = max(24, out().width - 34 - by)  # what the others leave, with the space between
+        verdict = min(18, room // 2)
+        widths = {"id": 8, "task": 12, "verdict": verdict, "about": room - verdict, "by": by}
         for name, width in widths.items():
             table.add_column(name, no_wrap=True, width=width)
         for label, content in shown:

@@ -91,6 +91,15 @@ class LazyGroup(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         return name, _load(str(name)), rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            folder = error.param is not None and error.param.name == "folder"
+            if folder and not error.message and Path("assay.toml").is_file():
+                error.message = "This folder is an evaluation: its name is '.'."
+            raise
+
 
 def _load(name: str) -> Any:
     module, attribute, short = COMMANDS[name]

@@ -182,6 +182,9 @@ class Protocol(ABC, Generic[S, I]):
     name: ClassVar[str]
     title: ClassVar[str]
     settings: type[S]
+    entries: ClassVar[Sequence[str]] = ()
+    """The entries of ``[inputs]`` that :meth:`load` reads; others are then misspelt. Empty: all are
+    taken to be known."""
     shows_labels: ClassVar[bool] = False
     """Whether ``Findings.detail`` has labels that a report shows with their reasons."""
     own_tasks: ClassVar[Sequence[AnyTask]] = ()

@@ -65,6 +65,7 @@ class Evaluation:
         """Read settings and inputs. Raises SettingsError, or FormatError with all faults."""
         settings = folder.settings(protocol.settings)
         chosen = Policy.parse(policy or settings.policy)
+        folder.check_entries()
         reading = Reading(folder)
         inputs = protocol.load(folder, settings, reading)
         reading.done()

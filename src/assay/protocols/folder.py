@@ -28,7 +28,7 @@ from assay.model.places import files_like, inside
 from assay.protocols import registry
 from assay.protocols.config import Config
 from assay.protocols.output import file_name
-from assay.protocols.settings_file import read_settings
+from assay.protocols.settings_file import explain, no_entry, read_settings
 from assay.tasks.base import AnyTask
 from assay.tasks.overrides import check_overrides
 from assay.tasks.rendering import Renderer
@@ -83,7 +83,7 @@ class Folder:
         try:
             config = Config.model_validate(raw)
         except ValidationError as error:
-            raise SettingsError(f"{file}:\n{explain(error)}") from error
+            raise SettingsError(f"{file}:\n{explain(error, Config)}") from error
         folder = cls(file.parent, config, labeller, fetching, given or {})
         for name in folder.protocols:
             if not registry.known(name):
@@ -192,6 +192,16 @@ class Folder:
     def open_ledger(self, *, create: bool = True) -> Ledger:
         """The folder's ledger."""
         return Ledger.open(self.ledger_place, create=create)
+
+    def check_entries(self) -> None:
+        """Raises SettingsError for entries of ``[inputs]`` that none of the folder's protocols
+        reads. One that does not say what it reads may read all."""
+        of = [registry.find_protocol(view.protocol).entries for view in self._views]
+        known = {name for names in of for name in names}
+        strangers = [name for name in self.config.inputs if name not in known]
+        if strangers and all(of):
+            lines = (f"  {name}: {no_entry(name, known)}" for name in strangers)
+            raise SettingsError("\n".join((f"{self._entry('[inputs]')}", *lines)))
 
     def input_files(self, name: str, *, required: bool = True) -> list[Path]:
         """Files that an entry of ``[inputs]`` names, sorted; raises SettingsError where a
@@ -382,19 +392,8 @@ class Folder:
         except ValidationError as error:
             place = f"settings.{self.protocol}" if self.part else "settings"
             raise SettingsError(
-                f"{self.path / 'assay.toml'}: [{place}]\n{explain(error)}"
+                f"{self.path / 'assay.toml'}: [{place}]\n{explain(error, kind)}"
             ) from error
-
-
-def explain(error: ValidationError) -> str:
-    """What is wrong with each entry, a line each."""
-    lines = []
-    for fault in error.errors(include_url=False):
-        place = ".".join(str(part) for part in fault["loc"])
-        wrong = "no such entry" if fault["type"] == "extra_forbidden" else fault["msg"]
-        wrong = wrong.removeprefix("Value error, ")
-        lines.append(f"  {place}: {wrong}")
-    return "\n".join(lines)
 
 
 def relative_to(folder: Path, path: Path) -> str:

@@ -1,12 +1,16 @@
-"""``assay.toml`` as it stands in a file: what is read of it, and within which limits."""
+"""``assay.toml`` as it stands in a file: what is read of it, within which limits, and what is wrong
+with it in words."""
 
 from __future__ import annotations
 
+import difflib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from assay.model.errors import SettingsError
 from assay.model.places import check_file
@@ -50,3 +54,47 @@ def _too_large(value: object, name: str = "") -> Iterator[tuple[str, int]]:
     if isinstance(value, list):
         for inner in value:
             yield from _too_large(inner, name)
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """What is wrong with each entry of the tables that ``model`` reads, a line each."""
+    lines = []
+    for fault in error.errors(include_url=False):
+        *place, name = map(str, fault["loc"])
+        if fault["type"] == "extra_forbidden":
+            table = _table(model, place)
+            known = [] if table is None else list(table.model_fields)
+            wrong = no_entry(name, known, [] if place else _with(name, model))
+        elif fault["type"] == "missing":
+            wrong = "missing"
+        else:
+            wrong = fault["msg"].removeprefix("Value error, ")
+        lines.append(f"  {'.'.join((*place, name))}: {wrong}")
+    return "\n".join(lines)
+
+
+def no_entry(name: str, known: Collection[str], inside: Sequence[str] = ()) -> str:
+    """That there is no entry of a name, and what may be meant: one of those that are ``known``, or
+    the one of that name in the tables ``inside``."""
+    near = difflib.get_close_matches(name[:50], known, n=1)
+    if inside:
+        return f"no such entry here; it stands in [{'] or ['.join(inside)}]"
+    if near:
+        return f"no such entry; did you mean {near[0]}?"
+    return f"no such entry; there are {', '.join(sorted(known))}" if known else "no such entry"
+
+
+def _with(name: str, model: type[BaseModel]) -> list[str]:
+    """The tables right within that of ``model`` that have an entry of a name."""
+    inner = {section: _table(model, [section]) for section in model.model_fields}
+    return [section for section, table in inner.items() if table and name in table.model_fields]
+
+
+def _table(model: type[BaseModel], place: Sequence[str]) -> type[BaseModel] | None:
+    """The model of the table at a place; None where its names are the user's."""
+    for part in place:
+        inner = model.model_fields[part].annotation if part in model.model_fields else None
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return None
+        model = inner
+    return model

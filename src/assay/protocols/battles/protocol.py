@@ -21,7 +21,7 @@ from assay.model.wording import counted
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Grid, Part, Table, Value
 from assay.protocols.base import Assumed, Protocol, Reading, Step
-from assay.protocols.battles.inputs import BattleSettings, Counted, Inputs, load
+from assay.protocols.battles.inputs import ENTRIES, BattleSettings, Counted, Inputs, load
 from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
@@ -57,6 +57,7 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
     name = "battles"
     title = "Battles · which answer is better?"
     settings = BattleSettings
+    entries = (*ENTRIES, "questions", "narratives")
 
     def tasks(self, settings: BattleSettings) -> Sequence[AnyTask]:
         return (BATTLE,)

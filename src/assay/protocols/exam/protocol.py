@@ -83,6 +83,16 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
     name = "exam"
     title = "EXAM++ · which exam questions do the passages answer?"
     settings = ExamSettings
+    entries = (
+        "bank",
+        "graded",
+        "official",
+        "passages",
+        "qrels",
+        "queries",
+        "responses",
+        "runs",
+    )
 
     def tasks(self, settings: ExamSettings) -> Sequence[AnyTask]:
         return tasks(settings)

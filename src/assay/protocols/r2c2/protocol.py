@@ -36,6 +36,7 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
     name = "r2c2"
     title = "R2C2 · RAG responses: confident and correct?"
     settings = R2C2Settings
+    entries = ("questions", "pr_runs", "ac_runs")
     shows_labels = True
     own_tasks = TASKS
 

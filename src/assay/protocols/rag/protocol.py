@@ -33,6 +33,7 @@ class Rag(Protocol[RagSettings, RagInputs]):
     name = "rag"
     title = "RAG · answers, passages, references"
     settings = RagSettings
+    entries = ("answers", "passages", "questions")
     said_nothing: ClassVar[Mapping[str, str]] = {
         "Hallucination": "NoClaim", "NoiseRelevant": "NoClaim", "NoiseIrrelevant": "NoClaim",
     }  # fmt: skip

@@ -77,6 +77,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
     name = "sgss"
     title = "SGSS · structured generative search summaries"
     settings = SgssSettings
+    entries = ("summaries", "preferences", "abandonment")
 
     def tasks(self, settings: SgssSettings) -> Sequence[AnyTask]:
         return tasks(settings)

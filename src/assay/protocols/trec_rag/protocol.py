@@ -38,6 +38,19 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
     name = "trec-rag"
     title = "TREC RAG"
     settings = TrecRagSettings
+    entries = (
+        "narratives",
+        "topics",
+        "sub_narratives",
+        "segments",
+        "r_runs",
+        "rag_runs",
+        "rj_runs",
+        "qrels",
+        "nuggets",
+        "assignments",
+        "support",
+    )
 
     def tasks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:
         ways = [RELEVANCE_TASKS[way] for way in settings.ways]
