@@ -33,6 +33,29 @@ class Drip:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Pieces:
+    """A completion in events of a few characters each, where that was asked for (else whole);
+    ``most`` events, so that the reply breaks off."""
+
+    document: dict[str, Any]
+    most: int | None = None
+    size: int = 7
+
+    def events(self) -> list[bytes]:
+        choice = self.document["choices"][0]
+        text = choice["message"]["content"]
+        deltas: list[dict[str, Any]] = [
+            {"delta": {"content": text[at : at + self.size]}, "finish_reason": None}
+            for at in range(0, len(text), self.size)
+        ]
+        deltas.append({"delta": {}, "finish_reason": choice["finish_reason"]})
+        objects = [{"model": "m", "choices": [{"index": 0, **one}]} for one in deltas]
+        objects.append({"choices": [], "usage": self.document["usage"]})
+        made = [b": still here\n\n", *(f"data: {json.dumps(one)}\n\n".encode() for one in objects)]
+        return [*made, b"data: [DONE]\n\n"][: self.most]
+
+
 @dataclass
 class Server:
     """Where it listens, and every request body that it got."""
@@ -46,7 +69,8 @@ class Server:
 @contextmanager
 def serve(script: Script) -> Iterator[Server]:
     """Run a server whose reply to a request body and its number is what ``script`` returns: a
-    dict (200), (status, dict[, headers]), a float (seconds of silence), a Drip, or None (reset)."""
+    dict (200), (status, dict[, headers]), a float (seconds of silence), a Drip, Pieces, or None
+    (reset)."""
     server = Server()
     loop = asyncio.new_event_loop()
     ready, stop = threading.Event(), asyncio.Event()
@@ -66,6 +90,10 @@ def serve(script: Script) -> Iterator[Server]:
                 made = completion("too late")
             if isinstance(made, Drip):
                 return await drip(request, made)
+            if isinstance(made, Pieces) and body.get("stream"):
+                return await in_pieces(request, made)
+            if isinstance(made, Pieces):
+                made = made.document
             if made is None:
                 assert request.transport is not None
                 request.transport.abort()
@@ -88,6 +116,16 @@ def serve(script: Script) -> Iterator[Server]:
         for start in range(0, len(text), len(text) // 20):
             await response.write(text[start : start + len(text) // 20])
             await asyncio.sleep(made.seconds / 20)
+        return response
+
+    async def in_pieces(request: web.Request, made: Pieces) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
+        await response.prepare(request)
+        for event in made.events():
+            half = len(event) // 2
+            await response.write(event[:half])
+            await asyncio.sleep(0.001)
+            await response.write(event[half:])
         return response
 
     async def models(request: web.Request) -> web.Response:

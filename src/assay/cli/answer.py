@@ -21,6 +21,7 @@ from assay.api.answering import (
     ledger_beside,
 )
 from assay.api.prompts_compared import PromptsCompared
+from assay.cli.answers_told import answers_shown
 from assay.cli.common import JsonOption, present, remark
 from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
@@ -30,11 +31,11 @@ from assay.cli.judging import (
     PriceOption,
     RetryOption,
     ShowPromptsOption,
-    judging_bar,
 )
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.systems.answering import DONT_KNOW, Confidence
+from assay.systems.answers_told import Teller
 from assay.systems.topics import load_topics
 from assay.systems.writers import WRITER_HELP
 
@@ -185,18 +186,15 @@ def answer_command(
             answers_assumed=assumed,
         )
         return
-    answered = job.answered(
-        path, progress=judging_bar(quiet=as_json), budget=budget, retry_failed=retry_failed
-    )
+    shown = answers_shown(Teller(job.sources, by_document=job.options.is_rag), quiet=as_json)
+    answered = job.answered(path, progress=shown, budget=budget, retry_failed=retry_failed)
     job.write(answered, topics_file)
     if other is None:
         _say(job, answered, as_json=as_json)
         lacking = [answered]
     else:
         left = None if budget is None else max(budget - answered.tally.spent, 0.0)
-        by_steps = other.answered(
-            path, progress=judging_bar(quiet=as_json), budget=left, retry_failed=retry_failed
-        )
+        by_steps = other.answered(path, progress=shown, budget=left, retry_failed=retry_failed)
         other.write(by_steps, topics_file)
         _say_both((job, answered), (other, by_steps), as_json=as_json)
         lacking = [answered, by_steps]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -89,19 +91,33 @@ def judging_bar(*, quiet: bool = False) -> Judging:
     """How judging goes on: a bar where standard error is a terminal, lines elsewhere."""
     if quiet:
         return Silent()
-    return _Bar() if err().is_terminal else ProgressLines()
+    return JudgingBar() if err().is_terminal else ProgressLines()
 
 
-class _Bar(ProgressLines):
+class _Shown(Progress):
+    """A bar, and what stands beneath it."""
+
+    beneath: Callable[[], Iterable[RenderableType]] = staticmethod(lambda: ())
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        yield from self.beneath()
+
+
+class JudgingBar(ProgressLines):
     """A progress bar for judging: done, rate, remaining, cost, failures."""
 
     _bar: Progress | None = None
+
+    def beneath(self) -> Iterable[RenderableType]:
+        """What is shown beneath the bar."""
+        return ()
 
     def begin(self, title: str, total: int, known: int) -> None:
         super().begin(title, total, known)
         if total == known:
             return
-        self._bar = Progress(
+        self._bar = bar = _Shown(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -112,8 +128,9 @@ class _Bar(ProgressLines):
             console=err(),
             transient=True,
         )
-        self._bar.start()
-        self._bar.add_task(title, total=total, completed=known, rate="", extra="")
+        bar.beneath = self.beneath
+        bar.start()
+        bar.add_task(title, total=total, completed=known, rate="", extra="")
 
     def _show(self) -> None:
         if self._bar is not None:

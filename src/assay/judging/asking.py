@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from assay.judging.keeper import Keeper, new_label
-from assay.judging.progress import Progress, Tally
+from assay.judging.progress import Listener, Progress, Tally
 from assay.labellers.base import Labeller, Outcome, Request
 from assay.labellers.watch import WATCH, Watch, idling
 from assay.ledger import NewLabel
@@ -77,10 +77,14 @@ class Run:
     workers: set[asyncio.Task[None]] = field(default_factory=set)
     watch: Watch = field(default_factory=Watch)
     leaving: asyncio.Task[None] | None = None
+    listener: Listener | None = None
 
     def ask(self, parts: Sequence[LabellerPart]) -> None:
         """Ask everything of ``parts``, side by side."""
         self.watch.note = self.progress.note
+        self.listener = self.progress if isinstance(self.progress, Listener) else None
+        if self.listener is not None and self.listener.live:
+            self.watch.heard = self.listener.heard
         try:
             _in_a_loop(self._ask(parts))
             self.keeper.take(*(label for one in self.held.values() for label in self._let_go(one)))
@@ -145,6 +149,8 @@ class Run:
                     return
                 finally:
                     self._release(reserved)
+                if self.listener is not None and outcome is not None:
+                    self.listener.came(request, outcome)
                 self.progress.step(outcome)
         finally:
             answered.set()

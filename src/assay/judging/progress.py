@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from assay.labellers.base import Outcome
+from assay.labellers.base import Outcome, Request
 
 
 class Progress(Protocol):
@@ -22,6 +22,21 @@ class Progress(Protocol):
 
     def end(self) -> None:
         """No more steps."""
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """What a Progress may be beside: told of answers themselves as they come."""
+
+    @property
+    def live(self) -> bool:
+        """Whether :meth:`heard` is to be called; replies come in pieces only then."""
+
+    def heard(self, request: Request, text: str) -> None:
+        """All that is written so far of the reply to ``request``; of several threads."""
+
+    def came(self, request: Request, outcome: Outcome) -> None:
+        """What came of ``request``; it is kept by now."""
 
 
 class Silent:

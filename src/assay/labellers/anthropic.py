@@ -8,7 +8,7 @@ as the input of a tool that the model has to use, whose schema is the verdict's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,12 @@ class AnthropicTransport:
         self._inner = inner
 
     async def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float,
+        arrived: Callable[[bytes], None] | None = None,  # whole replies come here
     ) -> Reply:
         key = headers.get("Authorization", "").removeprefix("Bearer ")
         own = {"Content-Type": "application/json", "anthropic-version": VERSION}
@@ -63,6 +68,7 @@ class AnthropicLabeller(OpenAILabeller):
 
     kind = "anthropic"
     endpoint = "anthropic-messages"
+    streams = False
 
     def __init__(
         self, settings: OpenAISettings, renderer: Renderer, transport: Transport | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from assay.labellers.transport import MAX_REPLY, Reply, Transport
 
@@ -19,14 +19,19 @@ class HttpTransport:
         self._real: Transport | None = None
 
     async def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float,
+        arrived: Callable[[bytes], None] | None = None,
     ) -> Reply:
         if self._real is None:
             # aiohttp takes long to import, and whoever only scores makes no request.
             from assay.labellers.http import AiohttpTransport  # noqa: PLC0415
 
             self._real = AiohttpTransport(self._connections, self._most)
-        return await self._real.post(url, headers, body, timeout)
+        return await self._real.post(url, headers, body, timeout, arrived)
 
     async def close(self) -> None:
         if self._real is not None:

@@ -23,6 +23,7 @@ from typing import Any
 import orjson
 
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
+from assay.labellers.streams import Heard, Stream, is_stream, joined
 from assay.labellers.transport import Oversized, Reply, Silence, Transport, TransportError
 from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
@@ -40,6 +41,7 @@ _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After ask
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
 _LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
 _SEED = re.compile(r"\bseed\b")
+_STREAM = re.compile(r"\bstream(?:ing|_options)?\b")
 _FOREVER = 1e8  # seconds
 _KEY = "Check the API key (OPENAI_API_KEY, or ASSAY_<NAME>_API_KEY)."
 _CURES = {
@@ -64,12 +66,13 @@ class Mode(IntEnum):
 class Form:
     """What requests look like; lowered as the server refuses parts of it. ``old_parameters``:
     ``max_tokens`` and ``temperature`` are understood. ``seed``: so is that. ``lengths``: so are
-    those of lists in schemas."""
+    those of lists in schemas. ``stream``: replies come in pieces, where they are asked for so."""
 
     mode: Mode = Mode.SCHEMA
     old_parameters: bool = True
     seed: bool = True
     lengths: bool = True
+    stream: bool = True
 
     def copy(self) -> Form:
         return replace(self)
@@ -80,6 +83,9 @@ class Form:
         message = message_of(reply).casefold()
         if any(word in message for word in _LENGTH_WORDS):
             return False
+        if sent.stream and _STREAM.search(message):
+            self.stream = False
+            return True
         if sent.seed and _SEED.search(message):
             self.seed = False
             return True
@@ -169,9 +175,11 @@ class Endpoints:
             endpoint.pace.reset()
         self._waiting = 0
 
-    async def call(self, make: Callable[[Form], bytes], tokens: int) -> Mapping[str, Any]:
+    async def call(
+        self, make: Callable[[Form], bytes], tokens: int, heard: Heard | None = None
+    ) -> Mapping[str, Any]:
         """Send the request that ``make`` gives for a form, about ``tokens`` long, and return the
-        reply's JSON object.
+        reply's JSON object. ``heard`` is told of a reply that comes in pieces.
 
         Raises Refused where this request cannot be answered, and LabellerUnreachable where no
         request can.
@@ -181,12 +189,13 @@ class Endpoints:
         refused: dict[str, tuple[_Endpoint, float, Refused | LabellerUnreachable]] = {}
         while True:
             sent = self.form.copy()
+            sent.stream = sent.stream and heard is not None
             endpoint = self._next(refused)
             with self._idling():
                 await endpoint.pace.enter(tokens)
             started = time.monotonic()
             try:
-                reply = await self._post(endpoint, make(sent))
+                reply = await self._post(endpoint, make(sent), heard if sent.stream else None)
                 found = self._read(endpoint, reply, started, sent)
             except Oversized as error:
                 endpoint.lives()
@@ -291,8 +300,11 @@ class Endpoints:
         chosen.take(now)
         return chosen
 
-    async def _post(self, endpoint: _Endpoint, body: bytes) -> Reply:
-        return await self._transport.post(endpoint.target, endpoint.headers, body, self._timeout)
+    async def _post(self, endpoint: _Endpoint, body: bytes, heard: Heard | None) -> Reply:
+        to = endpoint.target, endpoint.headers, body, self._timeout
+        if heard is None:
+            return await self._transport.post(*to)
+        return await self._transport.post(*to, Stream(heard).feed)
 
     def _read(
         self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form
@@ -305,9 +317,13 @@ class Endpoints:
             endpoint.pace.pause(seconds)
             self._tell_of_waiting(endpoint, spent, seconds, "nothing is left of its rate limit")
         if reply.status == 200:
-            parsed = json_object(reply.body)
+            pieces = is_stream(reply.headers)
+            parsed = joined(reply.body) if pieces else json_object(reply.body)
             if parsed is None:
-                return "HTTP 200 with a body that is no JSON object", None
+                what = "a reply that broke off" if pieces else "a body that is no JSON object"
+                return f"HTTP 200 with {what}", None
+            if pieces:
+                reply = replace(reply, body=orjson.dumps(parsed))
             if not parsed.get("error") or parsed.get("choices"):
                 endpoint.answered += 1
                 endpoint.lives()

@@ -22,6 +22,7 @@ from jinja2.exceptions import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assay.labellers.gguf_header import GgufHeader, read_header
+from assay.labellers.streams import Heard
 from assay.model.confined import Confined, Raised
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.tasks.rendering import Messages
@@ -223,18 +224,20 @@ class GgufEngine:
         *,
         temperature: float = 0.0,
         seed: int = 1,
+        heard: Heard | None = None,
     ) -> Completion:
         """Let the model write on after ``prefill``: the most probable token each time, or one drawn
         with ``seed`` where ``temperature`` is above 0.
 
         With ``schema`` the text is JSON of that shape. ``text`` does not repeat ``prefill``.
+        ``heard`` is told of it while it is written.
         Raises EngineFailure where the prompt is too long.
         """
         extra: dict[str, Any] = {"stop": list(stop), "temperature": temperature, "seed": seed}
         if schema is not None:
             # Without this a small model may write blanks until the tokens run out.
             extra["json_schema"] = {**schema, "x-guidance": {"whitespace_flexible": False}}
-        reply = self._complete(self._prompter(messages, prefill), max_tokens, extra)
+        reply = self._complete(self._prompter(messages, prefill), max_tokens, extra, heard)
         usage = reply["usage"]
         return Completion(
             str(reply["choices"][0]["text"]),
@@ -243,7 +246,11 @@ class GgufEngine:
         )
 
     def _complete(
-        self, prompt: list[int | str], max_tokens: int, extra: Mapping[str, Any]
+        self,
+        prompt: list[int | str],
+        max_tokens: int,
+        extra: Mapping[str, Any],
+        heard: Heard | None = None,
     ) -> Mapping[str, Any]:
         if self._server is None:
             raise EngineFailure("the model has been closed")
@@ -255,7 +262,11 @@ class GgufEngine:
             "seed": 1,
             **extra,
         }
-        reply: Mapping[str, Any] = self._server.handle_completions(body)
+        reply: Mapping[str, Any] = (
+            self._server.handle_completions(body)
+            if heard is None
+            else _in_pieces(self._server, body, heard)
+        )
         fault = reply.get("error")
         if fault:
             if isinstance(fault, dict) and fault.get("type") == "exceed_context_size_error":
@@ -266,6 +277,23 @@ class GgufEngine:
             why = fault.get("message") if isinstance(fault, dict) else fault
             raise EngineFailure(f"llama.cpp refused the prompt: {why}")
         return reply
+
+
+def _in_pieces(server: Any, body: Mapping[str, Any], heard: Heard) -> Mapping[str, Any]:
+    """A completion as it would have come in one piece, told of while it is written."""
+    text = ""
+    last: Mapping[str, Any] = {}
+
+    def more(piece: Mapping[str, Any]) -> bool:
+        nonlocal text, last
+        last = piece
+        if not piece.get("error"):
+            text += str(piece["choices"][0]["text"])
+            heard(text)
+        return False  # go on
+
+    server.handle_completions({**body, "stream": True}, more)
+    return last if last.get("error") else {**last, "choices": [{"text": text}]}
 
 
 def usable_cores() -> int:

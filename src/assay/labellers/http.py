@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import aiohttp
 from yarl import URL
@@ -36,7 +36,12 @@ class AiohttpTransport:
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
 
     async def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float,
+        arrived: Callable[[bytes], None] | None = None,
     ) -> Reply:
         if self._session is None:
             self._session = aiohttp.ClientSession(
@@ -60,7 +65,7 @@ class AiohttpTransport:
             ) as response:
                 return Reply(
                     response.status,
-                    await self._body(response),
+                    await self._body(response, arrived if response.status == 200 else None),
                     {name.lower(): value for name, value in response.headers.items()},
                 )
         except TimeoutError as error:
@@ -80,7 +85,9 @@ class AiohttpTransport:
             return None
         return URL(found if "://" in found else f"http://{found}")
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+    async def _body(
+        self, response: aiohttp.ClientResponse, arrived: Callable[[bytes], None] | None
+    ) -> bytes:
         """All of the reply, as unpacked: a small one may be packed from a very large one."""
         body = bytearray()
         async for piece in response.content.iter_any():
@@ -90,6 +97,8 @@ class AiohttpTransport:
                 raise Oversized(
                     f"the reply is larger than {self._most / 1e6:g} MB (max_reply_mb in [judging])"
                 )
+            if arrived is not None:
+                arrived(piece)
         return bytes(body)
 
     async def close(self) -> None:

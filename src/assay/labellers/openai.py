@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, tokens
 from assay.labellers.replies import UnusableReply, parse_reply
 from assay.labellers.transport import MAX_REPLY, Transport
+from assay.labellers.watch import hearing
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import excerpt
 from assay.tasks.base import AnyTask, Verdict, canonical
@@ -89,6 +90,7 @@ class OpenAILabeller(BaseLabeller):
 
     kind = "openai"
     endpoint = "openai-chat"
+    streams = True  # replies can be had in pieces
 
     def __init__(
         self, settings: OpenAISettings, renderer: Renderer, transport: Transport | None = None
@@ -167,7 +169,7 @@ class OpenAILabeller(BaseLabeller):
         """The request body of the first turn, as a batch file holds it."""
         messages = [dict(message) for message in self.preview(request)]
         self._shown.pop(id(request), None)
-        return self._body(request, messages, self._endpoints.form, more=1)
+        return self._body(request, messages, replace(self._endpoints.form, stream=False), more=1)
 
     def batch_line(self, key: str, body: bytes) -> Mapping[str, Any]:
         """A line of a batch file."""
@@ -198,10 +200,11 @@ class OpenAILabeller(BaseLabeller):
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
         self._shown.pop(id(request), None)
         problem, raw = "", ""
+        heard = hearing(request) if self.streams else None
         for turn in range(2):
             make = partial(self._body, request, messages, more=1 + turn)
             try:
-                reply = await self._endpoints.call(make, _size(messages))
+                reply = await self._endpoints.call(make, _size(messages), heard)
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             usage.add(reply, self._endpoints.redact)
@@ -284,6 +287,8 @@ class OpenAILabeller(BaseLabeller):
             body["response_format"] = self._constraint(request, form)
         elif form.mode is Mode.JSON:
             body["response_format"] = {"type": "json_object"}
+        if form.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         body.update(self._settings.extra)
         return orjson.dumps(body)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -35,11 +35,17 @@ class Reply:
 class Transport(Protocol):
     """Sends one POST request and returns the reply, whatever its status.
 
-    Raises TransportError where there is no reply.
+    ``arrived`` takes the pieces of a good reply's body as they come. Raises TransportError where
+    there is no reply.
     """
 
     async def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float,
+        arrived: Callable[[bytes], None] | None = None,
     ) -> Reply: ...
 
     async def close(self) -> None: ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -53,6 +53,7 @@ class VllmLabeller(OpenAILabeller):
 
     kind = "vllm"
     endpoint = "vllm"
+    streams = False
 
     def __init__(
         self, settings: OpenAISettings, renderer: Renderer, *, engine: Mapping[str, Any]
@@ -75,7 +76,12 @@ class EngineTransport:
         self._numbers = itertools.count()
 
     async def post(
-        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        timeout: float,
+        arrived: Callable[[bytes], None] | None = None,  # whole replies come here
     ) -> Reply:
         async with self._starting:
             if self._engine is None:

@@ -140,7 +140,11 @@ def answer_units(
 
 def answer_requests(units: Mapping[str, AnswerUnit], settings: AnswerSettings) -> list[Request]:
     """The requests of :func:`answer_r2c2`: for each unit as many samples as are wanted."""
-    return [Request(ANSWER, unit, n) for unit in units.values() for n in range(settings.replies)]
+    return [
+        Request(ANSWER, unit, n, topic)
+        for topic, unit in units.items()
+        for n in range(settings.replies)
+    ]
 
 
 Found = Sequence[tuple[int, str]]
@@ -152,7 +156,7 @@ def nuggets_requests(
 ) -> list[Request]:
     """What each passage of each topic is asked for."""
     return [
-        Request(NUGGETS, NuggetsUnit(question=text, passage=source.text))
+        Request(NUGGETS, NuggetsUnit(question=text, passage=source.text), topic=topic)
         for topic, text in topics.items()
         for source in sources[topic]
     ]
@@ -189,11 +193,15 @@ def from_nuggets_requests(
     topics: Mapping[str, str], found: Mapping[str, Found], settings: AnswerSettings
 ) -> list[Request]:
     """The requests for answers from nuggets, of the topics whose nuggets are there."""
-    units = [
-        FromNuggetsUnit(question=topics[topic], nuggets=tuple(text for _, text in nuggets))
+    units = {
+        topic: FromNuggetsUnit(question=topics[topic], nuggets=tuple(text for _, text in nuggets))
         for topic, nuggets in found.items()
+    }
+    return [
+        Request(FROM_NUGGETS, unit, n, topic)
+        for topic, unit in units.items()
+        for n in range(settings.replies)
     ]
-    return [Request(FROM_NUGGETS, unit, n) for unit in units for n in range(settings.replies)]
 
 
 def _with_nuggets(verdict: Mapping[str, Any], found: Found) -> dict[str, Any]:
@@ -205,11 +213,12 @@ def _with_nuggets(verdict: Mapping[str, Any], found: Found) -> dict[str, Any]:
     return {**verdict, "nuggets": nuggets, "odd": [*(verdict.get("odd") or ()), *odd]}
 
 
-def certainty_request(unit: AnswerUnit, answer: str) -> Request:
+def certainty_request(unit: AnswerUnit, answer: str, topic: str = "") -> Request:
     """The question whether ``answer`` is correct."""
     return Request(
         CERTAINTY,
         CertaintyUnit(question=unit.question, passages=unit.passages, answer=one_line(answer)),
+        topic=topic,
     )
 
 
@@ -304,7 +313,7 @@ def _certain(
     if certainty is None:
         raise SettingsError("Confidence by log-probabilities needs a model that gives them.")
     requests = [
-        certainty_request(units[topic], str(verdict["answer"]))
+        certainty_request(units[topic], str(verdict["answer"]), topic)
         for topic, (verdict, _) in drawn.items()
     ]
     found = {}

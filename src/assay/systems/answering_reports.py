@@ -27,6 +27,7 @@ def report_requests(
                 passages=tuple(source.text for source in sources[topic][: settings.passages]),
                 words=settings.words,
             ),
+            topic=topic,
         )
         for topic, text in topics.items()
     ]

@@ -24,7 +24,9 @@ from assay.labellers.models import fetch_model, find_model, known_model
 from assay.labellers.openai import OpenAISettings, content_of
 from assay.labellers.prices import Price, tokens
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
+from assay.labellers.streams import Heard
 from assay.labellers.transport import Transport
+from assay.labellers.watch import hearing
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.answering import CERTAINTY, Certainty
@@ -122,7 +124,10 @@ class GgufWriter(BaseLabeller):
     async def label(self, request: Request) -> Outcome:
         if self._worker is None:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-writer")
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._label, request)
+        told = hearing(request)  # asked here: what a thread does, no task sees
+        return await asyncio.get_running_loop().run_in_executor(
+            self._worker, self._label, request, told
+        )
 
     async def close(self) -> None:
         if self._worker is not None:
@@ -132,7 +137,7 @@ class GgufWriter(BaseLabeller):
             self._engine.close()
             self._engine = None
 
-    def _label(self, request: Request) -> Outcome:
+    def _label(self, request: Request, heard: Heard | None = None) -> Outcome:
         if self._engine is None:
             path = fetch_model(self._spec, self._progress).path
             self._engine = GgufEngine(path, context=_CONTEXT, threads=self._threads)
@@ -153,6 +158,7 @@ class GgufWriter(BaseLabeller):
                     task.schema_of(request.unit),
                     temperature=self._temperature,
                     seed=request.sample + 1,
+                    heard=heard,
                 )
             except EngineFailure as failure:
                 error = str(failure)
