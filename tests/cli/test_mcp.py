@@ -74,6 +74,33 @@ def test_tools_read_and_none_asks_writes_or_leaves_the_folder(tmp_path: Path, as
     anyio.run(talk)
 
 
+def test_hostile_arguments_and_inputs_tell_nothing_and_change_nothing(
+    tmp_path: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ASSAY_MINE_API_KEY", "sk-0123456789abcdef")
+    place = tmp_path / "eval"
+    assay("init", place, "--protocol", "rag")
+    before = files(place)
+
+    async def talk() -> None:
+        async with Client(server(place)) as client:
+            assert await ask(client, "labels", topic="", most=-1) == {"rows": [], "of": 0}
+            assert "there is none yet" in await ask(client, "labels", topic="../../../etc/passwd")
+            said = await ask(client, "topics", measure="\u202e\x1b[31m" * 1000, most=10**15)
+            assert len(said) < 4000
+            assert not {"\u202e", "\x1b"} & set(said)
+            assert "no ledger" in await ask(client, "gate")
+            assert files(place) == before  # not even an empty ledger
+            run = place / "runs" / "main.jsonl"
+            run.write_text(run.read_text().replace("q1", "\u202e sk-0123456789abcdef"))
+            for tool in ("scores", "dry_run", "status", "gate"):
+                said = json.dumps(await ask(client, tool), ensure_ascii=False)
+                assert "There is no question" in said
+                assert "sk-0123456789abcdef" not in said
+
+    anyio.run(talk)
+
+
 def test_what_is_no_folder_is_said_and_without_the_extra_too(
     tmp_path: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
 ):

@@ -208,6 +208,15 @@ def test_a_key_that_a_server_repeats_stands_in_no_message_and_no_report(assay, s
             assert key.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ASSAY_MINE_API_KEY"])
+def test_every_key_that_is_read_is_hidden(monkeypatch, assay, name):
+    monkeypatch.setenv(name, "k0123456789abcdef")
+    assert without_keys("said k0123456789abcdef") == "said [key]"
+    said = assay("doctor", env={name: "k0123456789abcdef"}).stdout
+    assert name in said
+    assert "k0123456789abcdef" not in said
+
+
 @given(st.text(min_size=1, max_size=7), st.text(max_size=200))
 def test_short_keys_are_words(key, text):
     assert without_keys(text, [key]) == text

@@ -21,8 +21,8 @@ from assay.model.wording import listed
 from assay.page.gates import Gate
 
 Document = dict[str, Any]
-MOST = 50
-"""Rows of an answer at most, unless more are asked for."""
+MOST, AT_MOST = 50, 1000
+"""Rows of an answer unless more are asked for, and in any case at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,11 @@ def _of(rows: pl.DataFrame, **wanted: str) -> pl.DataFrame:
         if value:
             there = rows[name].unique(maintain_order=True)
             if value not in there:
-                raise SettingsError(f"There is no {name} {value}; there are {listed(there, 60)}.")
+                known = f"there are {listed(there, 60)}" if len(there) else "there is none yet"
+                raise SettingsError(f"There is no {name} {value[:200]}; {known}.")
             rows = rows.filter(pl.col(name) == value)
     return rows
 
 
 def _first(rows: pl.DataFrame, most: int) -> Document:
-    return {"rows": rows.head(max(most, 0)).to_dicts(), "of": len(rows)}
+    return {"rows": rows.head(min(max(most, 0), AT_MOST)).to_dicts(), "of": len(rows)}

@@ -13,6 +13,7 @@ from assay.api.opened import Opened
 from assay.api.trust import drawn_so_far
 from assay.model.csv_cells import from_csv_cell
 from assay.model.errors import AssayError, FormatError
+from assay.model.secrets import told
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import REPORT, read_manifest
@@ -38,10 +39,10 @@ def status(path: Path) -> Stands:
         opened = Opened.open(path)
     except FormatError as error:
         file = shlex.quote(error.faults[0].file)
-        said = f"{counted(len(error.faults), 'fault')} in the inputs, as {error.faults[0]}"
+        said = f"{counted(len(error.faults), 'fault')} in the inputs, as {told(error.faults[0])}"
         return Stands(tuple(rows), (said,), ((f"assay validate {file}", "lists all of them"),))
     except AssayError as error:
-        return Stands(tuple(rows), (str(error),), ((f"assay doctor {place}", "says what to do"),))
+        return Stands(tuple(rows), (told(error),), ((f"assay doctor {place}", "says what to do"),))
     rows.append(("inputs", opened.inputs_in_words()))
     try:
         ahead = opened.look_ahead()
@@ -50,7 +51,7 @@ def status(path: Path) -> Stands:
             (f"assay ui {place}", "people label in a browser"),
             (f"assay doctor {place}", "says who could label what"),
         )
-        return Stands(tuple(rows), (str(error),), ways)
+        return Stands(tuple(rows), (told(error),), ways)
     plans = [plan for _, plan in ahead.plans]
     ask = sum(len(plan.todo) for plan in plans)
     failed = sum(plan.known_failed for plan in plans)

@@ -27,6 +27,7 @@ from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
 from assay.model.errors import AssayError, FormatError, PrerequisiteError, SettingsError
+from assay.model.secrets import names_a_key
 from assay.model.version import __version__
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -134,11 +135,10 @@ def _environment() -> Iterator[Finding]:
     names = sorted(
         name
         for name in os.environ
-        if name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-        or (name.startswith("ASSAY_") and name.endswith("_API_KEY"))
+        if names_a_key(name) or name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
     )
     says = f"set: {', '.join(names)} (values are not shown)" if names else "none is set."
-    cure = "Needed for 'openai:' labellers whose server asks for a key."
+    cure = "Needed for 'openai:' and 'anthropic:' labellers whose server asks for a key."
     yield Finding("API keys", bool(names), says, cure, needed=False)
     for name in filter(shadowed, known_entry_points()):
         says = "is never used: as a SPEC the name is one of Assay's own."

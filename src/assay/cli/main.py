@@ -168,10 +168,9 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        from assay.model.secrets import without_keys  # noqa: PLC0415 (slow, for errors alone)
+        from assay.model.secrets import told  # noqa: PLC0415 (slow, for errors alone)
 
-        said = "\n".join(map(printable, without_keys(str(error)).split("\n")))
-        print(f"assay: {said}", file=sys.stderr)
+        print(f"assay: {told(error)}", file=sys.stderr)
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
         leave(SystemExit(INTERRUPTED))

@@ -10,6 +10,7 @@ from assay.api.looking import Look
 from assay.cli.common import FolderArgument
 from assay.cli.gate import document
 from assay.model.errors import AssayError, PrerequisiteError
+from assay.model.secrets import told
 from assay.model.version import __version__
 
 
@@ -29,7 +30,7 @@ def mcp_command(folder: FolderArgument) -> None:
             f"This needs mcp ({error}): pip install 'assay-rag[mcp]'."
         ) from error
 
-    def told(ask: Callable[..., Any]) -> Callable[..., Any]:
+    def explained(ask: Callable[..., Any]) -> Callable[..., Any]:
         """A tool whose errors say what is wrong."""
 
         @wraps(ask)
@@ -37,7 +38,7 @@ def mcp_command(folder: FolderArgument) -> None:
             try:
                 return ask(*arguments, **more)
             except AssayError as error:
-                raise ToolError(str(error)) from error
+                raise ToolError(told(error)) from None  # its cause holds what is not to be told
 
         return tool
 
@@ -57,5 +58,5 @@ def mcp_command(folder: FolderArgument) -> None:
     )
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for ask in (look.status, look.dry_run, look.scores, look.topics, look.labels, gate):
-        server.tool(annotations=reads, structured_output=True)(told(ask))
+        server.tool(annotations=reads, structured_output=True)(explained(ask))
     server.run()

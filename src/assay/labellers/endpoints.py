@@ -43,7 +43,7 @@ _LENGTH_WORDS = ("context length", "context_length", "maximum context", "too lon
 _SEED = re.compile(r"\bseed\b")
 _STREAM = re.compile(r"\bstream(?:ing|_options)?\b")
 _FOREVER = 1e8  # seconds
-_KEY = "Check the API key (OPENAI_API_KEY, or ASSAY_<NAME>_API_KEY)."
+_KEY = "Check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or ASSAY_<NAME>_API_KEY)."
 _CURES = {
     401: _KEY,
     402: "The endpoint wants to be paid first: see to the account's credit, then run again.",

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
+from assay.model.wording import printable
+
 _SHORTEST_KEY = 8  # characters; a shorter one ("none") is a word, and is left in texts
 _EXCERPT = 300  # characters
 _READ = 100_000  # characters of an error that keys are looked for in
@@ -158,13 +160,15 @@ def _names_secret(name: str) -> bool:
     return words[-1] in ("key", "token", "auth", "pat") and not _HARMLESS.fullmatch(words[-2])
 
 
+def names_a_key(variable: str) -> bool:
+    """Whether Assay reads keys from a variable of this name."""
+    own = variable.startswith("ASSAY_") and variable.endswith("_API_KEY")
+    return own or variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+
+
 def keys_of_environment() -> list[str]:
     """The keys that stand in variables that Assay reads keys from."""
-    return [
-        value.strip()
-        for name, value in os.environ.items()
-        if name == "OPENAI_API_KEY" or (name.startswith("ASSAY_") and name.endswith("_API_KEY"))
-    ]
+    return [value.strip() for name, value in os.environ.items() if names_a_key(name)]
 
 
 def without_keys(text: str, keys: Iterable[str] = ()) -> str:
@@ -175,6 +179,11 @@ def without_keys(text: str, keys: Iterable[str] = ()) -> str:
         if len(key) >= _SHORTEST_KEY:
             text = _spellings(key).sub("[key]", text)
     return text
+
+
+def told(error: object) -> str:
+    """The words of an error or fault as anybody may see them: without keys, its lines printable."""
+    return "\n".join(map(printable, without_keys(str(error)).split("\n")))
 
 
 def excerpt(text: str, keys: Iterable[str] = ()) -> str:
