@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
+from assay.labellers.forwarding import AskingLabeller
 from assay.model.labels import Label, LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages
@@ -33,7 +32,7 @@ class Ballot:
     uid: str | None = None
 
 
-class EnsembleLabeller:
+class EnsembleLabeller(AskingLabeller):
     """Members that vote by a rule; ``weights`` are the members', in their order.
 
     A joint label needs usable labels that hold more than half of all weight; else it is a failed
@@ -52,12 +51,12 @@ class EnsembleLabeller:
             raise ValueError("an ensemble needs members")
         if weights is not None:
             _check(weights, len(members), rule)
+        super().__init__(members)
         self.members = tuple(members)
         self.samples = samples
         self.rule = rule
         self._name = name
         self._weights = tuple(weights or [1.0] * len(members))
-        self._open = AsyncExitStack()
 
     def renamed(self, name: str, members: Sequence[Labeller]) -> EnsembleLabeller:
         """The same rule, weights and samples with other members."""
@@ -180,20 +179,6 @@ class EnsembleLabeller:
         if ballot.verdict is not None:
             shown["verdict"] = ballot.verdict.model_dump(mode="json", exclude={"reason"})
         return shown
-
-    async def __aenter__(self) -> Self:
-        await self._open.__aenter__()
-        for member in self.members:
-            await self._open.enter_async_context(member)
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._open.__aexit__(kind, error, trace)
 
 
 def _check(weights: Sequence[float], members: int, rule: Rule) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
+from assay.labellers.forwarding import ForwardingLabeller
 from assay.model.errors import AssayError, LabellerFailed, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import secret_in, secret_told, without_keys
@@ -25,7 +26,16 @@ from assay.tasks.rendering import Messages
 _HERE = Path(__file__).parent
 
 
-class GuardedLabeller:
+_PROMISED: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "refusal": ((str, type(None)), "a text or None"),
+    "rendered": ((bytes,), "bytes"),
+    "preview": ((tuple, list), "a tuple of messages with role and content"),
+    "estimate": ((Estimate,), "an Estimate"),
+}
+"""What methods return."""
+
+
+class GuardedLabeller(ForwardingLabeller):
     """A labeller of a user's own, of which every answer is checked before anybody relies on it.
 
     What it raises while it labels becomes LabellerFailed, as a function's does; what it
@@ -34,25 +44,14 @@ class GuardedLabeller:
     """
 
     def __init__(self, spec: str, labeller: Any) -> None:
+        super().__init__(labeller)
         self._spec = spec
-        self._labeller = labeller
         self._found: Any = None
         self._id: LabellerId | None = None
 
     @property
-    def guarded(self) -> Labeller:
-        """The labeller itself."""
-        found: Labeller = self._labeller
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_labeller":  # not set yet
-            raise AttributeError(name)
-        return getattr(self._labeller, name)
-
-    @property
     def id(self) -> LabellerId:
-        found = self._said("id")
+        found = self._forward("id")
         if self._id is None or found is not self._found:
             checked = _checked_id(self._spec, found)
             if checked != self._id:
@@ -63,36 +62,27 @@ class GuardedLabeller:
 
     @property
     def concurrency(self) -> int:
-        return at_once(self._spec, self._said("concurrency"))
-
-    @property
-    def varies(self) -> bool:
-        return bool(self._said("varies"))
-
-    def refusal(self, task: AnyTask) -> str | None:
-        why: str | None = self._checked("refusal", (str, type(None)), "a text or None", task)
-        return why
-
-    def rendered(self, request: Request) -> bytes:
-        asked: bytes = self._checked("rendered", (bytes,), "bytes", request)
-        return asked
+        return at_once(self._spec, self._forward("concurrency"))
 
     def preview(self, request: Request) -> Messages:
-        what = "a tuple of messages with role and content"
-        messages = self._checked("preview", (tuple, list), what, request)
+        messages = super().preview(request)
         for message in messages:
             if not isinstance(message, Mapping) or not {"role", "content"} <= set(message):
-                raise self._wrong("preview", what, message)
+                raise self._wrong("preview", _PROMISED["preview"][1], message)
         return tuple(messages)
 
-    def estimate(self, request: Request) -> Estimate:
-        ahead: Estimate = self._checked("estimate", (Estimate,), "an Estimate", request)
-        return ahead
+    def _forward(self, name: str, *given: Any) -> Any:
+        with turned(partial(self._raised, name)):
+            said = super()._forward(name, *given)
+        kinds, what = _PROMISED.get(name, ((object,), ""))
+        if not isinstance(said, kinds):
+            raise self._wrong(name, what, said)
+        return said
 
     async def label(self, request: Request) -> Outcome | None:
         with turned(partial(unreachable, self._spec)):
             # A request of its own: what is done to its content must not reach the ledger.
-            said = self._labeller.label(replace(request))
+            said: Any = self.inner.label(replace(request))
             is_async = inspect.isawaitable(said)
             if is_async:
                 said = await said
@@ -131,22 +121,10 @@ class GuardedLabeller:
 
     async def _passed(self, name: str, *given: Any) -> None:
         """Open or close the labeller, where it has anything to open or close."""
-        if not hasattr(self._labeller, name):
+        if not hasattr(self.inner, name):
             return
         with turned(partial(self._raised, name)):
-            await getattr(self._labeller, name)(*given)
-
-    def _said(self, name: str, *given: Any) -> Any:
-        """An attribute of the labeller, or what its method ``name`` says to ``given``."""
-        with turned(partial(self._raised, name)):
-            found = getattr(self._labeller, name)
-            return found(*given) if given else found
-
-    def _checked(self, name: str, kinds: tuple[type, ...], what: str, *given: Any) -> Any:
-        said = self._said(name, *given)
-        if not isinstance(said, kinds):
-            raise self._wrong(name, what, said)
-        return said
+            await getattr(self.inner, name)(*given)
 
     def _wrong(self, name: str, what: str, said: Any) -> SettingsError:
         return SettingsError(
@@ -163,7 +141,7 @@ class GuardedLabeller:
 def behind(labeller: Labeller) -> Labeller:
     """The labeller behind its guard, which tells what kind it is: one of a user's own may derive
     from one of Assay's."""
-    return labeller.guarded if isinstance(labeller, GuardedLabeller) else labeller
+    return labeller.inner if isinstance(labeller, GuardedLabeller) else labeller
 
 
 def at_once(spec: str, number: Any) -> int:

@@ -13,7 +13,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -21,15 +20,13 @@ from typing import Any, Protocol, Self
 
 import orjson
 
-from assay.labellers.base import Estimate, Labeller, Outcome, Request
+from assay.labellers.base import Labeller, Outcome, Request
+from assay.labellers.forwarding import ForwardingLabeller
 from assay.labellers.host import Recipe, question, unpacked
 from assay.labellers.spec import LabellerOptions
 from assay.labellers.watch import idling, tell
 from assay.model.errors import AssayError
-from assay.model.labels import LabellerId
-from assay.tasks.base import AnyTask
 from assay.tasks.registry import REGISTRY
-from assay.tasks.rendering import Messages
 
 BLOCK = 256
 """Most questions that are sent to a host together."""
@@ -116,57 +113,30 @@ class _Loop:
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     scheduled: bool = False
 
-    def join(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+    def join(self, job: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(job)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
 
-class HostedLabeller:
+class HostedLabeller(ForwardingLabeller):
     """``inner``, answering at the hosts that ``hosting`` has for it. Questions of tasks that are
     not Assay's own are answered by ``inner`` itself: no host knows them."""
 
     def __init__(self, inner: Labeller, recipe: Recipe, hosting: Hosting) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._recipe = recipe
         self._hosting = hosting
         self._loop = _Loop()
-        self._open = AsyncExitStack()
-
-    def __getattr__(self, name: str) -> Any:  # price, thresholds: what only some labellers have
-        if name.startswith("_"):  # not set yet
-            raise AttributeError(name)
-        return getattr(self._inner, name)
-
-    @property
-    def id(self) -> LabellerId:
-        return self._inner.id
 
     @property
     def concurrency(self) -> int:
         count = self._hosting.count(self._recipe)
         return (UNDER_WAY * count + min(count, _READY)) * BLOCK
 
-    @property
-    def varies(self) -> bool:
-        return self._inner.varies
-
-    def refusal(self, task: AnyTask) -> str | None:
-        return self._inner.refusal(task)
-
-    def rendered(self, request: Request) -> bytes:
-        return self._inner.rendered(request)
-
-    def preview(self, request: Request) -> Messages:
-        return self._inner.preview(request)
-
-    def estimate(self, request: Request) -> Estimate:
-        return self._inner.estimate(request)
-
     async def __aenter__(self) -> Self:
         self._loop = _Loop()
-        await self._open.enter_async_context(self._inner)
-        return self
+        return await super().__aenter__()
 
     async def __aexit__(
         self,
@@ -177,11 +147,11 @@ class HostedLabeller:
         for task in self._loop.tasks:
             task.cancel()
         await asyncio.gather(*self._loop.tasks, return_exceptions=True)
-        await self._open.aclose()
+        await super().__aexit__(kind, error, trace)
 
     async def label(self, request: Request) -> Outcome | None:
         if REGISTRY.get(request.task.name) is not request.task:
-            return await self._inner.label(request)
+            return await self.inner.label(request)
         loop, now = self._loop, asyncio.get_running_loop()
         one = _Waiting(request, self._row(request), now.create_future(), now.create_future())
         loop.waiting.append(one)
@@ -194,7 +164,7 @@ class HostedLabeller:
 
     def _row(self, request: Request) -> Sequence[Any]:
         chat = self._recipe.spec.partition(":")[0] != "embedded"  # whose questions hang on answers
-        return question(request, self._inner.preview(request) if chat else ())
+        return question(request, self.inner.preview(request) if chat else ())
 
     def _send(self) -> None:
         """Give what waits to hosts that can take another block."""
