@@ -13,6 +13,7 @@ from assay.formats.summaries import (
     write_summaries,
 )
 from assay.labellers.replies import parse_reply
+from assay.ledger import Ledger
 from assay.measures.summaries import (
     Labelled,
     SectionLabels,
@@ -23,6 +24,7 @@ from assay.measures.summaries import (
     xux,
 )
 from assay.model.summaries import without_first_section, without_headings
+from assay.protocols.sgss.labels import preference, sides
 from assay.statistics.logistic import fit_logistic
 from assay.tasks.sgss import PREFERENCE, STATEMENT, PreferenceUnit, StatementUnit
 from tests.sgss.cases import PREFERENCES, SUMMARIES, rows, summary, toml, write
@@ -331,3 +333,73 @@ def test_the_regression_is_scikit_learns():
     assert fit_logistic(x, y, counts=[2] * 60, ridge=2.0) == pytest.approx(wanted, abs=1e-5)
     with pytest.raises(ValueError, match="separable"):
         fit_logistic([[1.0], [-1.0]], [1, 0], ridge=0.0)
+
+
+def test_a_judge_sees_preferences_in_both_orders_and_a_place_wins_nothing(sgss, folder):
+    toml(folder, settings='also = ["preference"]')
+    document = json.loads(sgss("evaluate", folder, "--json").stdout)
+    (asked,) = document["preferences"]
+    # The judge always says LEFT: of either order another summary, so that neither is preferred.
+    assert (asked["part"], asked["pairs"], asked["labels"], asked["MAR"]) == ("asked", 2, 4, 0.5)
+    assert {row["left_better"] for row in rows(folder / "out" / "preferences.csv")} == {"1"}
+    assert json.loads(sgss("evaluate", folder, "--json").stdout)["judging"]["asked"] == 0
+    sgss("report", folder)
+    page = (folder / "out" / "report.html").read_text()
+    assert "of 2 pairs compared in both orders have two winners" in page
+
+
+def test_a_preference_by_a_person_needs_no_other_order(sgss, folder):
+    toml(folder)
+    sgss("evaluate", folder)
+    toml(folder, settings='also = ["preference"]')
+    said = []
+    summaries_read = read_summaries(folder / "summaries.jsonl").require()
+    for query in ("tea", "rum"):
+        one, other = (each for each in summaries_read if each.query == query)
+        left, right = sides(query, one, other)
+        side = "LEFT" if left.run == "A" else "RIGHT"
+        said.append(
+            {
+                "task": "sgss.preference",
+                "unit": dict(preference(left, right)),
+                "labeller": {"name": "human:KIM", "kind": "human", "params": {}},
+                "verdict": {"preferred": side},
+            }
+        )
+    (folder / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+    assert sgss("labels", "import", folder, folder / "people.jsonl").returncode == 0
+    document = json.loads(sgss("evaluate", folder, "--json", "--policy", "people").stdout)
+    asked = next(row for row in document["preferences"] if row["part"] == "asked")
+    # A has the greater SGSS for both queries.
+    assert (asked["labels"], asked["MAR"]) == (2, 1.0)
+
+
+def test_criteria_of_weight_0_are_not_asked_about(sgss, folder):
+    weights = "weights = {OR = 0.0, SF = 0.0, Comp = 0.0}"
+    toml(folder, settings=weights)
+    done = sgss("evaluate", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    with Ledger.open(folder / "labels.sqlite") as ledger:
+        tasks = [label.task for label in ledger.labels()]
+    assert not {"sgss.representativeness", "sgss.coverage"} & set(tasks)
+    assert tasks.count("trec_rag.support") == len(SUMMARIES)  # overviews, no statements
+    measures = {row["measure"] for row in document["scores"]}
+    assert not {"OR", "SF", "Comp"} & measures
+    assert {"SGSS", "XUX", "OF", "SRel"} <= measures
+    values = {(row["run"], row["measure"]): row["value"] for row in document["scores"]}
+    # What is not asked has no part in a score: the same numbers as with all labels.
+    toml(folder, settings=f'{weights}\nalso = ["OR", "SF", "Comp"]')
+    again = json.loads(sgss("evaluate", folder, "--json").stdout)
+    assert again["judging"]["asked"] > 0
+    whole = {(row["run"], row["measure"]): row["value"] for row in again["scores"]}
+    assert {key: whole[key] for key in values} == values
+    assert ("A", "OR") in whole
+    assert None not in values.values()
+
+
+def test_the_first_section_is_asked_about_where_a_version_loses_it(sgss, folder):
+    toml(folder, settings='weights = {SRel = 0.0}\ndegrade = ["NoSection1"]')
+    document = json.loads(sgss("evaluate", folder, "--json").stdout)
+    assert {row["part"] for row in document["preferences"]} == {"assumed"}
+    assert document["preferences"][0]["missing"] == 0

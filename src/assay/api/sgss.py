@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -57,8 +57,10 @@ def learn_weights(
         ledger.checked()  # before a number rests on a label
         labellers, _ = opened.folder.labellers_for_scoring(opened.tasks)
         book = LabelBook.open(ledger, opened.policy, tasks(settings), labellers)
-        judged = judge_all(opened.inputs, settings, book)
-        learned = learn(opened.inputs, settings, judged, select=select, degraded=degraded)
+        # Every label that is there tells, of criteria that are no longer asked about, too.
+        inputs = replace(opened.inputs, unasked=frozenset())
+        judged = judge_all(inputs, settings, book)
+        learned = learn(inputs, settings, judged, select=select, degraded=degraded)
     target = into or opened.folder.path / "weights.json"
     document = learned.document(settings)
     write_bytes(

@@ -30,6 +30,9 @@ DEGRADED = {"NoHeadings": without_headings, "NoSection1": without_first_section}
 CRITERIA = tuple(field.name for field in fields(Weights))
 POINTS = ("no", "partially", "perfectly")
 Point = Literal["no", "partially", "perfectly"]
+Also = Literal[
+    "comprehensiveness", "preference", "OS", "OF", "OR", "HR", "SRel", "SF", "Comp"
+]  # fmt: skip
 
 
 class SgssSettings(CommonSettings):
@@ -41,10 +44,10 @@ class SgssSettings(CommonSettings):
     ``l_max``: lines that are read at most; or ``minutes`` of reading at ``chars_per_minute``.
     ``apd``: abandonment for XUX_G, ``uniform``, ``geometric`` with probability ``p``, or
     ``observed`` ([inputs] abandonment). ``degrade``: versions to make and evaluate. ``also``:
-    labels that no score needs. ``average``: people's labels on a unit are averaged. ``silent``: a
-    query without a summary by a run counts as the worst summary (``zero``; less where weights are
-    negative), or is ``left-out`` of its means. ``test_share``: of
-    queries, where the preferences do not say which part they belong to. ``ridge`` and ``folds``:
+    labels that no score needs, or criteria of weight 0, which are not asked about otherwise.
+    ``average``: people's labels on a unit are averaged. ``silent``: a query without a summary by a
+    run counts as the worst summary (``zero``; less where weights are negative), or is ``left-out``
+    of its means. ``test_share``: of queries, where the preferences do not say which part they belong to. ``ridge`` and ``folds``:
     of the regression and its model selection.
     """
 
@@ -60,7 +63,7 @@ class SgssSettings(CommonSettings):
     apd: Literal["uniform", "geometric", "observed"] = "uniform"
     p: float = Field(0.1, gt=0, le=1)
     degrade: tuple[Literal["NoHeadings", "NoSection1"], ...] = ()
-    also: tuple[Literal["comprehensiveness", "preference"], ...] = ()
+    also: tuple[Also, ...] = ()
     average: bool = False
     silent: Literal["zero", "left-out"] = "zero"
     test_share: float = Field(0.3, ge=0, le=1)
@@ -86,13 +89,15 @@ class SgssSettings(CommonSettings):
 @dataclass(frozen=True)
 class SgssInputs:
     """All inputs, checked. ``summaries[query][run]`` holds degraded versions after their
-    originals, all without repeats; ``most`` is L_max, None for no limit."""
+    originals, all without repeats; ``most`` is L_max, None for no limit. ``unasked`` are the
+    criteria that no label is asked for, as their weight is 0."""
 
     summaries: Mapping[str, Mapping[str, Summary]]
     weights: Weights
     most: int | None
     preferences: tuple[Preference, ...] = ()
     counts: tuple[float, ...] = ()
+    unasked: frozenset[str] = frozenset()
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -160,8 +165,17 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
             for name in settings.degrade:
                 version = DEGRADED[name](summary)
                 by_run[version.run] = version
-    return SgssInputs(found, weights_of(folder, settings), _most(settings, lengths), preferences,
-                      counts)  # fmt: skip
+    weights = weights_of(folder, settings)
+    return SgssInputs(
+        found, weights, _most(settings, lengths), preferences, counts, _unasked(weights, settings)
+    )
+
+
+def _unasked(weights: Weights, settings: SgssSettings) -> frozenset[str]:
+    """Criteria of weight 0. SRel is asked all the same where a version loses its first section, as
+    it tells whether anything was lost (section 4.1)."""
+    wanted = {*settings.also, *(["SRel"] if "NoSection1" in settings.degrade else [])}
+    return frozenset(one for one in CRITERIA if getattr(weights, one) == 0 and one not in wanted)
 
 
 def _most(settings: SgssSettings, lengths: list[int]) -> int | None:

@@ -28,6 +28,12 @@ from assay.tasks.trec_rag import SUPPORT
 ASKED: tuple[AnyTask, ...] = (
     SUFFICIENCY, SUPPORT, REPRESENTATIVENESS, HEADING, STATEMENT, COVERAGE,
 )  # fmt: skip
+OF_TASK = {
+    SUFFICIENCY.name: "OS", REPRESENTATIVENESS.name: "OR", HEADING.name: "HR",
+    STATEMENT.name: "SRel",
+}  # fmt: skip
+"""The criterion of each task that has one alone."""
+
 SUPPORTED = {"full": "perfectly", "partial": "partially", "none": "no"}
 
 Content = Mapping[str, Any]
@@ -36,7 +42,7 @@ Content = Mapping[str, Any]
 def tasks(settings: SgssSettings) -> tuple[AnyTask, ...]:
     """The tasks that the settings ask for."""
     more = {"comprehensiveness": COMPREHENSIVENESS, "preference": PREFERENCE}
-    return (*ASKED, *(more[name] for name in settings.also))
+    return (*ASKED, *(more[name] for name in settings.also if name in more))
 
 
 # -- what is asked ------------------------------------------------------------------------------
@@ -67,10 +73,16 @@ def statement(summary: Summary, one: CitedText) -> Content:
     return {"query": summary.query_text, "statement": one.text}
 
 
-def preference(inputs: SgssInputs, query: str, one: Summary, other: Summary) -> Content:
-    """Two summaries side by side; which one stands left is settled by their texts, evenly."""
+def sides(query: str, one: Summary, other: Summary) -> tuple[Summary, Summary]:
+    """Which of two summaries stands left where a preference is asked in one order, or first: that
+    is settled by their texts, evenly."""
     first, second = sorted((one, other), key=lambda s: unit_hash(query, {"text": s.text}))
-    return {"query": first.query_text, "left": first.text, "right": second.text}
+    return first, second
+
+
+def preference(left: Summary, right: Summary) -> Content:
+    """Two summaries side by side."""
+    return {"query": left.query_text, "left": left.text, "right": right.text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +137,11 @@ def asked(inputs: SgssInputs, task: AnyTask) -> Iterator[tuple[Content, Place]]:
     for query, by_run in inputs.summaries.items():
         if task is PREFERENCE:
             for one, other in combinations(inputs.originals(query), 2):
-                yield preference(inputs, query, one, other), Place("", query, "preference")
+                content = preference(*sides(query, one, other))
+                yield content, Place("", query, "preference")
             continue
-        pooled = pool(inputs, query) if task is COVERAGE else []
+        wanted = task is COVERAGE and "Comp" not in inputs.unasked
+        pooled = pool(inputs, query) if wanted else []
         for run, summary in by_run.items():
             for position, content in _of_summary(inputs, summary, task, pooled):
                 yield content, Place(run, query, position)
@@ -137,6 +151,8 @@ def _of_summary(
     inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: list[Pooled]
 ) -> Iterator[tuple[str, Content]]:
     original = original_of(inputs, summary)
+    if OF_TASK.get(task.name) in inputs.unasked:
+        return
     if task is SUFFICIENCY:
         yield "OS", sufficiency(summary)
     elif task is REPRESENTATIVENESS and original.sections:
@@ -147,7 +163,7 @@ def _of_summary(
         for one, content in covers(inputs, summary, pooled):
             if content is not None:
                 yield f"covers {one.run} section {one.place + 1}", content
-    elif task is SUPPORT and summary.overview.citations:
+    elif task is SUPPORT and summary.overview.citations and "OF" not in inputs.unasked:
         yield "OF", faithfulness(summary, summary.overview)
     if task not in (HEADING, STATEMENT, SUPPORT):
         return
@@ -158,7 +174,7 @@ def _of_summary(
                 yield f"{where} HR", heading(section, cited)
             elif task is STATEMENT:
                 yield f"{where} SRel", statement(summary, cited)
-            elif task is SUPPORT and cited.citations:
+            elif task is SUPPORT and cited.citations and "SF" not in inputs.unasked:
                 yield f"{where} SF", faithfulness(summary, cited)
 
 
@@ -213,22 +229,27 @@ def judged(
     value: Callable[[AnyTask], Value],
 ) -> Judged:
     """The labels of one summary; ``value`` gives the number of the next that :func:`asked` has of
-    a task."""
+    a task. What is not asked about is not known."""
     point = settings.mapping
 
-    def faithful(one: CitedText) -> Value:
-        return value(SUPPORT) if one.citations else point[settings.uncited]
+    def of(criterion: str, task: AnyTask) -> Value:
+        return None if criterion in inputs.unasked else value(task)
+
+    def faithful(criterion: str, one: CitedText) -> Value:
+        return of(criterion, SUPPORT) if one.citations else point[settings.uncited]
 
     original = original_of(inputs, summary)
     labels = Labelled(
-        os=value(SUFFICIENCY),
-        of=faithful(summary.overview),
-        orep=value(REPRESENTATIVENESS) if original.sections else point[settings.without_sections],
+        os=of("OS", SUFFICIENCY),
+        of=faithful("OF", summary.overview),
+        orep=of("OR", REPRESENTATIVENESS)
+        if original.sections
+        else point[settings.without_sections],
         parts=tuple(
             SectionLabels(
-                tuple(value(HEADING) for _ in section.statements if section.heading is not None),
-                tuple(value(STATEMENT) for _ in section.statements),
-                tuple(map(faithful, section.statements)),
+                tuple(of("HR", HEADING) for _ in section.statements if section.heading is not None),
+                tuple(of("SRel", STATEMENT) for _ in section.statements),
+                tuple(faithful("SF", one) for one in section.statements),
                 heading=section.heading is not None,
             )
             for section in summary.sections
@@ -238,7 +259,7 @@ def judged(
     grades: tuple[Value, ...] | None = None
     if inputs.comparable:
         grades = tuple(
-            point["perfectly"] if content is None else value(COVERAGE)
+            point["perfectly"] if content is None else of("Comp", COVERAGE)
             for _, content in covers(inputs, summary, pooled if summary.sections else ())
         )
     asks = COMPREHENSIVENESS in tasks(settings)

@@ -55,6 +55,8 @@ def linear_measures(inputs: SgssInputs, settings: SgssSettings) -> Iterator[Line
         for query, summary in mine.items():
             by_line = _line_weights(inputs, settings, summary)
             for said in _said(summary, inputs):
+                if said.criterion in inputs.unasked:
+                    continue
                 unit = said.task.unit.model_validate(said.content)
                 request = Request(said.task, unit, topic=query)
                 worth = getattr(inputs.weights, said.criterion) * said.of_line

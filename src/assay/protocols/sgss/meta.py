@@ -24,11 +24,14 @@ from assay.tasks.trec_rag import SUPPORT
 
 Compared = Sequence[tuple[Pair, Range | None, Range | None]]
 _RANK = {"no": 0, "partially": 1, "perfectly": 2}
-GROUPS = ("test", "train", "assumed")
+GROUPS = ("test", "train", "assumed", "asked")
 
 
 def group(pair: Pair) -> str:
-    """``assumed`` (an original and its degraded version), ``test`` or ``train``."""
+    """``assumed`` (an original and its degraded version), ``asked`` (here), ``test`` or
+    ``train``."""
+    if pair.asked:
+        return "asked"
     return "assumed" if pair.assumed else "test" if pair.test else "train"
 
 
@@ -75,6 +78,11 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
         "Weights are learned from the training part; how well they do shows on the test part. An "
         "original is assumed to be better than its degraded version."
     )
+    if any(pair.asked for pair, _, _ in compared):
+        note += (
+            " Pairs under “asked” were compared here under sgss.preference; a machine sees each "
+            "in both orders, and where it then prefers the same side it prefers neither summary."
+        )
     if any(rate is not None and rate.value is None for _, _, rate in compared):
         note += " A range runs over all that missing labels may turn out to be."
     return (

@@ -6,20 +6,26 @@ Source: Sakai et al. 2026, sections 4.2 and 4.3, equations 13 and 14.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+from assay.labellers.base import Request
 from assay.measures.ranges import Range
-from assay.model.summaries import Preference
+from assay.model.summaries import Preference, Summary
+from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, is_test
-from assay.protocols.sgss.labels import Judged
+from assay.protocols.sgss.labels import Judged, preference, sides
+from assay.tasks.sgss import PREFERENCE
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two summaries of a query with all preferences between them. ``left_better`` of ``labels``
     labellers prefer the left one; ``test`` is its part; an ``assumed`` pair is an original and
-    its degraded version. Whether the pair counts at all hangs on a missing label where it is not
+    its degraded version, an ``asked`` one was compared under the task ``sgss.preference``, by a
+    machine in both orders. Whether the pair counts at all hangs on a missing label where it is not
     ``sure``."""
 
     query: str
@@ -30,6 +36,7 @@ class Pair:
     test: bool
     assumed: bool = False
     sure: bool = True
+    asked: bool = False
 
 
 def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[Pair]:
@@ -64,6 +71,50 @@ def assumed(inputs: SgssInputs, judged: Mapping[str, Mapping[str, Judged]]) -> l
             found.append(
                 Pair(query, summary.original, run, 1, 1, test=True, assumed=True, sure=sure)
             )
+    return found
+
+
+def turned(inputs: SgssInputs, book: LabelBook) -> Iterator[Request]:
+    """Preferences in the other order: those that a machine told in the first one. A person's needs
+    no other."""
+    for query, one, other in compared_in(inputs):
+        label = book.find(PREFERENCE, preference(one, other))
+        if label is not None and label.verdict is not None and not label.labeller.is_human:
+            unit = PREFERENCE.unit.model_validate(preference(other, one))
+            yield Request(PREFERENCE, unit, topic=query)
+
+
+def compared_in(inputs: SgssInputs) -> Iterator[tuple[str, Summary, Summary]]:
+    """Every two summaries of a query that were handed in, in the order that is asked first."""
+    for query in inputs.summaries:
+        for one, other in combinations(inputs.originals(query), 2):
+            yield query, *sides(query, one, other)
+
+
+def told(inputs: SgssInputs, book: LabelBook) -> list[Pair]:
+    """The pairs that were asked about, with what counts of either order; labels that count, and
+    those that are missing, are noted. One that lacks an order is none."""
+    found = []
+    for query, first, second in compared_in(inputs):
+        orders = ((first, second), (second, first))
+        labels = [(side, book.find(PREFERENCE, preference(*side))) for side in orders]
+        people = [
+            (side, label)
+            for side, label in labels
+            if label is not None and label.labeller.is_human and label.verdict is not None
+        ]
+        # Before there is any preference, one is missing: a person's would do.
+        wanted = people or (labels if any(label for _, label in labels) else labels[:1])
+        left, right = sorted((first.run, second.run))
+        said = []
+        for side, label in wanted:
+            book.count(PREFERENCE, preference(*side), label)
+            if label is not None:
+                book.note(label, Place("", query, f"preference: {side[0].run}, {side[1].run}"))
+            if label is not None and label.verdict is not None:
+                said.append(side[label.verdict["preferred"] == "RIGHT"].run == left)
+        if len(said) == len(wanted):
+            found.append(Pair(query, left, right, sum(said), len(said), test=False, asked=True))
     return found
 
 

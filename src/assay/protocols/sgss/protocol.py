@@ -15,21 +15,22 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.means import mean_score
-from assay.protocols.places import Place
 from assay.protocols.results import Findings
 from assay.protocols.sgss.files import own_files
-from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
-from assay.protocols.sgss.labels import asked, judge_all, requests, tasks
+from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, load
+from assay.protocols.sgss.labels import OF_TASK, judge_all, requests, tasks
 from assay.protocols.sgss.linear import linear_measures
 from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
-from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates
+from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates, told, turned
 from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing, nothing, score
 from assay.protocols.sgss.views import line_part, plot_part
 from assay.tasks.base import AnyTask
-from assay.tasks.sgss import PREFERENCE
+from assay.tasks.sgss import COVERAGE, PREFERENCE
+from assay.tasks.trec_rag import SUPPORT
 
 _SOURCE = "Sakai et al. 2026"
 _OVERVIEW, _STATEMENT = f"{_SOURCE}, section 3.2.1", f"{_SOURCE}, section 3.2.3"
+_CRITERIA = "Means of the labels, 0 to 1; 0 where there is nothing."
 DEFINITIONS = (
     Definition("SGSS", "XUX plus w_Comp times Comp.", f"{_SOURCE}, equation 12"),
     Definition(
@@ -89,7 +90,14 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         def step(task: AnyTask) -> Step:
             return Step(task.name.rpartition(".")[2], task, lambda _: requests(inputs, task))
 
-        return list(map(step, tasks(settings)))
+        wanted = tasks(settings)
+        found = [step(one) for one in wanted if one.name not in _unasked_tasks(inputs)]
+        if PREFERENCE in wanted:
+            other = Step(
+                "preference, other order", PREFERENCE, lambda book: turned(inputs, book), waits=True
+            )
+            found.append(other)
+        return found
 
     def score(self, inputs: SgssInputs, settings: SgssSettings, book: LabelBook) -> Findings:
         judged = judge_all(inputs, settings, book)
@@ -99,8 +107,12 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             }
             for query, by_run in judged.items()
         }
-        names = tuple(n for n in SCORES if n != "XUX_G" or settings.apd != "uniform")
-        per_topic = _per_topic(inputs, scored, settings, names)
+        names = tuple(
+            n for n in SCORES
+            if (n != "XUX_G" or settings.apd != "uniform") and n not in inputs.unasked
+        )  # fmt: skip
+        criteria = tuple(one for one in LABELS if one not in inputs.unasked)
+        per_topic = _per_topic(inputs, scored, settings, (*names, *criteria))
         scores = {
             run: {
                 name: mean_score(run, name, values.values(), settings)
@@ -112,10 +124,9 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             query: {run: one.values["SGSS"] for run, one in by_run.items()}
             for query, by_run in scored.items()
         }
-        compared = rates([*pairs(inputs.preferences, settings), *assumed(inputs, judged)], by_sgss)
-        if PREFERENCE in tasks(settings):
-            contents = [content for content, _ in asked(inputs, PREFERENCE)]
-            book.labels(PREFERENCE, contents, [Place(position="preference")] * len(contents))
+        preferred = told(inputs, book) if PREFERENCE in tasks(settings) else []
+        every = [*pairs(inputs.preferences, settings), *assumed(inputs, judged), *preferred]
+        compared = rates(every, by_sgss)
         summaries = sum(len(by_run) for by_run in scored.values())
         people = tuple(people_part(book, inputs, settings))
         return Findings(
@@ -124,7 +135,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             per_topic=per_topic,
             boards=(
                 Board("Summarisers", names, _board_note(inputs, settings)),
-                Board("Criteria", LABELS, "Means of the labels, 0 to 1; 0 where there is nothing."),
+                Board("Criteria", criteria, _CRITERIA),
             ),
             definitions=DEFINITIONS,
             facts=(
@@ -136,7 +147,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             gaps=_gaps(inputs, scored, compared, settings),
             files=own_files(scored, compared, settings),
             parts=lambda: (
-                plot_part(scores, scored),
+                *(() if "Comp" in inputs.unasked else (plot_part(scores, scored),)),
                 *preference_part(compared, settings),
                 *people,
                 line_part(inputs, scored),
@@ -183,12 +194,22 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
 SGSS = Sgss()
 
 
+def _unasked_tasks(inputs: SgssInputs) -> set[str]:
+    """Tasks all criteria of which are not asked about."""
+    of = {**{task: {one} for task, one in OF_TASK.items()}, COVERAGE.name: {"Comp"},
+          SUPPORT.name: {"OF", "SF"}}  # fmt: skip
+    return {task for task, criteria in of.items() if criteria <= inputs.unasked}
+
+
 def _board_note(inputs: SgssInputs, settings: SgssSettings) -> str:
     shown = ", ".join(f"w_{name} {value:.3g}" for name, value in asdict(inputs.weights).items())
     worst = nothing(settings, inputs.weights)["SGSS"]
     silent = (
         f"counts {worst:.3g}" if settings.silent == "zero" else "is left out (setting 'silent')"
     )
+    if inputs.unasked:
+        names = ", ".join(one for one in CRITERIA if one in inputs.unasked)
+        shown += f"; not asked about: {names}"
     return f"Weights: {shown}. A query without a summary {silent}."
 
 
@@ -206,7 +227,7 @@ def _per_topic(
     if not inputs.comparable:
         worst |= {"SGSS": None, "Comp": None}
     for run in inputs.runs:
-        found[run] = {name: {} for name in (*names, *LABELS)}
+        found[run] = {name: {} for name in names}
         for query, by_run in scored.items():
             if run in by_run:
                 values = {**by_run[run].values, **by_run[run].labels}
@@ -252,6 +273,11 @@ def _gaps(
         if count
     ]
     repeats = sum(one.judged.summary.repeats for one in everything)
+    asked = [pair for pair, _, _ in compared if pair.asked and pair.labels == 2]
+    split = sum(pair.left_better == 1 for pair in asked)
+    if split:
+        what = f"of {counted(len(asked), 'pair')} compared in both orders have two winners"
+        gaps.append(Gap(split, what, "Neither summary is preferred there.", grave=False))
     if repeats:
         what = f"{named(repeats, 'statement')} said before in the same summary"
         gaps.append(Gap(repeats, what, "Only the first is read.", grave=False))
