@@ -17,6 +17,7 @@ from assay.api.auditing import ALL, Audit, Wanted
 from assay.api.given import as_spec
 from assay.api.opened import Opened
 from assay.judging.progress import Silent
+from assay.measures.bootstrap import mean_interval
 from assay.model.errors import LedgerError, SettingsError
 from assay.protocols.folder import Folder
 from assay.statistics import corrected
@@ -617,3 +618,47 @@ def test_the_document_the_page_and_the_remarks_say_the_same(folder):
     lines = list(remarks(found))
     assert any(GRADED in line and "nothing is claimed" in line for line in lines)
     assert all(line.endswith(".") for line in lines)
+
+
+def test_judges_are_set_beside_each_other_and_beside_people(many, assay):
+    path, flatterer, topics, truth, f, y = many
+
+    def fair(task, unit):
+        """Knows the truth but for one run of the others, of which it believes all."""
+        if task == "r2c2.answer":
+            right = truth[unit["answer"]] or "R5 " in unit["answer"]
+            return {"correct": right, "nuggets": []}
+        return {"act": "answer"}
+
+    families = {"*flatterer": "ours", "*fair": "theirs"}
+    other = opened(path, fair)
+    with other.ledger() as ledger:
+        other.judge(ledger, progress=Silent())
+    g = y.copy()
+    g[5] = 1.0
+    own = opened(path, flatterer)
+
+    def rows_of():
+        with own.ledger() as ledger:
+            audit = Audit(own, ledger, Wanted(("self-preference",), families=families))
+            assert audit.ask(progress=Silent()).wanted == 0
+            found = [one for one in audit.findings() if one.of == "Accuracy" and one.n]
+        return {(one.variant, one.labeller.rpartition(":")[2]): one for one in found}
+
+    gaps = [one[:4].mean(axis=0) - one[4:].mean(axis=0) for one in (f, g, y)]
+    found = rows_of()
+    assert len(found) == 2  # without people's labels nothing is set beside these
+    for (variant, _), one in found.items():
+        sign = 1 if variant.startswith("ours") else -1
+        first, second = gaps[:2] if sign == 1 else gaps[1::-1]
+        assert one.before == pytest.approx(sign * second.mean())
+        assert one.after == pytest.approx(sign * first.mean())
+        assert one.value == pytest.approx((gaps[0] - gaps[1]).mean())
+        seen = mean_interval(gaps[0] - gaps[1], resamples=2000, seed=1)
+        assert (one.low, one.high) == pytest.approx((seen.low, seen.high))
+        assert one.n == len(topics)
+    truths(assay, path, truth, topics)
+    found = rows_of()
+    against = {variant: one for (variant, _), one in found.items() if "," not in variant}
+    assert against["ours"].value == pytest.approx((gaps[0] - gaps[2]).mean())
+    assert against["theirs"].value == pytest.approx(-(gaps[1] - gaps[2]).mean())

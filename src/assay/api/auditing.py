@@ -10,6 +10,7 @@ from functools import cached_property
 from assay.api.audit.asking import DRIFT, ORDER, REPEAT, AuditQuestion, drift_trial, earlier, trial
 from assay.api.audit.circle import judged_runs
 from assay.api.audit.findings import Finding, drift_findings, findings
+from assay.api.audit.judges import of_judges
 from assay.api.audit.people import (
     CIRCLE,
     LENGTH,
@@ -47,7 +48,8 @@ SAYS: Mapping[str, str] = {
     SMALL: "Rankings that are best by people's labels, each with one document moved down: the "
     "share that the judge's labels tell apart rightly.",
     SELF: "By how much more the judge overrates runs of its own family than others (f the "
-    "judge's score, y people's).",
+    "judge's score, y people's). Where several judges labelled everything, by how much more each "
+    "prefers its own family's runs than judges of other families do.",
     CIRCLE: "What runs that used the judge gain over the others by the judge, and by people; the "
     "same of a run that is made here of what all runs hold, ranked by the judge.",
     DRIFT: "The same units are asked anew on another day; the alarm holds however often one looks.",
@@ -160,13 +162,19 @@ class Audit:
                 yield small_differences(question.of, ledger, level=wanted.level, seed=wanted.seed)
         tables = [name for name in wanted.probes if name in TABLES]
         if tables:
-            own = self.opened.folder.config.audit.families
+            families = {**self.opened.folder.config.audit.families, **wanted.families}
+            parts = self.opened.parts
             judges = list(dict.fromkeys(one.of.labeller.id.name for one in self.questions))
+            corrected = list(corrected_together(parts, ledger, level=wanted.level))
             yield of_tables(
-                list(corrected_together(self.opened.parts, ledger, level=wanted.level)), tables,
-                families={**own, **wanted.families}, judges=judges, used=wanted.used,
+                corrected, tables, families=families, judges=judges, used=wanted.used,
                 level=wanted.level,
             )  # fmt: skip
+            if SELF in tables:
+                yield of_judges(
+                    parts, ledger, corrected, judges, families,
+                    level=wanted.level, seed=wanted.seed,
+                )  # fmt: skip
             if CIRCLE in tables:
-                made = list(judged_runs(self.opened.parts, ledger, level=wanted.level))
+                made = list(judged_runs(parts, ledger, level=wanted.level))
                 yield of_judged_run(made, judges, wanted.level)

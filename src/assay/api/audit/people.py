@@ -28,6 +28,7 @@ from assay.tasks.audit.views import View
 
 TOP, SELF, CIRCLE, SMALL = "top", "self-preference", "circularity", "small-differences"
 LENGTH = "length"
+AGAINST_PEOPLE = "Δ mean(f − y)"
 
 _QUARTER = 0.25
 _LEAST_TOP = 3  # runs of which an order can be spoken of
@@ -59,7 +60,7 @@ def of_tables(
             if probe == TOP:
                 yield from _top(own, one)
             elif probe == SELF:
-                yield from _self(own, one, families, judges, level)
+                yield from of_families(own, one, families, judges, level)
             elif probe == CIRCLE:
                 yield from _circle(own, one, used, level)
 
@@ -92,9 +93,11 @@ def _top(own: Finding, one: Corrected) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _self(
+def of_families(
     own: Finding, one: Corrected, families: Mapping[str, str], judges: Sequence[str], level: float
 ) -> Iterator[Finding]:
+    """By how much more ``judges`` overrate runs of their own family, against people, than runs of
+    others. What people say is as well known whichever judge's scores it is set against."""
     named = np.array([family_of(run, families) for run in one.runs])
     of_judges = sorted({f for who in judges if (f := family_of(who, families))})
     if not of_judges:
@@ -110,7 +113,7 @@ def _self(
         off = judge - people
         yield replace(
             variant, before=float(off[others].mean()), after=float(off[ours].mean()),
-            figure="Δ mean(f − y)", **_apart(one, ours, others, level),
+            figure=AGAINST_PEOPLE, **_apart(one, ours, others, level),
             note=f"{counted(int(ours.sum()), 'run')} of the family, {others.sum()} of others; "
             f"{_LABELLED}",
         )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from assay.api.audit.findings import COLUMNS, EQUAL, Example, Finding
+from assay.api.audit.people import AGAINST_PEOPLE
 from assay.api.auditing import SAYS, Audit
 from assay.api.opened import html_of
 from assay.judging.progress import Tally
@@ -137,7 +138,8 @@ def summary(found: Sequence[Finding]) -> list[str]:
         if one.probe == "swap" and one.after
     ]
     said += [
-        f"It overrates runs of its own family by {number(one.value, 3)} ({one.of})."
+        f"{one.labeller} overrates runs of its own family by {number(one.value, 3)}"
+        f"{'' if one.figure == AGAINST_PEOPLE else ', beside other judges'} ({one.of})."
         for one in found
         if one.probe == "self-preference" and one.value is not None and (one.low or 0) > 0
     ]
