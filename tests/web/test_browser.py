@@ -199,12 +199,16 @@ def test_a_text_says_its_language_by_its_script(serve, visit, tmp_path):
     server = serve(write_folder(tmp_path / "f"))
     page = visit(server.link)
     page.goto(f"{server.base}/label/r2c2.entailment")
-    for text, language in [
-        ("この橋は1872年に建てられた。", "ja"), ("这座老桥建于1872年。", "zh"),
-        ("다리는 낡았다.", "ko"), ("بُني الجسر (Anna Berg) سنة 1872", "ar"), ("Мост стар.", "ru"),
-        ("Das Öl – “alt”", ""), ("The bridge 橋 is old", ""), ("123", ""),
+    japanese, chinese = "この橋は1872年に建てられた。", "這座古老的橋建於一八七二年。"
+    for text, around, language in [
+        (japanese, "", "ja"), ("这座老桥建于1872年。", "", "zh-Hans"), (chinese, "", "zh-Hant"),
+        ("骨", "", "zh"), ("骨", chinese, "zh-Hant"), ("東京都、骨", japanese, "ja"),
+        (chinese * 2, japanese * 9, "zh-Hant"), ("다리는 낡았다.", "", "ko"),
+        ("بُني الجسر (Anna Berg) سنة 1872", "", "ar"), ("Мост стар.", "", "ru"),
+        ("Das Öl – “alt”", "", ""), ("The bridge 橋 is old", japanese, ""), ("123", "", ""),
     ]:  # fmt: skip
-        assert page.evaluate("(text) => languageOf(text)", text) == language
+        found = page.evaluate("([text, around]) => languageOf(text, around)", [text, around])
+        assert found == language, text
     shown = page.locator("#judged [data-field]").first
     assert (shown.get_attribute("lang"), shown.get_attribute("dir")) == ("", "auto")
 

@@ -174,6 +174,7 @@ def test_every_reply_forbids_what_is_not_ours(shared):
         assert "require-trusted-types-for 'script'" in policy
         assert "unsafe" not in policy
         assert reply.getheader("X-Content-Type-Options") == "nosniff"
+        assert reply.getheader("Cache-Control") in ("no-store", "no-cache")  # scripts go with pages
         assert not re.search(r"\son\w+=", text) or path.startswith("/static")
 
 

@@ -184,15 +184,14 @@ async def set_aside(request: web.Request) -> Any:
     return {"kept": True}
 
 
-async def static(request: web.Request) -> web.Response:
-    """A file of ours, by its name."""
+async def static(request: web.Request) -> web.FileResponse:
+    """A file of ours, by its name; asked for anew each time, so that after an update no page runs
+    with scripts of before."""
     path = HERE / "static" / request.match_info["name"]
     kind = _STATIC.get(path.suffix)
     if kind is None or not path.is_file():
         raise web.HTTPNotFound(text="There is no such file.")
-    return web.Response(
-        body=path.read_bytes(),
-        content_type=kind,
-        charset="utf-8",
-        headers={hdrs.CACHE_CONTROL: "max-age=3600"},
+    return web.FileResponse(
+        path,
+        headers={hdrs.CACHE_CONTROL: "no-cache", hdrs.CONTENT_TYPE: f"{kind}; charset=utf-8"},
     )

@@ -28,7 +28,7 @@ function marked() {
 
 function addEvidence(found) {
   state.evidence.push(found);
-  const entry = make("li", {}, make("q", { dir: "auto" }, found.text.slice(0, 120)), " ");
+  const entry = make("li", {}, make("q", { dir: "auto", lang: languageOf(found.text) }, found.text.slice(0, 120)), " ");
   const drop = make("button", { type: "button", "aria-label": "Take this evidence away" }, "×");
   drop.addEventListener("click", () => { state.evidence = state.evidence.filter((one) => one !== found); entry.remove(); });
   entry.append(drop);
@@ -53,15 +53,13 @@ function nodeAt(root, offset) {
   return [node, offset];
 }
 
-const spoken = (text) => { find("spoken").textContent = text; };
+const spoken = (text) => { find("spoken").replaceChildren(make("span", {}, text)); }; // the same text anew, too
 
 function startMarking() {
   const sentences = [...document.querySelectorAll(".texts [data-field]")].filter((one) => one.checkVisibility()).flatMap(sentencesIn);
   if (!sentences.length) { say("There is no text to mark."); return; }
   const against = sentences.findIndex((one) => one.field.closest("#against"));
-  const bench = find("bench");
-  bench.setAttribute("role", "application"); // screen readers leave the arrows to the page
-  bench.focus({ preventScroll: true });
+  toBench();
   Object.assign(marking, { on: true, sentences, heard: null });
   say("Marking evidence: ↑ ↓ another sentence, Shift+↑ ↓ more or less, Enter records it, Esc leaves.");
   choose(Math.max(0, against));
@@ -70,7 +68,6 @@ function startMarking() {
 function stopMarking() {
   if (!marking.on) return;
   marking.on = false;
-  find("bench").setAttribute("role", "group");
   document.getSelection().removeAllRanges();
   say("");
   spoken("");

@@ -7,6 +7,8 @@ const keys = start.keys;
 const find = (id) => document.getElementById(id);
 const ITEM_KEYS = [..."abcdehijklmopqrtuvwxyz"].filter((one) => !Object.values(keys).includes(one));
 const AHEAD = 3;
+const LONGEST_SAID = 1000; // characters, of what is judged
+const LONGEST_BESIDE = 300; // of any other text
 
 const state = {
   ahead: start.screens, // units to come, the first is shown
@@ -20,10 +22,10 @@ const state = {
   fetching: null,
   after: 0, // what is forward of where we stepped back to
   drafts: new Map(), // by unit
+  around: "", // all texts of the unit
   stuck: false, // the last unit at hand was submitted
   unreached: false, // the server did not answer when more were asked for
 };
-let started = false;
 
 // -- small things -------------------------------------------------------------------------------
 
@@ -59,7 +61,7 @@ async function ask(path, body) {
 function editOf(text) {
   // The way to where a nugget or a question is edited, where this person may.
   const to = state.screen.edits[text];
-  return to ? make("a", { href: to, class: "edit" }, "Edit", make("span", { class: "hidden" }, ` ${text}`)) : null;
+  return to ? make("a", { href: to, class: "edit" }, "Edit ", make("span", { class: "hidden" }, text)) : null;
 }
 
 // -- texts --------------------------------------------------------------------------------------
@@ -95,12 +97,23 @@ function lit(text, words) {
 const LANGUAGES = [["ja", /[\p{sc=Hiragana}\p{sc=Katakana}]/gu, 8], ["zh", /\p{sc=Han}/gu, 2], ["ko", /\p{sc=Hangul}/gu, 2], ["ar", /\p{sc=Arabic}/gu, 2],
   ["he", /\p{sc=Hebrew}/gu, 2], ["th", /\p{sc=Thai}/gu, 2], ["hi", /\p{sc=Devanagari}/gu, 2], ["el", /\p{sc=Greek}/gu, 2], ["ru", /\p{sc=Cyrillic}/gu, 2]];
 
-function languageOf(text) {
-  // By its script, for fonts and for who listens; empty (not the page's English) where that tells nothing.
+const TRADITIONAL = /[這個們來時為會說國對過還沒麼學經讓從東車馬門問間長書見於與據橋樑歷當點無開關發實現電體]/gu;
+const SIMPLIFIED = /[这个们来时为会说国对过还没么学经让从东车马门问间长书见于与据桥梁历当点无开关发实现电体]/gu;
+const LONGEST_WITHOUT_KANA = 20; // letters; a longer text without any is not Japanese
+
+const count = (text, some) => (text.match(some) || []).length;
+
+function languageOf(text, around = state.around) {
+  // By its script, for fonts and for who listens; empty (not the page's English) where that tells
+  // nothing. What has Chinese characters alone is of the language of the texts around it.
   if (!/[^\u0000-\u036f]/.test(text)) return "";
-  const letters = (text.match(/\p{L}/gu) || []).length;
-  const found = LANGUAGES.find(([, script, share]) => (text.match(script) || []).length * share > letters);
-  return found ? found[0] : "";
+  const letters = count(text, /\p{L}/gu);
+  const found = LANGUAGES.find(([, script, share]) => count(text, script) * share > letters);
+  if (!found || found[0] !== "zh") return found ? found[0] : "";
+  const beside = around && letters <= LONGEST_WITHOUT_KANA ? languageOf(around, "") : "";
+  if (beside === "ja" || beside === "ko") return beside;
+  const more = count(text, TRADITIONAL) - count(text, SIMPLIFIED) || count(around, TRADITIONAL) - count(around, SIMPLIFIED);
+  return more ? (more > 0 ? "zh-Hant" : "zh-Hans") : "zh";
 }
 
 function textOf(one, given) {
@@ -109,11 +122,11 @@ function textOf(one, given) {
   if (Array.isArray(one.value)) {
     const list = make("ol");
     one.value.forEach((text, item) => {
-      list.append(make("li", { dir: "auto", lang: languageOf(text), "data-field": one.name, "data-item": item }, ...lit(text, words)));
+      list.append(make("li", { dir: "auto", lang: languageOf(text), "data-field": one.name, "data-item": item, "aria-label": `${one.label} ${item + 1}: ${text}`, tabindex: "0" }, ...lit(text, words)));
     });
     block.append(list);
   } else {
-    block.append(make("p", { dir: "auto", lang: languageOf(one.value), "data-field": one.name, tabindex: "0" }, ...lit(one.value, words)));
+    block.append(make("p", { dir: "auto", lang: languageOf(one.value), "data-field": one.name, role: "group", "aria-label": `${one.label}: ${one.value}`, tabindex: "0" }, ...lit(one.value, words)));
     const edit = editOf(one.value);
     if (edit) block.append(edit);
   }
@@ -150,6 +163,7 @@ function choice(control, digits, set) {
     button.addEventListener("click", () => {
       for (const other of group.children) other.setAttribute("aria-checked", String(other === button));
       set(option.value);
+      heard(button, `${control.label}: ${option.label}.`);
     });
     group.append(button);
   }
@@ -163,7 +177,7 @@ function itemRow(control, at, keysLeft) {
   const key = keysLeft.shift() || "";
   const values = state.values[control.field];
   const row = make("li", { class: "item" });
-  const options = make("span", { role: "radiogroup", "aria-label": `${control.label} ${at + 1}`, class: "options" });
+  const options = make("span", { role: "radiogroup", "aria-label": `${control.label} ${at + 1}${key && `, key ${key}`}: ${control.items[at]}`, class: "options" });
   const letter = kbd(key);
   const show = () => {
     const now = control.options.findIndex((option) => same(option.value, values[at]));
@@ -180,7 +194,7 @@ function itemRow(control, at, keysLeft) {
     const button = make("button", {
       type: "button", role: "radio", "data-verdict": option.value, "data-field": control.field, "data-item": at,
     }, option.label);
-    button.addEventListener("click", () => { values[at] = option.value; state.confirmed = true; show(); });
+    button.addEventListener("click", () => { values[at] = option.value; state.confirmed = true; show(); heard(button, `${option.label}: ${control.items[at]}`); });
     options.append(button);
   });
   row.append(make("span", { class: "words", dir: "auto", lang: languageOf(control.items[at]) }, ...lit(control.items[at], state.screen.words)), options);
@@ -190,8 +204,8 @@ function itemRow(control, at, keysLeft) {
   return row;
 }
 
-function fieldOf(column, value, set) {
-  const label = make("label", {}, make("span", {}, column.label));
+function fieldOf(column, value, set, of = "") {
+  const label = make("label", {}, make("span", {}, column.label, make("span", { class: "hidden" }, ` ${of}`)));
   let input;
   if (column.kind === "choice") {
     input = make("select", {}, make("option", { value: "" }, "…"),
@@ -215,7 +229,7 @@ function rows(control) {
     make("span", { class: "words", dir: "auto", lang: languageOf(text) }, text, " ", editOf(text)),
     ...control.columns.map((column) => fieldOf(column, values[at][column.field], (value) => {
       values[at][column.field] = value;
-    })))));
+    }, text)))));
 }
 
 // A list that is written: entries are edited, moved, split at the caret, merged with the next,
@@ -228,9 +242,9 @@ function editable(control) {
   const read = (at) => (records ? values[at][main.field] : values[at]) ?? "";
   const write = (at, text) => { if (records) values[at][main.field] = text; else values[at] = text; };
   const fresh = (text, like) => (records ? { ...like, [main.field]: text } : text);
-  const draw = (focus = -1) => {
+  const draw = (focus = null) => {
     list.replaceChildren(...values.map((_, at) => {
-      const box = make("textarea", { rows: "2", dir: "auto", "aria-label": `Entry ${at + 1}` });
+      const box = make("textarea", { rows: "2", dir: "auto", lang: languageOf(read(at)), "aria-label": `Entry ${at + 1} of ${values.length}` });
       box.value = read(at);
       box.addEventListener("input", () => write(at, box.value));
       const act = (name, title, key, work) => {
@@ -248,7 +262,7 @@ function editable(control) {
         list.children[at].querySelector(`[data-act="${name}"]`).click();
       });
       return make("li", {}, box,
-        ...(records ? control.columns.filter((one) => one !== main).map((column) => fieldOf(column, values[at][column.field], (value) => { values[at][column.field] = value; })) : []),
+        ...(records ? control.columns.filter((one) => one !== main).map((column) => fieldOf(column, values[at][column.field], (value) => { values[at][column.field] = value; }, `entry ${at + 1}`)) : []),
         make("span", { class: "acts" },
           act("up", "Move up", "Alt+↑", () => { if (at) { values.splice(at - 1, 0, values.splice(at, 1)[0]); draw(at - 1); } }),
           act("down", "Move down", "Alt+↓", () => { if (at + 1 < values.length) { values.splice(at + 1, 0, values.splice(at, 1)[0]); draw(at + 1); } }),
@@ -267,7 +281,8 @@ function editable(control) {
           }),
           act("drop", "Drop", "Alt+D", () => { values.splice(at, 1); draw(Math.min(at, values.length - 1)); })));
     }));
-    if (focus >= 0 && list.children[focus]) list.children[focus].querySelector("textarea").focus();
+    if (list.children[focus]) list.children[focus].querySelector("textarea").focus();
+    else if (focus !== null) { toBench(); spoken("The list is empty."); }
   };
   draw();
   const add = make("button", { type: "button", class: "add" }, "Add an entry ", kbd("+"));
@@ -303,7 +318,8 @@ function initial(control, given) {
 
 function controlOf(control, digits, keysLeft) {
   const set = (value) => { state.values[control.field] = value; };
-  const box = make("fieldset", {}, make("legend", {}, control.label));
+  const named = control.kind === "choice"; // its scale has the name
+  const box = make("fieldset", { role: named && "none" }, make("legend", {}, control.label));
   if (control.kind === "choice") box.append(choice(control, digits, set));
   else if (control.kind === "items") {
     box.append(make("ol", { class: "items" }, ...control.items.map((_, at) => itemRow(control, at, keysLeft))));
@@ -315,7 +331,7 @@ function controlOf(control, digits, keysLeft) {
         const order = state.values[control.field];
         order.splice(order.indexOf(at + 1), 1);
         order.splice(place - 1, 0, at + 1);
-      })))));
+      }, text)))));
   } else box.append(fieldOf(control, state.values[control.field], set));
   return box;
 }
@@ -338,11 +354,13 @@ function show(screen) {
   bench.hidden = !screen;
   find("empty").hidden = Boolean(screen);
   find("commands").hidden = !screen;
-  if (!screen) { delete bench.dataset.unit; return; }
+  if (!screen) { delete bench.dataset.unit; find("empty").focus(); return; }
   state.confirmed = Boolean(screen.own);
   bench.dataset.unit = screen.unit;
+  state.around = screen.texts.map((one) => whole(one.value)).join("\n");
   const topic = find("topic");
   topic.textContent = screen.texts.some((one) => one.value === screen.topic) ? "" : screen.topic;
+  topic.lang = languageOf(screen.topic);
   const listed = new Set(screen.controls.filter((one) => one.items).map((one) => JSON.stringify(one.items)));
   const visible = screen.texts.filter((one) => !listed.has(JSON.stringify(one.value)));
   const judged = visible.filter((one) => one.judged);
@@ -361,37 +379,65 @@ function show(screen) {
   const reason = make("textarea", { id: "reason", rows: "1", dir: "auto" });
   reason.value = draft ? draft.reason : screen.own ? screen.own.reason : "";
   find("verdict").replaceChildren(
-    ...screen.controls.filter((one) => !one.items || one.items.length).map((one) => controlOf(one, digits, keysLeft)),
+    ...controlsOf(screen).map((one) => controlOf(one, digits, keysLeft)),
     make("label", { class: "reason" }, "Why (if you like)", reason),
     make("ul", { id: "evidence", class: "evidence", "aria-label": "Evidence" }),
     make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, screen.own ? "Change it" : "Submit", " ", kbd(keys.submit))),
   );
   shown(screen);
   for (const one of draft ? draft.evidence : screen.own ? screen.own.evidence : []) addEvidence(one);
-  announce(screen);
+  announce(screen, digits);
   say(screen.own ? "You labelled this one already; what you submit now takes that label's place." : "");
   find("left").textContent = screen.flag ? "· flagged" : "";
   window.scrollTo(0, 0);
   state.since = performance.now();
 }
 
-function announce(screen) {
-  // Who listens hears what is judged now; keys work wherever the focus is.
+const controlsOf = (screen) => screen.controls.filter((one) => !one.items || one.items.length);
+const whole = (value) => (Array.isArray(value) ? value.join("; ") : value);
+const judgedIn = (screen) => (screen.texts.some((one) => one.judged) ? screen.texts.filter((one) => one.judged) : screen.texts.slice(0, 1));
+
+function announce(screen, digits) {
+  // Who listens hears what is judged, what it is judged against as far as that is short, what was
+  // said of it, and the keys; these work wherever the focus is. A name that changes where the focus
+  // is already is not read out, so that is spoken.
   const bench = find("bench");
-  const judged = screen.texts.find((one) => one.judged) || screen.texts[0];
-  const text = Array.isArray(judged.value) ? judged.value.join("; ") : judged.value;
-  bench.setAttribute("aria-label", `${judged.label}: ${text.slice(0, 300)}`);
-  if (started) bench.focus({ preventScroll: true });
-  started = true;
+  const judged = judgedIn(screen);
+  const cut = (text, most) => (text.length > most ? `${text.slice(0, most)} … Tab leads to all of it.` : text);
+  const parts = [...judged, ...screen.texts.filter((one) => !judged.includes(one))].map((one) => {
+    const text = whole(one.value);
+    return `${one.label}: ${judged.includes(one) ? cut(text, LONGEST_SAID) : text.length > LONGEST_BESIDE ? "Tab leads there." : text}`;
+  });
+  for (const { title, verdict, reason } of said(screen)) parts.push(`${title}: ${brief(verdict)}${reason ? `, ${reason}` : ""}.`);
+  if (screen.own) parts.push(`You said: ${brief(screen.own.verdict)}.`);
+  for (const { kind, field, label, options, items } of controlsOf(screen)) {
+    if (kind === "choice") parts.push(`${label}: ${options.map((one) => (digits.get(one) === one.label ? one.label : `${digits.get(one)} ${one.label}`)).join(", ")}.`);
+    else if (kind === "items") parts.push(`${label}: ${options.map((one) => one.label).join(", ")}, for each of ${items.length}, by its letter.`);
+    else if (kind === "texts" || kind === "records") parts.push(`${label}: ${state.values[field].length} entries, Tab leads there, + adds one.`);
+    else parts.push(`${label}: Tab leads there.`);
+  }
+  const text = parts.join(" ");
+  bench.setAttribute("aria-label", text);
+  if (document.activeElement === bench) spoken(text);
+  else toBench();
+}
+
+// Screen readers pass the page its keys for as long as the focus is in what is an application.
+const toBench = () => find("bench").focus({ preventScroll: true });
+
+// What a key does where the focus is not.
+const heard = (button, text) => { if (document.activeElement !== button) spoken(text); };
+
+function said(screen) {
+  const parts = screen.others.map((one, at) => ({ title: `Verdict ${at + 1}`, ...one }));
+  return screen.shown ? [...parts, { title: "The machine says", ...screen.shown }] : parts;
 }
 
 function shown(screen) {
-  const said = find("said");
-  const parts = screen.others.map((one, at) => ["Verdict " + (at + 1), one]);
-  if (screen.shown) parts.push(["The machine says", screen.shown]);
-  said.hidden = !parts.length;
-  said.replaceChildren(...parts.map(([title, one]) => make("div", { class: "other" },
-    make("h2", {}, title), make("p", {}, brief(one.verdict)), one.reason ? make("p", { dir: "auto", class: "why" }, one.reason) : null)));
+  const parts = said(screen);
+  find("said").hidden = !parts.length;
+  find("said").replaceChildren(...parts.map((one) => make("div", { class: "other", tabindex: "0" },
+    make("h2", {}, one.title), make("p", {}, brief(one.verdict)), one.reason ? make("p", { dir: "auto", lang: languageOf(one.reason), class: "why" }, one.reason) : null)));
 }
 
 function brief(verdict) {
@@ -517,7 +563,7 @@ function fill() {
 
 function drawRecent(entries) {
   find("recent").replaceChildren(...entries.map((one) => {
-    const button = make("button", { type: "button", "data-recent": one.unit }, make("bdi", {}, one.text), " — ", make("b", {}, one.said));
+    const button = make("button", { type: "button", "data-recent": one.unit }, make("bdi", { lang: languageOf(one.text) }, one.text), " — ", make("b", {}, one.said));
     button.addEventListener("click", () => again(one.unit));
     return make("li", {}, button);
   }));
@@ -525,8 +571,7 @@ function drawRecent(entries) {
 
 let recent = start.recent;
 function refreshRecent(screen, verdict) {
-  const judged = screen.texts.find((one) => one.judged) || screen.texts[0];
-  const text = Array.isArray(judged.value) ? judged.value.join("; ") : judged.value;
+  const text = whole(judgedIn(screen)[0].value);
   recent = [{ unit: screen.unit, said: brief(verdict).slice(0, 80), text: text.slice(0, 90) },
     ...recent.filter((one) => one.unit !== screen.unit)].slice(0, 10);
   drawRecent(recent);
@@ -547,11 +592,22 @@ function askFor(title, label, text = "") {
   find("ask-label").textContent = label;
   find("ask-text").value = text;
   dialog.returnValue = "no";
+  spoken("");
   dialog.showModal();
   find("ask-text").focus();
   return new Promise((done) => dialog.addEventListener("close", () => {
     done(dialog.returnValue === "ok" ? find("ask-text").value.trim() : null);
   }, { once: true }));
+}
+
+function read(name) {
+  // What opens over the page is read out once screen readers know of it.
+  const dialog = find(name);
+  const aloud = dialog.querySelector("[aria-live]");
+  spoken("");
+  dialog.showModal();
+  aloud.textContent = "";
+  setTimeout(() => { aloud.textContent = dialog.querySelector(".read").innerText; }, 500);
 }
 
 find("ask-text").addEventListener("keydown", (event) => {
@@ -576,7 +632,7 @@ const commands = {
     if (one) again(one.unit); else say(recent.length ? "Those are your last ones." : "You have labelled nothing yet.");
   }],
   skip: ["Skip, with a reason", async () => {
-    const why = await askFor("Skip this one", "Why?");
+    const why = await askFor("Skip this one", "Why skip it?");
     if (why === null) return;
     const unit = state.screen.unit;
     if (await aside("skip", why)) { state.behind.push(unit); state.drafts.delete(unit); advance(); say("Skipped. It waits in the queue of what you skipped."); }
@@ -590,7 +646,7 @@ const commands = {
     if (text !== null && await aside("note", text)) say(text ? "Noted." : "The note is gone.");
   }],
   evidence: ["Mark evidence, sentence by sentence", startMarking],
-  guideline: ["The guideline", () => find("guide").showModal()],
+  guideline: ["The guideline", () => read("guide")],
   back: ["The unit before", () => {
     if (state.after < state.behind.length) { state.after += 1; again(state.behind[state.behind.length - state.after]); } else say("There is none before.");
   }],
@@ -598,22 +654,25 @@ const commands = {
     if (state.after > 1) { state.after -= 1; again(state.behind[state.behind.length - state.after]); }
     else { state.after = 0; keepDraft(); show(state.ahead[0] || null); }
   }],
-  help: ["All keys", () => find("help").showModal()],
+  help: ["All keys", () => read("help")],
 };
 
 for (const [name, [title, work]] of Object.entries(commands)) {
-  find("keys").append(make("tr", {}, make("td", {}, kbd(keys[name])), make("td", {}, title)));
+  find("keys").append(make("tr", {}, make("td", {}, make("kbd", {}, keys[name])), make("td", {}, title)));
   if (name === "submit") continue;
   const button = make("button", { type: "button", "data-command": name, title }, title, " ", kbd(keys[name]));
   button.addEventListener("click", () => { if (!waits()) work(); });
   find("commands").append(button);
 }
 for (const [key, text] of [["0 … 9", "A verdict, as its button says"], ["a … z", "The next value of a list's item"], ["+", "Add an entry to a list"],
-  ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
+  ["Tab", "The next text, which screen readers read out, or control"], ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
   ["↑ ↓", "Marking: another sentence; with Shift more or less of the text"], ["Enter", "Marking: what is selected is evidence; Esc leaves"]]) {
-  find("keys").append(make("tr", {}, make("td", {}, kbd(key)), make("td", {}, text)));
+  find("keys").append(make("tr", {}, make("td", {}, make("kbd", {}, key)), make("td", {}, text)));
 }
 
+for (const kind of ["input", "change"]) {
+  find("verdict").addEventListener(kind, (event) => { if (event.target.id !== "reason") state.confirmed = true; });
+}
 find("verdict").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
 
 document.addEventListener("keydown", (event) => {
@@ -621,7 +680,7 @@ document.addEventListener("keydown", (event) => {
   const target = event.target;
   const writing = target.matches("textarea, select, input");
   if (writing) {
-    if (event.key === "Escape") target.blur();
+    if (event.key === "Escape") toBench();
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
     return;
   }
@@ -642,7 +701,7 @@ document.addEventListener("keydown", (event) => {
   if (command && commands[command]) {
     if (event.key === "Enter" && target.matches("a, [data-command]:not([data-command=submit]), [data-recent], [data-act], .add")) return;
     event.preventDefault();
-    if (!event.repeat) commands[command][1]();
+    if (!event.repeat && (state.screen || ["undo", "back", "forward"].includes(command))) commands[command][1]();
     return;
   }
   const button = [...find("verdict").querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
@@ -655,3 +714,7 @@ drawRecent(recent);
 state.behind = recent.map((one) => one.unit).reverse();
 show(state.ahead[0] || null);
 fill();
+// What has the focus while a page is loading is read out by some screen readers, by others not.
+window.addEventListener("load", () => setTimeout(() => {
+  if (state.screen && !find("spoken").textContent) spoken(find("bench").getAttribute("aria-label"));
+}, 500));
