@@ -161,7 +161,7 @@ def test_a_wrong_number_of_questions_is_a_failure_that_is_told(assay, folder):
         done = assay("bank", "generate", folder, "--count", "2", "--out", folder / "new.jsonl")
     assert done.returncode == 1
     assert (
-        "no questions yet:\n  q1: unusable reply: 'questions' must hold 2 questions; it holds 1"
+        "no questions yet:\n  q1: unusable reply: 'questions' must hold 2 entries; it holds 1"
         in done.stderr
     )
     assert "0 questions added" in done.stdout

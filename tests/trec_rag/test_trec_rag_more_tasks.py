@@ -53,7 +53,7 @@ def test_off_topic_text_lowers_the_grade():
     verdict = AspectsAnswered.model_validate(said)
     assert verdict.grade == 1
     unit = AspectsUnit(narrative="n", sub_narratives=("a", "b"), passage="p")
-    assert "must hold 2 labels" in SUB_NARRATIVES_ANSWERED.check(unit, verdict)
+    assert "must hold 2 entries" in SUB_NARRATIVES_ANSWERED.check(unit, verdict)
 
 
 def test_document_b_of_table_2_is_perfectly_relevant():

@@ -7,6 +7,7 @@ without a passage, a citation of nothing) is left out by whoever reads it, and c
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
@@ -59,26 +60,44 @@ Odd = SkipJsonSchema[tuple[str, ...]]
 """What stood in a list of a reply and does not fit, as JSON; no model is asked for it."""
 
 
-def _set_aside(given: Any, fits: Any) -> tuple[list[Any], list[str]]:
-    """The items of a list that fit, as ``fits`` reads them (it raises ValidationError), and the
-    others as JSON."""
-    if given is None:
-        return [], []
-    kept, odd = [], []
-    for item in given if isinstance(given, (list, tuple)) else [given]:
-        try:
-            kept.append(fits(item))
-        except ValidationError:
-            odd.append(canonical(item).decode())
-    return kept, odd
+def _sifted(
+    name: str, reads: Callable[[Any], Any], *, alone: str = "", needed: bool = False
+) -> Any:
+    """A validator of replies that leaves in the list ``name`` what ``reads`` can read (it raises
+    ValidationError), and has the rest under ``odd``. A reply that is a text stands for the field
+    ``alone``, if named; what is no list at all is left to be refused where it is ``needed``."""
+
+    def sift(cls: type[Verdict], given: Any) -> Any:
+        if alone and isinstance(given, str):
+            return {alone: given}
+        items = given.get(name) if isinstance(given, dict) else None
+        if not isinstance(given, dict) or (needed and not isinstance(items, (list, tuple))):
+            return given
+        if not isinstance(items, (list, tuple)):
+            items = [] if items is None else [items]
+        fitting, odd = [], []
+        for item in items:
+            try:
+                fitting.append(reads(item))
+            except ValidationError:
+                odd.append(canonical(item).decode())
+        return {**given, name: fitting, "odd": odd}
+
+    return model_validator(mode="before")(sift)
 
 
-def _fitting(given: Any, name: str, fits: Any) -> Any:
-    """A reply with the items of its list ``name`` that fit, the others under ``odd``."""
-    if not isinstance(given, dict):
-        return given
-    kept, odd = _set_aside(given.get(name), fits)
-    return {**given, name: kept, "odd": odd}
+def _narrow_numbers(entries: Schema, entry: Schema, field: str, count: int) -> None:
+    """Have ``field`` of each entry be a number from 1 to ``count``, and no entries where there is
+    none."""
+    if count:
+        entry[field] = whole(1, count)
+    else:
+        entries.update(exactly(0))
+
+
+def _narrow_short_answer(schema: Schema) -> None:
+    fields(schema)["answer"] = readable_text(_LONGEST_ANSWER)
+    fields(schema)["confidence"] = whole(0, 100)
 
 
 class AnswerUnit(Unit):
@@ -107,11 +126,7 @@ class DrawnAnswer(Verdict):
     answer: Annotated[str, BeforeValidator(_number_as_text)]
     confidence: Annotated[int, BeforeValidator(_percentage)]
     odd: Odd = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_what_fits(cls, given: Any) -> Any:
-        return _fitting(given, "nuggets", DrawnNugget.model_validate)
+    _sift = _sifted("nuggets", DrawnNugget.model_validate)
 
 
 def _check_short_answer(_unit: Unit, verdict: DrawnAnswer | AnswerFromNuggets) -> str | None:
@@ -125,12 +140,9 @@ def _check_short_answer(_unit: Unit, verdict: DrawnAnswer | AnswerFromNuggets) -
 
 
 def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
-    fields(schema)["answer"] = readable_text(_LONGEST_ANSWER)
-    fields(schema)["confidence"] = whole(0, 100)
-    if unit.passages:
-        fields(schema, DrawnNugget)["passage"] = whole(1, len(unit.passages))
-    else:
-        fields(schema)["nuggets"].update(exactly(0))
+    _narrow_short_answer(schema)
+    nuggets, nugget = fields(schema)["nuggets"], fields(schema, DrawnNugget)
+    _narrow_numbers(nuggets, nugget, "passage", len(unit.passages))
 
 
 ANSWER = Task(
@@ -159,11 +171,7 @@ class HelpfulNuggets(Verdict):
 
     nuggets: Annotated[tuple[str, ...], Field(json_schema_extra={"maxItems": 3})] = ()
     odd: Odd = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_what_fits(cls, given: Any) -> Any:
-        return _fitting(given, "nuggets", _TEXT.validate_python)
+    _sift = _sifted("nuggets", _TEXT.validate_python)
 
 
 NUGGETS = Task(
@@ -193,20 +201,13 @@ class AnswerFromNuggets(Verdict):
     answer: Annotated[str, BeforeValidator(_number_as_text)]
     confidence: Annotated[int, BeforeValidator(_percentage)]
     odd: Odd = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_what_fits(cls, given: Any) -> Any:
-        return _fitting(given, "facts", _NUMBER.validate_python)
+    _sift = _sifted("facts", _NUMBER.validate_python)
 
 
 def _narrow_from_nuggets(unit: FromNuggetsUnit, schema: Schema) -> None:
-    fields(schema)["answer"] = readable_text(_LONGEST_ANSWER)
-    fields(schema)["confidence"] = whole(0, 100)
-    if unit.nuggets:
-        fields(schema)["facts"]["items"] = whole(1, len(unit.nuggets))
-    else:
-        fields(schema)["facts"].update(exactly(0))
+    _narrow_short_answer(schema)
+    facts = fields(schema)["facts"]
+    _narrow_numbers(facts, facts, "items", len(unit.nuggets))
 
 
 FROM_NUGGETS = Task(
@@ -264,13 +265,7 @@ class CitedSentence(Verdict):
     text: str
     citations: tuple[PassageNumber, ...] = ()
     odd: Odd = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_what_fits(cls, given: Any) -> Any:
-        if isinstance(given, str):
-            return {"text": given}
-        return _fitting(given, "citations", _NUMBER.validate_python)
+    _sift = _sifted("citations", _NUMBER.validate_python, alone="text")
 
 
 class Report(Verdict):
@@ -278,13 +273,7 @@ class Report(Verdict):
 
     sentences: tuple[CitedSentence, ...]
     odd: Odd = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keep_what_fits(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or not isinstance(given.get("sentences"), (list, tuple)):
-            return given
-        return _fitting(given, "sentences", CitedSentence.model_validate)
+    _sift = _sifted("sentences", CitedSentence.model_validate, needed=True)
 
 
 def _check_report(_unit: ReportUnit, verdict: Report) -> str | None:
@@ -296,10 +285,8 @@ def _check_report(_unit: ReportUnit, verdict: Report) -> str | None:
 def _narrow_report(unit: ReportUnit, schema: Schema) -> None:
     fields(schema)["sentences"]["minItems"] = 1
     fields(schema, CitedSentence)["text"] = readable_text()
-    if unit.passages:
-        fields(schema, CitedSentence)["citations"]["items"] = whole(1, len(unit.passages))
-    else:
-        fields(schema, CitedSentence)["citations"].update(exactly(0))
+    citations = fields(schema, CitedSentence)["citations"]
+    _narrow_numbers(citations, citations, "items", len(unit.passages))
 
 
 REPORT = Task(

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from assay.measures.answers import unanswerable
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, grade, yes_no
-from assay.tasks.schemas import Schema, exactly, fields, readable, readable_text
+from assay.tasks.lists import list_of_texts
 
 _NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
 
@@ -213,18 +213,6 @@ class Generated(Verdict):
     questions: tuple[str, ...]
 
 
-def _check_generated(unit: GenerateUnit, verdict: Generated) -> str | None:
-    if not all(map(readable, verdict.questions)):
-        return "a question is empty"
-    if len(verdict.questions) != unit.count:
-        return f"'questions' must hold {unit.count} questions; it holds {len(verdict.questions)}"
-    return None
-
-
-def _narrow_generated(unit: GenerateUnit, schema: Schema) -> None:
-    fields(schema)["questions"].update(exactly(unit.count), items=readable_text())
-
-
 GENERATE = Task(
     name="exam.questions",
     version="1",
@@ -233,8 +221,7 @@ GENERATE = Task(
     verdict=Generated,
     template="exam_questions",
     judged=("query",),
-    check=_check_generated,
-    narrow=_narrow_generated,
+    **list_of_texts("questions", lambda unit: (unit.count, unit.count)),
     max_tokens=1500,
 )
 

@@ -6,15 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
-from assay.tasks.schemas import Schema, exactly, fields, readable, readable_text, whole
+from assay.tasks.lists import list_of_texts
+from assay.tasks.schemas import Schema, exactly, fields, whole
 
 MOST_QUERIES = 5
 """Queries that a question is taken apart into, at most."""
 
 MOST_ORDERED = 100
 """Passages that are put in order at once, at most: a reply with more numbers would be cut off."""
-
-_LONGEST_QUERY = 400
 
 
 class DecompositionUnit(Unit):
@@ -29,21 +28,6 @@ class Decomposition(Verdict):
     queries: tuple[str, ...]
 
 
-def _check_queries(_unit: DecompositionUnit, verdict: Decomposition) -> str | None:
-    if not 1 <= len(verdict.queries) <= MOST_QUERIES:
-        return f"'queries' must hold 1 to {MOST_QUERIES} queries, it holds {len(verdict.queries)}"
-    if not all(map(readable, verdict.queries)):
-        return "'queries' must hold no empty query"
-    if max(map(len, verdict.queries)) > _LONGEST_QUERY:
-        return f"a query has at most {_LONGEST_QUERY} characters"
-    return None
-
-
-def _narrow_queries(_unit: DecompositionUnit, schema: Schema) -> None:
-    queries = fields(schema)["queries"]
-    queries.update(minItems=1, maxItems=MOST_QUERIES, items=readable_text(_LONGEST_QUERY))
-
-
 DECOMPOSITION = Task(
     name="retrieval.decomposition",
     version="1",
@@ -51,8 +35,7 @@ DECOMPOSITION = Task(
     unit=DecompositionUnit,
     verdict=Decomposition,
     template="retrieval_decomposition",
-    check=_check_queries,
-    narrow=_narrow_queries,
+    **list_of_texts("queries", lambda _: (1, MOST_QUERIES), 400),
     max_tokens=300,
 )
 

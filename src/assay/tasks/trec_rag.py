@@ -17,7 +17,7 @@ from assay.model.trec_rag import Assigned as Assigned
 from assay.model.trec_rag import Support
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, folded, grade
-from assay.tasks.schemas import Schema, exactly, fields
+from assay.tasks.lists import one_for_each
 
 WINDOW = 20
 """How many nuggets one call assigns."""
@@ -149,20 +149,6 @@ def counted_grade(answered: int, *, related: bool, lowered: int = 0) -> int:
     return max(0, found - lowered)
 
 
-def _check_answered(unit: AspectsUnit, verdict: AspectsAnswered) -> str | None:
-    return _length("answered", "sub-narrative", len(unit.sub_narratives), len(verdict.answered))
-
-
-def _narrow_answered(unit: AspectsUnit, schema: Schema) -> None:
-    fields(schema)["answered"].update(exactly(len(unit.sub_narratives)))
-
-
-def _length(field: str, what: str, wanted: int, given: int) -> str | None:
-    if given == wanted:
-        return None
-    return f"'{field}' must hold {wanted} labels, one for each {what} in order; it holds {given}"
-
-
 def _decide_answered(unit: AspectsUnit, ask: AskYesNo) -> AspectsAnswered:
     answers = [ask("answered", aspect=one, reason=False) for one in unit.sub_narratives]
     related = any(answer.yes for answer in answers) or ask("related", reason=False).yes
@@ -176,8 +162,7 @@ SUB_NARRATIVES_ANSWERED = Task(
     unit=AspectsUnit,
     verdict=AspectsAnswered,
     template="trec_rag_relevance_counted",
-    check=_check_answered,
-    narrow=_narrow_answered,
+    **one_for_each("sub_narratives", "answered"),
     decide=_decide_answered,
     max_tokens=300,
     orders={"off_topic": ("much", "some", "little")},
@@ -212,14 +197,6 @@ class Assignment(Verdict):
     labels: Annotated[tuple[Assigned, ...], BeforeValidator(_labels)]
 
 
-def _check_assignment(unit: AssignmentUnit, verdict: Assignment) -> str | None:
-    return _length("labels", "nugget", len(unit.nuggets), len(verdict.labels))
-
-
-def _narrow_assignment(unit: AssignmentUnit, schema: Schema) -> None:
-    fields(schema)["labels"].update(exactly(len(unit.nuggets)))
-
-
 def _decide_assignment(unit: AssignmentUnit, ask: AskYesNo) -> Assignment:
     labels = []
     for number, nugget in enumerate(unit.nuggets, 1):
@@ -241,8 +218,7 @@ ASSIGNMENT = Task(
     verdict=Assignment,
     template="trec_rag_assignment",
     judged=("nuggets",),
-    check=_check_assignment,
-    narrow=_narrow_assignment,
+    **one_for_each("nuggets", "labels"),
     decide=_decide_assignment,
     max_tokens=300,
     orders={"labels": ("not_support", "partial_support", "support")},

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import folded
+from assay.tasks.lists import list_of_texts
 from assay.tasks.schemas import Schema, distinct, fields, readable, readable_text
 
 MOST_SUB_NARRATIVES = 10
@@ -82,20 +83,7 @@ class RefineUnit(Unit):
     draft: tuple[str, ...]
 
 
-def _check_aspects(_unit: DraftUnit | RefineUnit, verdict: Aspects) -> str | None:
-    count = len(verdict.sub_narratives)
-    if not 1 <= count <= MOST_SUB_NARRATIVES:
-        return f"'sub_narratives' must hold 1 to {MOST_SUB_NARRATIVES} items, it holds {count}"
-    if not all(readable(one.text) for one in verdict.sub_narratives):
-        return "a sub-narrative has an empty 'text'"
-    return None
-
-
-def _narrow_aspects(_unit: DraftUnit | RefineUnit, schema: Schema) -> None:
-    fields(schema)["sub_narratives"].update(minItems=1, maxItems=MOST_SUB_NARRATIVES)
-    fields(schema, Aspect)["text"] = readable_text()
-
-
+_ASPECTS = list_of_texts("sub_narratives", lambda _: (1, MOST_SUB_NARRATIVES), model=Aspect)
 SUB_NARRATIVES_DRAFT = Task(
     name="trec_rag.sub_narratives_draft",
     version="1",
@@ -103,8 +91,7 @@ SUB_NARRATIVES_DRAFT = Task(
     unit=DraftUnit,
     verdict=Aspects,
     template="trec_rag_sub_narratives_draft",
-    check=_check_aspects,
-    narrow=_narrow_aspects,
+    **_ASPECTS,
     max_tokens=800,
     joins=False,
 )
@@ -115,8 +102,7 @@ SUB_NARRATIVES = Task(
     unit=RefineUnit,
     verdict=Aspects,
     template="trec_rag_sub_narratives",
-    check=_check_aspects,
-    narrow=_narrow_aspects,
+    **_ASPECTS,
     max_tokens=800,
     joins=False,
 )

@@ -15,12 +15,12 @@ from pydantic import AfterValidator, BeforeValidator
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import folded
+from assay.tasks.lists import list_of_texts, one_for_each
 from assay.tasks.schemas import (
     Schema,
     by_number,
     closed_object,
     distinct,
-    exactly,
     fields,
     numbered,
     readable,
@@ -59,16 +59,7 @@ class MergeUnit(Unit):
     lists: tuple[tuple[str, ...], ...]
 
 
-def _check_nuggets(unit: CreateUnit | MergeUnit, verdict: NuggetsVerdict) -> str | None:
-    if len(verdict.nuggets) > unit.most:
-        return f"'nuggets' must hold at most {unit.most} items, it holds {len(verdict.nuggets)}"
-    return None if all(map(readable, verdict.nuggets)) else "a nugget is empty"
-
-
-def _narrow_nuggets(unit: CreateUnit | MergeUnit, schema: Schema) -> None:
-    fields(schema)["nuggets"].update(minItems=0, maxItems=unit.most, items=readable_text())
-
-
+_NUGGETS = list_of_texts("nuggets", lambda unit: (0, unit.most))
 CREATE = Task(
     name="trec_rag.nuggets",
     version="1",
@@ -76,8 +67,7 @@ CREATE = Task(
     unit=CreateUnit,
     verdict=NuggetsVerdict,
     template="trec_rag_nuggets",
-    check=_check_nuggets,
-    narrow=_narrow_nuggets,
+    **_NUGGETS,
     max_tokens=1500,
     joins=False,
 )
@@ -88,8 +78,7 @@ MERGE = Task(
     unit=MergeUnit,
     verdict=NuggetsVerdict,
     template="trec_rag_merge",
-    check=_check_nuggets,
-    narrow=_narrow_nuggets,
+    **_NUGGETS,
     max_tokens=1500,
     joins=False,
 )
@@ -112,20 +101,6 @@ class ImportanceLabels(Verdict):
     labels: Annotated[tuple[Importance, ...], BeforeValidator(_each_folded)]
 
 
-def _check_importance(unit: ImportanceUnit, verdict: ImportanceLabels) -> str | None:
-    return _one_each("labels", len(unit.nuggets), len(verdict.labels))
-
-
-def _one_each(name: str, wanted: int, given: int) -> str | None:
-    if wanted == given:
-        return None
-    return f"'{name}' must hold {wanted} items, one for each nugget in order; it holds {given}"
-
-
-def _narrow_importance(unit: ImportanceUnit, schema: Schema) -> None:
-    fields(schema)["labels"].update(exactly(len(unit.nuggets)))
-
-
 IMPORTANCE = Task(
     name="trec_rag.importance",
     version="1",
@@ -133,8 +108,7 @@ IMPORTANCE = Task(
     unit=ImportanceUnit,
     verdict=ImportanceLabels,
     template="trec_rag_importance",
-    check=_check_importance,
-    narrow=_narrow_importance,
+    **one_for_each("nuggets", "labels"),
     max_tokens=200,
     orders={"labels": ("vital", "okay")},
 )
