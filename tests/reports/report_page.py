@@ -18,8 +18,8 @@ ELEMENTS = (
 ATTRIBUTES = set(
     """lang charset http-equiv content name class id href dir title role scope open type
     autocomplete value for data-cat data-tags data-run data-v data-first aria-sort tabindex
-    aria-label aria-hidden viewbox width height x y x1 x2 y1 y2 cx cy r rx points text-anchor
-    transform""".split()  # noqa: SIM905
+    aria-label aria-hidden data-name data-p rel viewbox width height x y x1 x2 y1 y2 cx cy r rx
+    points text-anchor transform""".split()  # noqa: SIM905
 )
 
 

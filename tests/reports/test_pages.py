@@ -75,7 +75,7 @@ def cards(text="", count=1, body=True):
     inside = Body("Gold: ", (f"gold {text}",), (entry,), "Passages", ranking)
     made = (
         Card(f"{place}{text}", f"question {text}", f"kind {text}", ("right",),
-             (Chip(1, badge, "90", text),), inside if body else None)
+             (Chip(1, badge, "90", text),), (lambda: inside) if body else None)
         for place in range(count)
     )  # fmt: skip
     runs = tuple(run + text for run in ORDER)

@@ -263,9 +263,9 @@ def test_no_passage_runs_and_no_categories():
 
 
 def test_a_large_evaluation_keeps_some_questions_in_the_matrix_only(films):
-    page = read(cases.small(302))
-    assert "the first 300 of 302 questions are shown in full" in page.text
-    assert {f"q-{i:04d}" for i in range(1, 303)} <= set(page.ids)
+    page = read(cases.small(60), max_bytes=100_000)
+    assert re.search(r"the first [0-9]+ of 60 questions are shown in full", page.text)
+    assert {f"q-{i:04d}" for i in range(1, 61)} <= set(page.ids)
     small = read(films, max_bytes=50_000)
     assert re.search(r"the first [1-9] of 14 questions", small.text)
     assert len(report(films, max_bytes=50_000)) < 250_000

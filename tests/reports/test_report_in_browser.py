@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import random
+from functools import partial
+
 import pytest
 
+from assay.measures.ranges import Range
+from assay.measures.scores import Score
+from assay.page.page import Board
+from assay.page.parts import Grid, Part, Point, Scatter
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
+from assay.reports.general import render_folder, render_report
 from tests.reports import report_cases as cases
+from tests.reports.test_folders import PASSAGE, answers
+from tests.reports.test_pages import page
 from tests.trec_rag.cases import make
 from tests.web.conftest import browser  # noqa: F401 (a fixture)
 from tests.web.test_browser import AXE
@@ -126,8 +136,7 @@ def answers_html(tmp_path_factory):
     evaluation = Evaluation.open(Folder.open(folder), find_protocol("trec-rag"), None)
     with evaluation.folder.open_ledger() as ledger:
         evaluation.judge(ledger)
-        result = evaluation.score(ledger)
-    return cases.html(result)
+        return cases.html(evaluation.score(ledger))
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -143,6 +152,112 @@ def test_a_click_on_a_sentence_shows_the_cited_passage(chromium, answers_html, w
     assert max(found["closed"], found["open"]) <= width
     assert requests == ["/report.html"]
     assert console == []
+
+
+OVERLAPS = """() => {
+  const boxes = [...document.querySelectorAll("svg.map text.name")].map((one) => one.getBBox())
+    .filter((box) => box.width > 0);
+  const over = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width &&
+    a.y + 2 < b.y + b.height - 2 && b.y + 2 < a.y + a.height - 2;
+  const pairs = boxes.flatMap((a, n) => boxes.slice(n + 1).filter((b) => over(a, b)));
+  return [boxes.length, pairs.length];
+}"""
+
+
+@pytest.mark.parametrize("spread", [1.0, 0.02], ids=["apart", "crowded"])
+def test_no_name_of_a_plot_lies_on_another_and_runs_are_found(chromium, tmp_path, spread):
+    rng = random.Random(1)
+    runs = [f"group{n % 19}-system_with_a_name_{n}" for n in range(76)]
+    points = tuple(Point(run, rng.random() * spread, rng.random() * spread) for run in runs)
+    scores = {
+        one.name: {"M": Score.between(one.name, "M", Range(one.x, one.x), topics=9)}
+        for one in points
+    }
+    made = page(Scatter("plot", "x", "y", points), scores=scores)
+    path = tmp_path / "plot.html"
+    path.write_text(render_report(made, generated_by="test"), encoding="utf-8")
+    tab = chromium.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(path.as_uri())
+    named, overlapping = tab.evaluate(OVERLAPS)
+    assert named >= (4 if spread == 1.0 else 1)  # all are long
+    assert overlapping == 0
+    hidden = tab.locator("svg.map text.off").first
+    assert not hidden.is_visible()
+    run = hidden.evaluate("(one) => one.parentNode.getAttribute('data-name')")
+    tab.fill("#find-run", run.upper())
+    assert tab.locator(f'svg.map [data-name="{run}"] text').is_visible()
+    assert tab.locator("#board-1 tr.found").count() == len([one for one in runs if run in one])
+    assert tab.locator("#find-count").inner_text().endswith(("run", "runs"))
+    tab.close()
+
+
+@pytest.fixture(scope="module")
+def folder_report(tmp_path_factory):
+    """A large report as it lies on a disk: 30 runs, a wide grid, long names, pages."""
+    path = tmp_path_factory.mktemp("folder") / "report.html"
+    topics = tuple(f"topic-{n}" for n in range(12))
+    runs = tuple(f"group{n % 7}-listwise_reranking_of_top_100_by_a_model_{n}" for n in range(30))
+    scores = {
+        run: {name: Score.between(run, name, Range(n / 30, n / 30), (0.1, 0.9), topics=9)
+              for name in ("M", *(f"Measure{k}" for k in range(11)))}
+        for n, run in enumerate(runs)
+    }  # fmt: skip
+    board = Board("Runs", tuple(scores[runs[0]]))
+    about = dict.fromkeys(topics, "What would somebody like to know of this matter? " * 3)
+    cells = [[Range(n / 30, n / 30) for n in range(30)] for _ in topics]
+    grid = Grid("Topic by topic", topics, runs, cells, about=about, digits=2)
+    groups = tuple((topic, partial(answers, topic, 30)) for topic in topics)
+    made = page(
+        scores=scores, boards=(board,),
+        parts=(Part("Topics", "", (grid,)), Part("Answers", "", groups=groups)),
+    )  # fmt: skip
+    write = {}
+    html = render_folder(made, generated_by="t", name=path.name, write=write.__setitem__, most=0)
+    path.write_text(html, encoding="utf-8")
+    (path.parent / "report").mkdir()
+    for name, text in write.items():
+        (path.parent / "report" / name).write_text(text, encoding="utf-8")
+    return path
+
+
+WIDE = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
+
+
+@pytest.mark.parametrize("width", [1280, 820, 390])
+def test_a_folder_works_without_a_server(chromium, folder_report, width):
+    tab = chromium.new_page(viewport={"width": width, "height": 900})
+    console: list[str] = []
+    tab.on("console", lambda message: console.append(message.text))
+    tab.goto(folder_report.as_uri())
+    assert tab.evaluate(WIDE) <= width
+    tab.click("#part-2-2 a")
+    assert tab.url.endswith("report/part-2-2.html")
+    assert tab.evaluate(WIDE) <= width
+    sentence = tab.locator("details.sent").first
+    assert not sentence.locator("blockquote").is_visible()
+    sentence.locator("summary").click()
+    quoted = sentence.locator("blockquote > [dir=auto]")
+    assert quoted.inner_text().strip() == PASSAGE.strip()
+    tab.evaluate("() => document.querySelectorAll('details').forEach((o) => { o.open = true; })")
+    assert tab.evaluate(WIDE) <= width
+    tab.click("nav.ways a[rel=next] >> nth=0")
+    assert tab.url.endswith("report/part-2-3.html")
+    tab.click("nav.ways a >> nth=0")
+    assert tab.url.endswith("report.html#part-2-3")
+    assert console == []
+    tab.close()
+
+
+def test_nothing_runs_off_the_paper(chromium, folder_report):
+    """An A4 page less its margins is 186 mm wide, 703 of CSS's pixels."""
+    tab = chromium.new_page(viewport={"width": 703, "height": 900})
+    tab.emulate_media(media="print")
+    for path in (folder_report, folder_report.parent / "report" / "part-2-1.html"):
+        tab.goto(path.as_uri())
+        assert tab.evaluate(WIDE) <= 703
+        inside = "[...document.querySelectorAll('td, th')].map((o) => o.getBoundingClientRect())"
+        assert tab.evaluate(f"Math.max(0, ...{inside}.map((box) => box.right))") <= 704
+    tab.close()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])

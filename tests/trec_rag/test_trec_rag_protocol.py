@@ -16,6 +16,7 @@ from assay.judging.engine import plan
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
+from assay.page.parts import made
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.label_sheets import citations_of, support_sheet
@@ -387,7 +388,7 @@ def test_given_labels_are_scored_and_nobody_is_asked(tmp_path: Path):
         one.who
         for part in result.findings.parts()
         for _, items in part.groups
-        for item in items
+        for item in made(items)
         for sentence in getattr(item, "sentences", ())
         for one in sentence.cited[:1]
     ]

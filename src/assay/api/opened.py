@@ -36,8 +36,10 @@ from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
+from assay.model.places import inside
 from assay.model.secrets import without_keys
 from assay.model.version import __version__
+from assay.page.files import folder_of, remove_pages
 from assay.page.page import Page
 from assay.protocols.checked import checked_ledger
 from assay.protocols.evaluation import Evaluation
@@ -47,7 +49,7 @@ from assay.protocols.output import csv_bytes, sha256, write_bytes
 from assay.protocols.pages import page_of
 from assay.protocols.registry import find_protocol
 from assay.protocols.results import Result
-from assay.reports.general import render_report
+from assay.reports.general import render_folder, render_report
 from assay.tasks.base import AnyTask
 
 Plans = list[tuple[str, Plan]]
@@ -297,24 +299,30 @@ class Opened:
     def write_report(
         self, results: Results, path: Path | None = None, *, ledger: Ledger | None = None
     ) -> Path:
-        """Write the report of results that are ``whole``, to ``out/`` or elsewhere. Of several
-        protocols it is the page over all; the reports that it links are written under it."""
+        """Write the report of results that are ``whole``, to ``out/`` or elsewhere, and return
+        where it begins: a large one has a folder of pages beside it. Of several protocols it is the
+        page over all; the reports that it links are written under it. The ledger that the results
+        are of must be open."""
         path = path or self.folder.out / REPORT
         if results.only is None:
             for name, one in results.by_protocol.items():
-                part = path.parent / self.parts[name].folder.part
-                write_bytes(part / REPORT, html_of(page_of(one)))
-        write_bytes(path, self.html(results, ledger=ledger))
+                write_page(path.parent / self.parts[name].folder.part / REPORT, page_of(one))
+        write_page(path, self.page(results, ledger=ledger))
         return path
 
     def html(self, results: Results, *, ledger: Ledger | None = None) -> bytes:
-        """The report of results that are ``whole``; with a ledger in which people's labels were
-        drawn, the scores that these correct come first."""
+        """The report of results that are ``whole`` as one file, without the details that it has no
+        room for."""
+        return html_of(self.page(results, ledger=ledger))
+
+    def page(self, results: Results, *, ledger: Ledger | None = None) -> Page:
+        """The page of results; with a ledger in which people's labels were drawn, the scores that
+        these correct come first."""
         only = results.only
         page = page_of(only) if only is not None else overview(self.folder, results)
         if ledger is not None and ledger.draws():
             page = replace(page, first=(trust_section(self.parts, ledger),))
-        return html_of(page)
+        return page
 
     def corrected(self, ledger: Ledger) -> Trusted | None:
         """The scores that people's labels of a draw correct; None where there are none, or a
@@ -331,6 +339,24 @@ class Opened:
         return f"{name}: " if self.several else ""
 
 
+_MADE_BY = f"Assay {__version__}"
+
+
 def html_of(page: Page) -> bytes:
-    """A page as the report has it, without anybody's keys."""
-    return without_keys(render_report(page, generated_by=f"Assay {__version__}")).encode()
+    """A page as the report has it in one file, without anybody's keys."""
+    return without_keys(render_report(page, generated_by=_MADE_BY)).encode()
+
+
+def write_page(path: Path, page: Page) -> None:
+    """Write a page, and where it is large a folder of pages beside it, without anybody's keys.
+    Pages of a report before are taken away."""
+    folder = inside(path.parent, folder_of(path.name), f"The report {path.name}")
+    written: set[str] = set()
+
+    def write(name: str, html: str) -> None:
+        write_bytes(folder / name, without_keys(html).encode())
+        written.add(name)
+
+    html = render_folder(page, generated_by=_MADE_BY, name=path.name, write=write)
+    write_bytes(path, without_keys(html).encode())
+    remove_pages(path, but=frozenset(written))

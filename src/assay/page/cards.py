@@ -6,6 +6,7 @@ A ``kind`` sets how something looks: of an outcome ``right``, ``wrong``, ``decli
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -94,15 +95,15 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A topic: a row of the matrix, and its ``body`` (None where only the row is shown). ``tags``
-    are those of ``Cards.outcomes`` that are true of it."""
+    """A topic: a row of the matrix, and what makes its ``body`` (None where only the row is shown).
+    ``tags`` are those of ``Cards.outcomes`` that are true of it."""
 
     topic: str
     text: str
     category: str
     tags: tuple[str, ...]
     chips: tuple[Chip, ...]
-    body: Body | None
+    body: Callable[[], Body] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ first leaderboard.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.measures.ranges import Range
@@ -215,15 +215,23 @@ class Panels:
 
 
 Item = Table | Grid | Figure | LineChart | Text | Marked | Sentences | Beside | Panels | Cards
+Items = Sequence[Item] | Callable[[], Iterable[Item]]
+"""Items, or what makes them when they are drawn: those of all topics at once may not fit memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A section of the report. ``groups`` are items under a heading of their own that opens on a
-    click (one query, one passage …); ``remarks`` a list below the note."""
+    click (one query, one passage …), or has a page of its own where they are many; ``remarks`` a
+    list below the note."""
 
     title: str
     note: str = ""
     items: tuple[Item, ...] = ()
-    groups: tuple[tuple[str, tuple[Item, ...]], ...] = ()
+    groups: tuple[tuple[str, Items], ...] = ()
     remarks: tuple[str, ...] = ()
+
+
+def made(items: Items) -> tuple[Item, ...]:
+    """The items, made now where they are not yet."""
+    return tuple(items() if callable(items) else items)

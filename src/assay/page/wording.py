@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Container, Iterable, Sequence
+from itertools import groupby
 
 from assay.measures.ranges import ROUNDING
 
@@ -82,3 +84,34 @@ def percent(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return NOTHING
     return f"{value * 100:.0f}\u00a0%"
+
+
+_PLAIN = re.compile(r"[(“‘]*[A-Za-z]?[a-z’']*[.,:;)”’]*")
+"""A word that is the same in all warnings of a kind: no name of a file, no number."""
+
+
+def kinds_of(texts: Iterable[str], names: Container[str] = ()) -> list[tuple[str, list[str]]]:
+    """Sentences that say the same of different things, together: what they have in common, with
+    ``…`` for names, numbers and files, and each of them. One that is alone is told as it is.
+    ``names`` are those of runs."""
+    kinds: dict[str, list[str]] = {}
+    for text in texts:
+        plain = (
+            _PLAIN.fullmatch(word) and word.strip("(),.:;“”") not in names for word in text.split()
+        )
+        words = (word if same else "…" for word, same in zip(text.split(), plain, strict=True))
+        kinds.setdefault(_joined(words), []).append(text)
+    return [(_common(kind, found), found) for kind, found in kinds.items()]
+
+
+def _joined(words: Iterable[str]) -> str:
+    """Words as a sentence; several ``…`` in a row are one."""
+    return " ".join(word for word, of in groupby(words) for word in ([word] if word == "…" else of))
+
+
+def _common(kind: str, texts: Sequence[str]) -> str:
+    """What texts of a kind have in common, word by word where they are as long."""
+    places = list(zip(*(text.split() for text in texts), strict=False))
+    if any(len(text.split()) != len(places) for text in texts):
+        return kind
+    return _joined(words[0] if len(set(words)) == 1 else "…" for words in places)

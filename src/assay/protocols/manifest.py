@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from assay.page.files import folder_of, remove_pages
 from assay.protocols.output import sha256, write_bytes
 
 MANIFEST, REPORT = "manifest.json", "report.html"
@@ -44,13 +45,20 @@ def replace_manifest(out: Path, document: Mapping[str, Any]) -> Path:
     for name, digest in before.get("outputs", {}).items():
         if name not in document["outputs"]:
             if name.endswith(f"/{MANIFEST}"):  # of one of several protocols, with a report
-                _remove(out, f"{name.removesuffix(MANIFEST)}{REPORT}")
+                _remove_report(out / name.removesuffix(MANIFEST))
             _remove(out, name, digest)
     if before and any(before.get(key) != document[key] for key in ("policy", "protocol")):
-        _remove(out, REPORT)
+        _remove_report(out)
     data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     write_bytes(out / MANIFEST, data)
     return out / MANIFEST
+
+
+def _remove_report(out: Path) -> None:
+    """Remove a report, and the folder of its pages where it has one."""
+    if not (out / folder_of(REPORT)).is_symlink():
+        remove_pages(out / REPORT)
+    _remove(out, REPORT)
 
 
 def _remove(out: Path, name: str, digest: str | None = None) -> None:

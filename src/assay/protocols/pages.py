@@ -19,7 +19,7 @@ from assay.protocols.standing import stands_on
 SMALL = 10
 """Categories with fewer topics than this are shown as small."""
 
-_MOST_CELLS = 6_000
+_MOST_CELLS = 40_000
 """Values that a table of topics by runs has at most."""
 
 _POLICIES = {
@@ -233,10 +233,11 @@ def _topics(result: Result) -> Iterator[Part]:
         ends = [end for row in cells for one in row if one is not None for end in one]
         if ends:
             low, high = min(0.0, *ends), max(1.0, *ends)
-            title = f"{board.title}: {measure}"
+            title, texts = f"{board.title}: {measure}", result.findings.topic_texts
             grids.append(
-                Grid(title, tuple(topics), tuple(runs), cells, low, high, digits=2, folded=True)
-            )
+                Grid(title, tuple(topics), tuple(runs), cells, low, high, about=texts, digits=2,
+                     folded=True)
+            )  # fmt: skip
     if grids:
         note = "Where runs differ: the stronger the colour, the higher the value of the topic."
         yield Part("Topic by topic", note, tuple(grids))

@@ -60,6 +60,7 @@ class Findings:
     is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
     stand on beside the settings, such as who split answers into claims: scores on other grounds are
     not compared (``assay gate``). ``given`` says which labels are among the inputs, and whose.
+    ``topic_texts`` are the texts of topics, as far as they are known.
     """
 
     topics: Sequence[str]
@@ -83,6 +84,7 @@ class Findings:
     detail: Any = None
     grounds: Mapping[str, object] = field(default_factory=dict)
     given: str = ""
+    topic_texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,6 @@ from assay.reports.svg import (
 Kinds = Mapping[str, int]
 """Name → number of its colour and shape, from 0."""
 
-_NAMED = 14
-"""With more points or curves than this they are numbered."""
-
 _STEPS = 60
 """A curve of more points than this has no markers."""
 
@@ -62,18 +59,18 @@ def _kinds(names: Sequence[str], kinds: Kinds) -> list[int]:
 
 
 def _scatter(plot: Scatter, kinds: Kinds) -> Markup:
-    """Points with their names and error bars, over contours of what is equal."""
+    """Points with their names and error bars, over contours of what is equal. A name stands where
+    it hides nothing; one without such a place is shown when its point is pointed at or its run
+    looked for."""
     points = plot.points
-    numbered = len(points) > _NAMED
     side, top = 352.0, 24.0 if plot.corners[0] else 12.0
     xs = reach([v for p in points for v in (p.x, *(p.x_range or ()))], 0.0, 1.0)
     ys = reach([v for p in points for v in (p.y, *(p.y_range or ()))], 0.0, 1.0)
     if plot.diagonal:
         xs = ys = min(xs[0], ys[0]), max(xs[1], ys[1])
     plane = Plane(46.0, top, side, side, xs, ys)
-    deepest = plane.bottom + (52 if plot.corners[1] else 40)
-    height = max(deepest, top + 14.0 * len(points) + 10 if numbered else 0.0)
-    width = plane.right + (190.0 if numbered else 22.0)
+    height = plane.bottom + (52 if plot.corners[1] else 40)
+    width = plane.right + 22.0
     parts = [*plane.frame(), *plane.below()]
     taken: list[_Box] = []
     for contour in plot.contours:
@@ -98,19 +95,19 @@ def _scatter(plot: Scatter, kinds: Kinds) -> Markup:
         parts += lines
         taken += boxes
     frame = (plane.left, plane.top, plane.right, plane.bottom)
-    for place, (kind, point) in enumerate(zip(own, points, strict=True)):
+    for kind, point in zip(own, points, strict=True):
         x, y = plane.at(point.x, point.y)
-        name = str(kind + 1) if numbered else shortened(point.name, 24)
-        a, b, box = _free_place(x, y, text_width(name, 11), taken, frame)
-        taken.append(box)
+        name = shortened(point.name, 24)
+        long = 1.1 * text_width(name, 11)  # bold
+        place = _free_place(x, y, long, taken, frame)
+        if place is None:
+            named = label(min(x, plane.right - long), y - 9, name, class_="name halo off",
+                          anchor="start")  # fmt: skip
+        else:
+            taken.append(place[2])
+            named = label(*place[:2], name, class_="name halo", anchor="start")
         about = f"{point.name}: {plot.x} {number(point.x)}, {plot.y} {number(point.y)}"
-        parts.append(marker(x, y, kind, about))
-        parts.append(label(a, b, name, class_="name halo", anchor="start"))
-        if numbered:
-            line = top + 12 + 14 * place
-            parts.append(marker(plane.right + 18, line - 4, kind, size=3.5))
-            said = f"{kind + 1} {shortened(point.name, 24)}"
-            parts.append(label(plane.right + 26, line, said, "tick", "start"))
+        parts.append(el("g", marker(x, y, kind, about), named, class_="pt", data_name=point.name))
     spoken = f"{plot.title}, {plot.y} against {plot.x}: " + "; ".join(
         f"{point.name} {number(point.x, 2)}, {number(point.y, 2)}" for point in points
     )
@@ -138,23 +135,21 @@ def _apart(a: _Box, b: _Box) -> bool:
 
 def _free_place(
     x: float, y: float, width: float, taken: Sequence[_Box], frame: _Box
-) -> tuple[float, float, _Box]:
-    """Where a label of a point may stand (left end, baseline) and the box it takes."""
+) -> tuple[float, float, _Box] | None:
+    """Where a label of a point may stand (left end, baseline) and the box it takes; None where it
+    would hide something wherever it stood."""
     left = x - 9 - width
     places = [
         (x + 9, y + 4), (left, y + 4), (x - width / 2, y - 10), (x - width / 2, y + 19),
         (x + 7, y - 8), (x + 7, y + 16), (left + 2, y - 8), (left + 2, y + 16),
         (x - width / 2, y - 24), (x - width / 2, y + 33), (x + 9, y - 22), (x + 9, y + 30),
     ]  # fmt: skip
-    choices = [(a, b, (a - 2, b - 10, a + width + 2, b + 3)) for a, b in places]
-    for a, b, box in choices:
+    for a, b in places:
+        box = (a - 2, b - 10, a + width + 2, b + 3)
         inside = box[0] >= frame[0] and box[2] <= frame[2] and box[1] >= frame[1]
         if inside and box[3] <= frame[3] and all(_apart(box, other) for other in taken):
             return a, b, box
-    for a, b, box in choices:
-        if box[0] >= frame[0] and box[2] <= frame[2]:
-            return a, b, box
-    return choices[1]
+    return None
 
 
 # --- curves --------------------------------------------------------------------------------------
@@ -166,7 +161,6 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
     plane = Plane(50.0, 10.0, 200.0, 210.0) if small else Plane(52.0, 24.0, 230.0, 352.0)
     width, height = (262.0, plane.bottom + 40) if small else (420.0, plane.bottom + 48)
     parts = [*plane.frame(), *plane.below()]
-    numbered = len(plot.curves) > _NAMED
     names = [curve.name for curve in plot.curves]
     own = dict(zip(names, _kinds(names, kinds), strict=True))
     named: list[tuple[float, str, int]] = []
@@ -176,15 +170,16 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
             parts.append(path(line, class_="curve other"))
             continue
         kind = own[curve.name]
-        parts.append(path(line, class_=f"curve c{kind % 8} d{kind // 8 % 3}"))
+        drawn = [path(line, class_=f"curve c{kind % 8} d{kind // 8 % 3}")]
         if len(line) <= _STEPS:
-            parts += [
+            drawn += [
                 marker(x, y, kind, ": ".join(filter(None, (curve.name, about))), size=2.6)
                 for (x, y), about in zip(line, curve.about or [""] * len(line), strict=True)
             ]
+        about = el("title", curve.name)
+        parts.append(el("g", about, *drawn, class_="pt", data_name=curve.name))
         if line:
-            name = str(kind + 1) if numbered else shortened(curve.name, 20)
-            named.append((line[-1][1], name, kind))
+            named.append((line[-1][1], shortened(curve.name, 20), kind))
     if not small:
         parts += _end_labels(named, plane)
     parts += plane.named(plot.x, plot.y, height - 6)
@@ -194,9 +189,11 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
 
 
 def _end_labels(named: Sequence[tuple[float, str, int]], plane: Plane) -> list[Markup]:
-    """Names beside the ends of their curves, none on another."""
-    step = min(14.0, plane.high / max(1, len(named)))
-    order = sorted(named, key=lambda one: (one[0], one[2]))
+    """Names beside the ends of their curves, none on another: where there are more than there is
+    room for, those of the best runs."""
+    step = 14.0
+    best = sorted(named, key=lambda one: one[2])[: int(plane.high / step)]
+    order = sorted(best, key=lambda one: (one[0], one[2]))
     heights = [start for start, _, _ in order]
     for i in range(1, len(heights)):
         heights[i] = max(heights[i], heights[i - 1] + step)
@@ -234,14 +231,16 @@ def _lines(plot: LineChart, kinds: Kinds) -> Markup:
         else:
             parts.append(label(plane.x(place), plane.bottom + 15, text))
     own = _kinds([series.name for series in plot.series], kinds)
+    step = plane.wide / max(1, len(plot.places))
     for place, (kind, series) in enumerate(zip(own, plot.series, strict=True)):
-        apart = (place - (len(own) - 1) / 2) * 5
+        apart = (place - (len(own) - 1) / 2) * min(5.0, 0.8 * step / len(own))
         shift = apart if series.ranges or not plot.joined else 0.0
-        parts += _series(series, kind, shift, plane, joined=plot.joined)
+        drawn = _series(series, kind, shift, plane, joined=plot.joined)
+        parts.append(el("g", el("title", series.name), *drawn, class_="pt", data_name=series.name))
         column, row = place % 3, place // 3
         at = (plane.left + column * plane.wide / 3, plane.bottom + below + 14 + 18 * row)
         parts.append(marker(at[0] + 5, at[1] - 4, kind, size=4))
-        parts.append(label(at[0] + 14, at[1], shortened(series.name, 32), "tick", "start"))
+        parts.append(label(at[0] + 14, at[1], shortened(series.name, 26), "tick", "start"))
     parts += plane.named(plot.x, plot.y, plane.bottom + below - 6)
     said = f"{plot.title}: {len(plot.series)} series over {len(plot.places)} places"
     return drawing(_WIDTH, height, said, *parts)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from markupsafe import Markup
 
 from assay.measures.ranges import Range
-from assay.page.cards import Card, Cards
+from assay.page.cards import Body, Cards
 from assay.page.parts import (
     Beside,
     Figure,
     Grid,
     Item,
+    Items,
     Marked,
     Panels,
     Part,
@@ -22,8 +24,19 @@ from assay.page.parts import (
     Shade,
     Table,
     Text,
+    made,
 )
-from assay.page.wording import NOTHING, number, span
+from assay.page.wording import NOTHING, narrow, number, shortened, span
+from assay.reports.details import (
+    MAX_BYTES,
+    Apart,
+    Detail,
+    Details,
+    Inside,
+    Keep,
+    Shown,
+    repeated,
+)
 from assay.reports.figures import Kinds, figure
 from assay.reports.page import macro
 from assay.reports.plots import share_bar
@@ -32,34 +45,11 @@ from assay.reports.text import question_anchor, slug
 _ALIGNED_RUNS = 6
 """With more runs than this the outcomes of a topic stand below its text."""
 
+_ROW_TEXT = 90
+"""Characters of what a grid says of a row beside its name."""
 
-def draw_cards(cards: Cards, kinds: Kinds, max_bytes: int) -> Markup:
-    """Return the cards; their bodies until these take *max_bytes*, and those that have any."""
-    wide = " many" if len(cards.runs) > _ALIGNED_RUNS else ""
-    drawn: list[Markup] = []
-    whole, size = 0, 0
-    for place, card in enumerate(cards.cards):
-        if whole == place and card.body is not None:
-            one = _drawn(card, kinds, wide)
-            size += len(one.encode())
-            if size <= max_bytes:
-                drawn.append(one)
-                whole += 1
-                continue
-        drawn.append(_drawn(replace(card, body=None), kinds, wide))
-    limited = ""
-    if whole < len(drawn):
-        limited = (
-            f"To keep this file small, the first {whole:,} of {len(drawn):,} {cards.what}s are "
-            f"shown in full, the others as a line of the matrix. All scores above are over all "
-            f"{cards.what}s. {cards.whole}"
-        )
-    categories = dict.fromkeys(card.category for card in cards.cards if card.category)
-    return macro("cards", "cards", cards, drawn, list(categories), limited, wide)
-
-
-def _drawn(card: Card, kinds: Kinds, wide: str) -> Markup:
-    return macro("cards", "card", card, question_anchor(card.topic), kinds, wide)
+_DENSE = 14
+"""With more columns than this a grid has narrow ones, and their names stand upright."""
 
 
 MARKS = {
@@ -71,17 +61,17 @@ MARKS = {
 }
 """Sign and words of a sentence's mark: colour alone says nothing to some readers."""
 
-MAX_BYTES = 22_000_000
-"""Cards have their bodies until these take as much as this."""
-
 
 @dataclass(frozen=True)
 class Look:
-    """What all parts of a page share: the runs' colours, and what measures mean."""
+    """What all parts of a page share: the runs' colours, what measures mean, and where details go.
+    Of what is drawn now, ``section`` is the anchor, and ``keep`` keeps passages."""
 
     kinds: Kinds = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
-    max_bytes: int = MAX_BYTES
+    details: Details = field(default_factory=lambda: Inside(MAX_BYTES))
+    section: str = ""
+    keep: Keep = repeated
 
 
 def draw(item: Item, look: Look) -> Markup:
@@ -91,13 +81,13 @@ def draw(item: Item, look: Look) -> Markup:
     if isinstance(item, Grid):
         return _grid(item)
     if isinstance(item, Marked):
-        return macro("parts", "marked", item, MARKS)
+        return macro("parts", "marked", item, MARKS, look.keep)
     if isinstance(item, Text):
         return _text(item)
     if isinstance(item, Sentences):
         return macro("parts", "sentences", item, look.kinds)
     if isinstance(item, Cards):
-        return draw_cards(item, look.kinds, look.max_bytes)
+        return draw_cards(item, look)
     if isinstance(item, Beside):
         drawn = [(one, figure(one, look.kinds)) for one in item.figures]
         return macro("parts", "beside", drawn)
@@ -108,6 +98,37 @@ def draw(item: Item, look: Look) -> Markup:
         ]
         return macro("parts", "panels", panels)
     return macro("parts", "figure", item, figure(item, look.kinds))
+
+
+def draw_cards(cards: Cards, look: Look) -> Markup:
+    """Return the cards, each with its body, or a link to it, as far as there is room."""
+    wide = " many" if len(cards.runs) > _ALIGNED_RUNS else ""
+    drawn, whole = [], 0
+    for place, card in enumerate(cards.cards, 1):
+        anchor, shown = question_anchor(card.topic), Shown()
+        if card.body is not None:
+            body = partial(_body, card.body, anchor, look)
+            title = f"{card.topic} {card.text}"
+            detail = Detail(anchor, title, place, len(cards.cards), body)
+            shown = look.details.show(look.section, detail)
+        whole += shown != Shown()
+        drawn.append(macro("cards", "card", card, anchor, shown, wide))
+    limited = ""
+    if whole < len(drawn):
+        limited = (
+            f"To keep this file small, the first {whole:,} of {len(drawn):,} {cards.what}s are "
+            f"shown in full, the others as a line of the matrix. All scores above are over all "
+            f"{cards.what}s. {cards.whole}"
+        )
+    categories = dict.fromkeys(card.category for card in cards.cards if card.category)
+    alone = isinstance(look.details, Apart)
+    return macro("cards", "cards", cards, drawn, list(categories), limited, wide, alone)
+
+
+def _body(body: Callable[[], Body], anchor: str, look: Look, keep: Keep) -> Markup:
+    """A card's inside; one in the page of the report says how to point at it."""
+    own = "" if isinstance(look.details, Apart) else anchor
+    return macro("cards", "body", body(), own, look.kinds, keep)
 
 
 def _pictures(figures: Sequence[Figure], look: Look) -> list[Markup]:
@@ -149,6 +170,7 @@ def _table(table: Table, look: Look) -> Markup:
 
 def _grid(grid: Grid) -> Markup:
     width = (grid.high - grid.low) or 1.0
+    wide = len(grid.columns) > _DENSE
 
     def cell(given: float | Range | Shade | None) -> tuple[str, int | None, str, str]:
         shade = given if isinstance(given, Shade) else None
@@ -156,11 +178,14 @@ def _grid(grid: Grid) -> Markup:
         floor = value.floor if isinstance(value, Range) else value
         text = span(*value, grid.digits) if isinstance(value, Range) else number(value, grid.digits)
         step = None if floor is None else min(10, max(0, round((floor - grid.low) / width * 10)))
+        text = narrow(text) if wide else text
         return text, step, shade.about if shade else "", shade.below if shade else ""
 
     cells = [[cell(value) for value in row] for row in grid.cells]
     columns = [(name, *name.partition("\n")[::2]) for name in grid.columns]
-    return macro("parts", "grid", grid, columns, cells)
+    rows = [(name, shortened(grid.about.get(name, ""), _ROW_TEXT)) for name in grid.rows]
+    legend = [(name, grid.about[name]) for name in grid.columns if name in grid.about]
+    return macro("parts", "grid", grid, columns, rows, cells, legend, "wide" if wide else "")
 
 
 def _text(text: Text) -> Markup:
@@ -175,26 +200,41 @@ def _text(text: Text) -> Markup:
 
 @dataclass(frozen=True)
 class Section:
-    """A section, drawn."""
+    """A section, drawn; ``limited`` says what of it there is no room for."""
 
     anchor: str
     title: str
     note: str
     items: tuple[Markup, ...]
-    groups: tuple[tuple[str, tuple[Markup, ...]], ...]
+    groups: tuple[tuple[str, str, Shown], ...]
     remarks: tuple[str, ...]
+    limited: str = ""
 
 
 def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterator[Section]:
     """Return the sections of a report, drawn, with ``anchor-1`` and so on as their anchors."""
     for place, part in enumerate(parts, 1):
-        yield Section(
-            f"{anchor}-{place}",
-            part.title,
-            part.note,
-            tuple(draw(item, look) for item in part.items),
-            tuple(
-                (title, tuple(draw(item, look) for item in items)) for title, items in part.groups
-            ),
-            part.remarks,
-        )
+        own = replace(look, section=f"{anchor}-{place}")
+        groups = tuple(_groups(part, own))
+        whole = sum(shown != Shown() for _, _, shown in groups)
+        limited = ""
+        if whole < len(groups):
+            limited = (
+                f"To keep this file small, the first {whole:,} of {len(groups):,} are shown in "
+                "full. All scores are over all of them; “assay report” writes a folder with a page "
+                "for each."
+            )
+        items = tuple(draw(item, own) for item in part.items)
+        yield Section(own.section, part.title, part.note, items, groups, part.remarks, limited)
+
+
+def _groups(part: Part, look: Look) -> Iterator[tuple[str, str, Shown]]:
+    """Each group's anchor, its title, and what is shown of it."""
+    for place, (title, items) in enumerate(part.groups, 1):
+        anchor = f"{look.section}-{place}"
+
+        def drawn(keep: Keep, items: Items = items) -> Markup:
+            return Markup("\n").join(draw(one, replace(look, keep=keep)) for one in made(items))
+
+        detail = Detail(anchor, title, place, len(part.groups), drawn)
+        yield anchor, title, look.details.show(look.section, detail)

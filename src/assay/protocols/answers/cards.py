@@ -13,9 +13,6 @@ from assay.protocols.answers.results import AnswerResult, Found, NuggetResult, S
 from assay.protocols.places import Place, WhereUsed
 from assay.protocols.remarks import remarks, shared
 
-MOST_QUESTIONS = 300
-"""Questions that a report shows in full."""
-
 _OUTCOMES = {
     kind: Badge(kind, sign, word)
     for kind, sign, word in (
@@ -37,10 +34,7 @@ _FILTERS = (
 
 def question_part(found: Found, order: Sequence[str], where: WhereUsed) -> Part:
     """The section of the questions; the runs stand in ``order``."""
-    cards = tuple(
-        _card(found, question, order, where if place < MOST_QUESTIONS else None)
-        for place, question in enumerate(found.questions)
-    )
+    cards = tuple(_card(found, question, order, where) for question in found.questions)
     note = (
         "✓ right, ✗ wrong, – declined, ∅ left out, ? no label yet, ! label failed; the number is "
         "the confidence. Open a question for its answers, nuggets, passages and the labellers’ "
@@ -51,18 +45,18 @@ def question_part(found: Found, order: Sequence[str], where: WhereUsed) -> Part:
     return Part("Questions", note, (Cards(tuple(order), cards, _FILTERS, "question", whole),))
 
 
-def _card(found: Found, question: Question, order: Sequence[str], where: WhereUsed | None) -> Card:
-    """A question's card, with a body where it is known ``where`` labels are used."""
+def _card(found: Found, question: Question, order: Sequence[str], where: WhereUsed) -> Card:
     answers = {run: found.answers[run][question.id] for run in order}
-    body = None
-    if where is not None:
-        body = Body(
+
+    def body() -> Body:
+        return Body(
             "Gold answers: " if question.gold else "No gold answers were given.",
             question.gold,
             tuple(_entry(answer, where) for answer in answers.values()),
             "Passages with derived grades",
             _rankings(found, question, answers),
         )
+
     return Card(
         question.id,
         question.text,

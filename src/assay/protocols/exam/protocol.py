@@ -147,6 +147,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             },
             warnings=tuple(_strangers(inputs)),
             detail=found,
+            topic_texts=inputs.queries,
         )
 
     def contents(self, inputs: ExamInputs, run: str) -> Mapping[str, Content]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -14,8 +15,6 @@ from assay.protocols.exam.grading import Pool, Sheet
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import ExamScorer
 
-MOST_QUERIES = 60
-"""Queries that the report shows in full."""
 MOST_PASSAGES = 80
 """Rows of a query's grid."""
 MOST_ANSWERS = 12
@@ -118,17 +117,14 @@ def supervision_parts(
         parts.append(_fit(inputs, pool, scorer, settings.least))
     top = max([1, *(int(one.grades.values.max(initial=1)) for one in pool.sheets.values())])
     groups = []
-    for query in scorer.queries[:MOST_QUERIES]:
+    for query in scorer.queries:
         title = inputs.queries.get(query) or ""
-        shown = _of_query(inputs, pool.sheets[query], top)
+        shown = partial(_of_query, inputs, pool.sheets[query], top)
         groups.append((f"{query}: {title}" if title else query, shown))
-    more = len(scorer.queries) - len(groups)
     note = (
         "A grid of passages and questions, and the answers to each question, best first. "
         "answers.csv holds all of it."
     )
-    if more > 0:
-        note += f" The first {len(groups)} of {len(scorer.queries)} queries are shown."
     parts.append(Part("Grades by query", note, groups=tuple(groups)))
     return tuple(parts)
 

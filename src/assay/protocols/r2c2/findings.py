@@ -105,6 +105,7 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
             missing + (0 if check is None else check.missing), "answers, nuggets or passages"
         ),
         detail=found,
+        topic_texts={question.id: question.text for question in inputs.questions},
     )
 
 

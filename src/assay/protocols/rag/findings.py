@@ -103,6 +103,7 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         ranked=ranked,
         parts=partial(parts, inputs, judged),
         warnings=tuple(_warnings(inputs)),
+        topic_texts={name: one.question for name, one in inputs.questions.items()},
         by_category=scores_by_category(
             (one.category for one in inputs.questions.values()),
             lambda at: _table(found, per_topic, settings, [questions[place] for place in at]),

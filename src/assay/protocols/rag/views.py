@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from assay.page.wording import shortened
 from assay.protocols.rag.inputs import RagInputs
 from assay.protocols.rag.judged import Judged
 
-_MOST_QUESTIONS = 200
 _OURS = "docs/rag.md"
 _Q = "Mean over the questions that can be answered"
 
@@ -68,22 +68,21 @@ DEFINITIONS = (
 
 def parts(inputs: RagInputs, judged: Mapping[str, Mapping[str, Judged]]) -> Iterator[Part]:
     """Each question with what is said of the claims of its answers."""
-    groups = []
-    for question, about in list(inputs.questions.items())[:_MOST_QUESTIONS]:
-        items: list[Item] = []
-        if about.references:
-            rows_of = [(shortened(one, 400),) for one in about.references]
-            items.append(Table("References", ("reference",), rows_of,
-                               texts=frozenset(("reference",))))  # fmt: skip
+
+    def items(question: str) -> Iterator[Item]:
+        if references := inputs.questions[question].references:
+            rows_of = [(shortened(one, 400),) for one in references]
+            yield Table("References", ("reference",), rows_of, texts=frozenset(("reference",)))
         for run in inputs.runs:
             if question in judged[run]:
-                record = inputs.runs[run][question]
-                items.append(_marked(record, judged[run][question]))
-        groups.append((f"{question}: {shortened(about.question, 100)}", tuple(items)))
+                yield _marked(inputs.runs[run][question], judged[run][question])
+
+    groups = tuple(
+        (f"{question}: {shortened(about.question, 100)}", partial(items, question))
+        for question, about in inputs.questions.items()
+    )
     note = "A claim is marked by the best support that a passage gives it; it opens on a click."
-    if len(inputs.questions) > _MOST_QUESTIONS:
-        note += f" The first {_MOST_QUESTIONS} of {len(inputs.questions)} questions."
-    yield Part("Question by question", note, groups=tuple(groups))
+    yield Part("Question by question", note, groups=groups)
 
 
 def _marked(record: Record, judged: Judged) -> Marked:

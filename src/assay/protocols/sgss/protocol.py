@@ -158,6 +158,11 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
                 "preferences": preference_scores(compared, settings),
             },
             warnings=tuple(weight_warnings(inputs.weights)),
+            topic_texts={
+                query: one.query_text
+                for query, by_run in inputs.summaries.items()
+                for one in list(by_run.values())[:1]
+            },
         )
 
     def linear(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from assay.measures.ranges import Range
 from assay.measures.scores import Scores
@@ -14,36 +15,34 @@ from assay.protocols.sgss.inputs import SgssInputs
 from assay.protocols.sgss.labels import Judged
 from assay.protocols.sgss.scoring import Scored
 
-MOST_QUERIES = 60
-"""Queries that the report shows line by line."""
-
 OPEN = " Where labels are missing, what is drawn is the floor, and bars reach up to the ceiling."
 
 
 def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
-    """XUX against Comp: the means of the summarisers, and every query."""
+    """XUX against Comp: the means of the summarisers."""
     means = []
     for run, found in scores.items():
         x, y = found["Comp"], found["XUX"]
         if x.ends is not None and y.ends is not None:
             bars = (x.low, x.high), (y.low, y.high)
             means.append(Point(run, x.ends.floor, y.ends.floor, *(_bar(*bar) for bar in bars)))
-    groups = []
-    for query, by_run in list(scored.items())[:MOST_QUERIES]:
-        points = []
-        for run, one in by_run.items():
-            at, up = one.values["Comp"], one.values["XUX"]
-            if at is not None and up is not None:
-                points.append(Point(run, at.floor, up.floor, _open(at), _open(up)))
-        if points:
-            title = f"{query}: {next(iter(by_run.values())).judged.summary.query_text}"
-            groups.append((title, (Scatter(f"Query {query}", "Comp", "XUX", tuple(points)),)))
     items = (Scatter("Summarisers, means over queries", "Comp", "XUX", tuple(means)),)
     note = "Up: a better experience line by line. To the right: covers what the others cover."
     if any(v and v.value is None for by in scored.values() for one in by.values()
            for v in one.values.values()):  # fmt: skip
         note += OPEN
-    return Part("XUX and Comp", note, items if means else (), tuple(groups))
+    return Part("XUX and Comp", note, items if means else ())
+
+
+def _query_points(query: str, by_run: Mapping[str, Scored]) -> Iterator[Scatter]:
+    """XUX against Comp on a query."""
+    points = []
+    for run, one in by_run.items():
+        at, up = one.values["Comp"], one.values["XUX"]
+        if at is not None and up is not None:
+            points.append(Point(run, at.floor, up.floor, _open(at), _open(up)))
+    if points:
+        yield Scatter(f"Query {query}", "Comp", "XUX", tuple(points))
 
 
 def _bar(low: float | None, high: float | None) -> tuple[float, float] | None:
@@ -56,36 +55,41 @@ def _open(ends: Range) -> Range | None:
 
 
 def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
-    """X(l) of each summary beside its text."""
-    groups: list[tuple[str, tuple[Item, ...]]] = []
-    for query, by_run in list(scored.items())[:MOST_QUERIES]:
-        longest = max(len(one.x) for one in by_run.values())
-        curves = LineChart(
-            f"X(l), query {query}",
-            tuple(str(place) for place in range(1, longest + 1)),
-            tuple(
-                Series(
-                    run,
-                    (*(x.floor for x in one.x), *[None] * (longest - len(one.x))),
-                    (*map(_open, one.x), *[None] * (longest - len(one.x))),
-                )
-                for run, one in by_run.items()
-            ),
-            x="line l",
-            y="X(l)",
+    """Each query: XUX against Comp, and X(l) of each summary beside its text."""
+    groups = tuple(
+        (
+            f"{query}: {next(iter(by_run.values())).judged.summary.query_text}",
+            partial(_query, query, by_run),
         )
-        texts = [_text(run, one) for run, one in by_run.items()]
-        title = f"{query}: {next(iter(by_run.values())).judged.summary.query_text}"
-        groups.append((title, (curves, *texts)))
-    more = len(scored) - len(groups)
+        for query, by_run in scored.items()
+    )
     note = "X(l) is what a reader has who leaves after line l; lines.csv holds all of it."
-    if more > 0:
-        note += f" The first {len(groups)} of {len(scored)} queries are shown."
     if any(x.value is None for by in scored.values() for one in by.values() for x in one.x):
         note += OPEN
     if inputs.most is not None:
         note += f" XUX counts the first {inputs.most} lines."
-    return Part("Line by line", note, groups=tuple(groups))
+    return Part("Line by line", note, groups=groups)
+
+
+def _query(query: str, by_run: Mapping[str, Scored]) -> Iterator[Item]:
+    yield from _query_points(query, by_run)
+    longest = max(len(one.x) for one in by_run.values())
+    yield LineChart(
+        f"X(l), query {query}",
+        tuple(str(place) for place in range(1, longest + 1)),
+        tuple(
+            Series(
+                run,
+                (*(x.floor for x in one.x), *[None] * (longest - len(one.x))),
+                (*map(_open, one.x), *[None] * (longest - len(one.x))),
+            )
+            for run, one in by_run.items()
+        ),
+        x="line l",
+        y="X(l)",
+    )
+    for run, one in by_run.items():
+        yield _text(run, one)
 
 
 def _text(run: str, one: Scored) -> Text:

@@ -36,7 +36,7 @@ from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sh
 from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
 from assay.protocols.trec_rag.state import State
 from assay.protocols.trec_rag.support import support_labels
-from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts, shown_labels
+from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts
 from assay.statistics.judgments import RJ_NAMES
 
 PerRun = dict[str, dict[str, dict[str, Range | None]]]
@@ -63,7 +63,6 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         files["relevance.csv"] = csv_bytes(
             RELEVANCE_COLUMNS, relevance_rows(bank, state.pool.grades)
         )
-    state.shown = shown_labels(state)  # of the ledger, which may be closed when they are shown
     return Findings(
         topics=inputs.topics,
         scores=scores,
@@ -83,6 +82,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
             "support_counts": state.counts,
         },
         warnings=_warnings(state),
+        topic_texts={one: bank.narrative(one) or "" for one in inputs.topics},
     )
 
 

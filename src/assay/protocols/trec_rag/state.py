@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay.model.labels import Label
 from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
@@ -16,8 +15,8 @@ from assay.protocols.trec_rag.support import SupportLabels
 @dataclass
 class State:
     """The bank, the labels of nuggets (by topic; none where there are no answers) and of support
-    (None where that is left out), and the grades used. ``counts`` are of the sentences of each run,
-    ``shown`` the labels of citations that a report shows, by number."""
+    (None where that is left out), and the grades used. ``counts`` are of the sentences of each
+    run."""
 
     inputs: Inputs
     settings: TrecRagSettings
@@ -26,4 +25,3 @@ class State:
     nuggets: Mapping[str, NuggetTable] = field(default_factory=dict)
     support: SupportLabels | None = None
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    shown: Mapping[int, Label] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from functools import partial
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic
@@ -26,9 +26,6 @@ from assay.protocols.trec_rag.agreement import Way
 from assay.protocols.trec_rag.settings import Sides
 from assay.protocols.trec_rag.state import State
 from assay.statistics.agreement import label_name
-
-MOST_ANSWERS = 400
-"""Answers that are shown in full; the report says where there are more."""
 
 _TRACK = "Overview of the TREC 2025 RAG track"
 DEFINITIONS = (
@@ -115,27 +112,30 @@ def parts(
 
 
 def _narratives(state: State, per_topic: PerTopic) -> Part:
-    groups = []
-    shown: dict[str, list[Item]] = {topic: [] for topic in state.inputs.topics}
-    for number in _shown(state):
-        topic = state.inputs.every_answer[number].topic
-        shown[topic] += _answer(state, number, per_topic)
-    for topic in state.inputs.topics:
-        title = f"{topic}: {state.bank.narrative(topic) or '(narrative not written yet)'}"
-        items: list[Item] = [
-            _scores(topic, per_topic),
-            *_heat(state, topic),
-            *_nugget_table(state, topic),
-            *shown[topic],
-        ]
-        groups.append((title, tuple(items)))
+    numbers = {(one.topic, one.run): at for at, one in enumerate(state.inputs.every_answer)}
+
+    def items(topic: str) -> Iterator[Item]:
+        yield _scores(topic, per_topic)
+        yield from _heat(state, topic)
+        yield from _nugget_table(state, topic)
+        every = (numbers.get((topic, run)) for run in state.inputs.answers)
+        shown = [number for number in every if number is not None]
+        labels = _labels(state, shown)
+        for number in shown:
+            yield from _answer(state, number, per_topic, labels)
+
+    groups = tuple(
+        (
+            f"{topic}: {state.bank.narrative(topic) or '(narrative not written yet)'}",
+            partial(items, topic),
+        )
+        for topic in state.inputs.topics
+    )
     note = (
         "Each sentence is coloured by the support of the passage it cites: click it for the "
         "passage. Below an answer, its nuggets and what is missing."
     )
-    if len(state.inputs.every_answer) >= MOST_ANSWERS:
-        note += f" To keep this file small, the first {MOST_ANSWERS} answers are shown."
-    return Part("Narratives", note, groups=tuple(groups))
+    return Part("Narratives", note, groups=groups)
 
 
 def _scores(topic: str, per_topic: PerTopic) -> Table:
@@ -192,35 +192,32 @@ def _nugget_table(state: State, topic: str) -> list[Item]:
     return [Table("Nuggets", columns, rows, texts=texts, folded=True)]
 
 
-def _shown(state: State) -> Iterator[int]:
-    """The numbers of the answers that are shown in full, among all."""
-    inputs = state.inputs
-    numbers = {(one.topic, one.run): at for at, one in enumerate(inputs.every_answer)}
-    every = ((topic, run) for topic in inputs.topics for run in inputs.answers)
-    yield from islice((numbers[one] for one in every if one in numbers), MOST_ANSWERS)
-
-
-def shown_labels(state: State) -> dict[int, Label]:
-    """The labels of the citations of answers that are shown, whole, by number."""
+def _labels(state: State, answers: Sequence[int]) -> dict[int, Label]:
+    """The labels of the citations of these answers, whole, by number. The ledger must be open."""
     if state.support is None:
         return {}
     labels = state.support.labels
-    every = (at for answer in _shown(state) for at in state.support.of(answer))
+    every = (at for answer in answers for at in state.support.of(answer))
     numbers = {at: number for at in every if (number := int(state.support.label[at])) >= 0}
     found = {at: label for at, one in numbers.items() if (label := labels[one]) is not None}
     return state.bank.book.whole(found)
 
 
-def _answer(state: State, number: int, per_topic: PerTopic) -> Iterator[Item]:
+def _answer(
+    state: State, number: int, per_topic: PerTopic, labels: Mapping[int, Label]
+) -> Iterator[Item]:
     answer = state.inputs.every_answer[number]
-    yield _marked(state, number, per_topic.get(answer.run, {}))
+    yield _marked(state, number, per_topic.get(answer.run, {}), labels)
     table = state.nuggets[answer.topic]
     if table.nuggets:
         worth = table.values[table.runs.index(answer.run)].tolist()
         yield _assignments(state, answer, table.nuggets, worth)
 
 
-def _marked(state: State, number: int, scores: Mapping[str, Mapping[str, Range | None]]) -> Marked:
+def _marked(
+    state: State, number: int, scores: Mapping[str, Mapping[str, Range | None]],
+    whole: Mapping[int, Label],
+) -> Marked:  # fmt: skip
     answer, support = state.inputs.every_answer[number], state.support
     said = iter(()) if support is None else support.said(number)
     labels = iter(() if support is None else support.of(number))
@@ -232,7 +229,7 @@ def _marked(state: State, number: int, scores: Mapping[str, Mapping[str, Range |
             segment = state.inputs.segments.get(doc)
             known = next(said, None)
             worth = None if known is None else known.support
-            label = state.shown.get(next(labels, -1))
+            label = whole.get(next(labels, -1))
             given = "" if worth is None else f"given, by {state.settings.given_by_words}"
             who = given if label is None else label.labeller.name
             why = "" if label is None or not label.reason else label.reason

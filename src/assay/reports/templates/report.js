@@ -39,6 +39,43 @@
     });
   });
 
+  // A passage of a page of answers stands there once: it is put where it is cited when that opens.
+  function fill(from) {
+    all("[data-p]", from).forEach(function (hole) {
+      var kept = document.getElementById(hole.getAttribute("data-p"));
+      if (!kept) { return; }
+      var more = hole.parentNode.classList.contains("more") && hole.parentNode;
+      var start = more ? more.querySelector("summary span").textContent.length : 0;
+      hole.textContent = kept.textContent.slice(start);
+      hole.removeAttribute("data-p");
+    });
+  }
+  document.addEventListener("toggle", function (event) {
+    if (event.target.open) { fill(event.target); }
+  }, true);
+
+  // Runs that are looked for are marked wherever they are named.
+  var find = document.getElementById("find-run");
+  if (find) {
+    var named = all("[data-name]");
+    find.addEventListener("input", function () {
+      var wanted = find.value.trim().toLowerCase();
+      var hits = {};
+      named.forEach(function (one) {
+        var name = one.getAttribute("data-name");
+        var hit = wanted !== "" && name.toLowerCase().indexOf(wanted) >= 0;
+        one.classList.toggle("found", hit);
+        if (hit) {
+          hits[name] = true;
+          if (one.namespaceURI !== root.namespaceURI) { one.parentNode.appendChild(one); }
+        }
+      });
+      var count = Object.keys(hits).length;
+      document.getElementById("find-count").textContent =
+        wanted === "" ? "" : count + (count === 1 ? " run" : " runs");
+    });
+  }
+
   var rows = all(".q");
   var box = document.getElementById("f-text");
   if (!box) { return; }
@@ -85,8 +122,10 @@
       });
     };
   }
-  document.getElementById("f-open").addEventListener("click", toggle(true));
-  document.getElementById("f-close").addEventListener("click", toggle(false));
+  if (document.getElementById("f-open")) {
+    document.getElementById("f-open").addEventListener("click", toggle(true));
+    document.getElementById("f-close").addEventListener("click", toggle(false));
+  }
   function follow() {
     var id = "";
     try { id = decodeURIComponent(location.hash.slice(1)); } catch (error) { return; }

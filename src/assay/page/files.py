@@ -1,0 +1,40 @@
+"""Where the pages of a large report lie: in a folder beside it, by their numbers.
+
+``report.html`` has its pages in ``report/``: ``part-3-17.html`` is the seventeenth of the third
+section. Nothing of a text is part of a path.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+_PAGE = re.compile(r"(?:part|first)-[0-9]+-[0-9]+\.html")
+
+
+def folder_of(name: str) -> str:
+    """The folder beside a report of this name."""
+    stem, dot, _ = name.rpartition(".")
+    return stem if dot and stem else f"{name}-pages"
+
+
+def page_name(section: str, place: int) -> str:
+    """The file of a section's detail by its number."""
+    return f"{section}-{place}.html"
+
+
+def pages_of(report: Path) -> list[Path]:
+    """The pages of a report that lie beside it."""
+    folder = report.parent / folder_of(report.name)
+    return sorted(one for one in folder.glob("*.html") if _PAGE.fullmatch(one.name))
+
+
+def remove_pages(report: Path, *, but: frozenset[str] = frozenset()) -> None:
+    """Take away the pages of a report, ``but`` those of these names; whatever else lies there
+    stays."""
+    for path in pages_of(report):
+        if path.name not in but:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):  # it holds something, or was never there
+        (report.parent / folder_of(report.name)).rmdir()
