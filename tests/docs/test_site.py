@@ -21,7 +21,8 @@ def site(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     runpy.run_path(str(ROOT / "docs" / "make_site.py"))["make"](folder / "build" / "docs")
     shutil.copyfile(ROOT / "mkdocs.yml", folder / "mkdocs.yml")
-    (folder / "src").symlink_to(ROOT / "src")
+    for name in ("src", "docs"):
+        (folder / name).symlink_to(ROOT / name)
     done = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict"],
         cwd=folder, capture_output=True, text=True, env={**os.environ, "NO_COLOR": "1"},
@@ -46,6 +47,11 @@ def test_nothing_is_loaded_from_elsewhere(site):
     )
     for page in site.rglob("*.html"):
         assert not loads.search(page.read_text()), page
+
+
+def test_no_markup_of_docstrings_is_left(site):
+    for page in (site / "api").glob("*.html"):
+        assert not re.search(r":[a-z]+:(?:`|<code>)", page.read_text()), page
 
 
 def test_the_reference_has_what_the_docstrings_say(site):

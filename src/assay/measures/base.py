@@ -37,14 +37,12 @@ class Measure(ABC):
     ``measure @ k`` is the same measure with the cutoff *k*, ``measure(name=value)`` with other
     parameters: ``nDCG(gain="exp") @ 20``.
 
-    Args:
-        k: the cutoff: only the first *k* documents count. ``None`` means the whole list.
-
     Raises:
         ValueError: a parameter is outside its range; the message names it and the range.
     """
 
     k: int | None = None
+    """The cutoff: only the first *k* documents count. ``None`` means the whole list."""
 
     name: ClassVar[str]
     """The name before the parameters and the cutoff, e.g. ``nDCG``."""
