@@ -11,11 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from assay.api import releasing
+from assay.api.opened import Opened, html_of
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
+from assay.page.page import LabelledTask
+from assay.page.parts import Grid, Marked, MarkedSentence, Part, Table
 from assay.reports.publishing import PublishedBoard, escaped, latex, markdown
+from tests.cli.test_several_protocols import TASKS
 from tests.command import run_here
 from tests.conftest import ROOT
+from tests.reports.test_pages import page as page_with
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +138,91 @@ def test_other_folders_are_left_alone(made, tmp_path):
     assert done.returncode == 2
     assert files(tmp_path) == {"mine.txt"}
     assert run_here("release", made / "exam", "-o", tmp_path / "x", "--team", "no").returncode == 2
+
+
+def test_a_file_that_was_changed_since_stays_and_a_broken_release_may_be_made_again(
+    made, tmp_path, monkeypatch
+):
+    public = tmp_path / "public"
+    shutil.copytree(made / "public", public)
+    mine = public / "teams" / "GOOD.html"
+    mine.write_text("with a letter to the team")
+    gone = public / "teams" / "Narrows---Co.html"
+    assert run_here("release", made / "exam", "-o", public, "--team", "*=All").returncode == 0
+    assert (mine.read_text(), gone.exists()) == ("with a letter to the team", False)
+
+    new = tmp_path / "new"
+    with monkeypatch.context() as patched:
+        patched.setattr(releasing, "markdown", lambda board: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            releasing.release(Opened.open(made / "exam"), new, figures=False, note=print)
+    assert any(new.iterdir())
+    assert run_here("release", made / "exam", "-o", new, "--no-figures").returncode == 0
+    assert (new / "SHA256SUMS").read_text()
+
+
+def test_a_release_into_what_is_released_is_refused(made):
+    done = run_here("release", made / "exam", "-o", made / "exam" / "out" / "public")
+    assert done.returncode == 2
+    assert "lies in out/" in done.stderr
+
+
+def test_a_public_page_has_numbers_alone():
+    about = {"t": "what the passage says"}
+    part = Part(
+        "All",
+        items=(
+            Grid("grid", ("t",), ("r",), [[0.5]], about=about),
+            Marked("run", (MarkedSentence("what the run says", "full"),)),
+            Table("texts", ("a",), [("what the bank says",)], texts=frozenset({"a"})),
+            Table("numbers", ("a",), [(0.25,)]),
+        ),
+        groups=(("what the narrative says", lambda: 1 / 0),),
+    )
+    warnings = (
+        "rag/x.jsonl:3 The text is “what the answer says”.",
+        "rag/y.jsonl:4 The text is “what another says”.",
+    )
+    who = LabelledTask("t", "T", "openai:m", "model", "endpoint: http://10.0.0.7/", "1", 0)
+    whole = page_with(parts=(part,), warnings=warnings, labelled=(who,))
+    public, left = releasing._public(whole, "", "abc", print)
+    html = html_of(public).decode()
+    assert not left
+    assert "says" not in re.sub('title="says "|<dd>says', "", html)
+    assert "10.0.0.7" not in html
+    assert "openai:m" in html
+    assert "2 × … The text is …" in html
+    assert "0.250" in html
+
+
+def test_several_protocols_have_a_page_over_all(tmp_path, monkeypatch):
+    (tmp_path / "ours.py").write_text(TASKS)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = ["ours:ONE", "ours:TWO"]\n[inputs]\n'
+        '[labellers]\ndefault = "ours:judge"\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    done = run_here("evaluate", folder)
+    assert done.returncode == 0, done.stderr
+    public = tmp_path / "public"
+    done = run_here("release", folder, "-o", public, "--no-figures")
+    assert done.returncode == 0, done.stderr
+    links = re.findall(r'href="\./([^"]+)"', (public / "index.html").read_text())
+    assert len(links) > 1
+    assert all((public / one).is_file() for one in links)
+    assert all((public / "dossier" / Path(one).parent / "report.html").is_file() for one in links)
+
+
+def test_a_table_longer_than_a_page_goes_on():
+    rows = [(str(n), f"run {n}", [Score.between("r", "m", Range(0.5, 0.5), topics=3)])
+            for n in range(76)]  # fmt: skip
+    tex = latex(PublishedBoard("Board", ["m"], rows, {}, []))
+    assert tex.count("\\toprule") == 2
+    assert "\\begin{longtable}" in tex
+    assert "\\begin{table}" in latex(PublishedBoard("Board", ["m"], rows[:9], {}, []))
+    assert sum("run" in line and "&" in line for line in tex.splitlines()) == 76 + 2
 
 
 def test_nothing_in_a_name_is_a_command():

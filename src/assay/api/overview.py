@@ -31,9 +31,9 @@ def uncompared(count: int, of: int) -> str:
     return f"{which} two runs in common: a run counts as the same where its name is the same."
 
 
-def overview(folder: Folder, results: Results) -> Page:
+def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None = None) -> Page:
     """The first measure of every leaderboard, run by run, and how the leaderboards agree; the
-    reports of the protocols are linked as they lie under the page."""
+    reports of the protocols are linked as they lie under the page, or where ``reports`` says."""
     found = results.by_protocol
     boards = {
         f"{name}: {measure}": scores
@@ -47,7 +47,11 @@ def overview(folder: Folder, results: Results) -> Page:
     agreement: list[tuple[Value, ...]] = [one.row for one in results.agreements if one.runs > 1]
     alone = len(results.agreements) - len(agreement)
     where: list[tuple[Value, ...]] = [
-        (name, f"{folder.under(name).part}/{REPORT}", one.unlabelled.count)
+        (
+            name,
+            reports[name] if reports else f"{folder.under(name).part}/{REPORT}",
+            one.unlabelled.count,
+        )
         for name, one in found.items()
     ]
     parts = (

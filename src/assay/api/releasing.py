@@ -5,9 +5,12 @@ A public page has leaderboards, categories and topics by their names; no answers
 
 from __future__ import annotations
 
+import re
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -15,19 +18,35 @@ import orjson
 from assay.api.compare_inputs import compared, read_table
 from assay.api.families import family_of
 from assay.api.opened import Opened, html_of
+from assay.api.overview import overview
 from assay.api.reading import Note
+from assay.api.results import Results
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic
 from assay.model.errors import FormatError, SettingsError
 from assay.model.wording import listed
-from assay.page.cards import Cards
-from assay.page.page import Board, Page
-from assay.page.parts import Part, Table, Text, Value
+from assay.page.files import pages_of
+from assay.page.page import Board, LabelledTask, Page
+from assay.page.parts import (
+    Beside,
+    Curves,
+    Grid,
+    LineChart,
+    Panels,
+    Part,
+    Reliability,
+    Scatter,
+    Sentences,
+    Table,
+    Value,
+)
+from assay.page.wording import masked
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest
-from assay.protocols.output import file_name, sha256, write_bytes
+from assay.protocols.output import file_name, sha256, write_bytes, write_pieces
 from assay.protocols.pages import page_of
 from assay.protocols.results import Result
 from assay.reports.leaderboards import ranked
+from assay.reports.plotting import require_plots
 from assay.reports.publishing import PublishedBoard, latex, markdown
 from assay.reports.statistics_plots import save_leaderboard
 
@@ -35,6 +54,11 @@ PAGE_BYTES = 2_000_000
 """A public page is smaller than this; sections that would make it larger are left out."""
 
 SUMS = "SHA256SUMS"
+
+_NUMBERS = (Table, Grid, Scatter, Curves, Reliability, LineChart, Beside, Panels, Sentences)
+"""What a public page may show: numbers, pictures, and sentences that Assay makes of them."""
+
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -72,29 +96,32 @@ def release(
     ``*`` for anything) come before those of ``[release.teams]``; a run that has none is a team of
     its own. Asks nobody. Raises SettingsError where ``into`` holds something else.
     """
+    if into.exists() and not into.is_dir():
+        raise SettingsError(f"{into} is no folder: give a new one.")
     if into.exists() and any(into.iterdir()) and not (into / SUMS).is_file():
         raise SettingsError(f"{into} holds files that are no release: give a new folder.")
+    if into.resolve().is_relative_to(opened.folder.out.resolve()):
+        raise SettingsError(f"{into} lies in out/, which is released: give a folder elsewhere.")
+    if figures:
+        require_plots()
     named = dict(teams or {})
     for run, team in opened.folder.config.release.teams.items():
         named.setdefault(run, team)
     with opened.ledger(create=False) as ledger:
         results, _ = opened.write(ledger)
         opened.write_report(results, ledger=ledger)
-        pages = {
-            name: [page_of(one), page_of(one.fair)] for name, one in results.by_protocol.items()
-        }
     out = opened.folder.out
     seal = sha256(out / MANIFEST)
     writer = _Writer(into)
     left_out: list[str] = []
     for protocol, result in results.by_protocol.items():
-        place = f"{protocol}/" if opened.several else ""
+        place = _place(opened, protocol)
         per_topic = opened.parts[protocol].folder.out / "per_topic.csv"
-        public, left = _public(pages[protocol][0], seal)
+        public, left = _public(page_of(result), place, seal, note)
         left_out += left
         writer.write(f"{place}index.html", html_of(public))
         for team, own in _by_team(result.fair, named).items():
-            page = _team_page(result.fair, pages[protocol][1], team, own, seal)
+            page = _team_page(result.fair, team, own, place, seal)
             writer.write(f"{place}teams/{file_name(team)}.html", html_of(page))
         for number, board in enumerate(result.findings.boards, 1):
             told = _published(result.fair, board, per_topic, note)
@@ -105,26 +132,44 @@ def release(
                 writer.draw(f"{place}figures/board-{number}.pdf", result.fair, board)
         for path, data in _results(result.fair.findings.per_topic, result.fair):
             writer.write(f"{place}{path}", data)
+    if opened.several:
+        writer.write("index.html", html_of(_overview(opened, results, seal)))
     for name in sorted({*read_manifest(out)["outputs"], MANIFEST, *_reports(opened)}):
-        writer.write(f"dossier/{name}", (out / name).read_bytes())
+        writer.copy(f"dossier/{name}", out / name)
     writer.write("release.json", _document(seal, opened, results.policy))
     writer.finish()
     return Released(into, writer.files, seal, left_out)
 
 
 class _Writer:
-    """Writes files under a folder, and takes away those of an earlier release."""
+    """Writes files under a folder, and takes away those of an earlier release. A folder whose
+    release was broken off is one that another may take the place of."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.files: dict[str, str] = {}
+        sums = folder / SUMS
+        self._before = _sums(sums)
+        if not sums.is_file():
+            write_bytes(sums, b"")
 
     def write(self, name: str, data: bytes) -> None:
-        if name in self.files:  # two names that are one as a file's
-            stem, _, ending = name.rpartition(".")
-            self.write(f"{stem}-2.{ending}", data)
-            return
+        """Write a file. What has the same name (two names that are one as a file's) gets another:
+        file systems that do not tell capitals from others would keep the last alone."""
+        taken = {one.casefold() for one in self.files}
+        stem, dot, ending = name.rpartition("/")
+        start, point, more = ending.partition(".")
+        number = 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{stem}{dot}{start}-{number}{point}{more}"
         self.files[name] = write_bytes(self._folder / name, data)
+
+    def copy(self, name: str, of: Path) -> None:
+        """The same with what is in another file, which may be large."""
+        with of.open("rb") as file:
+            pieces = iter(partial(file.read, _PIECE), b"")
+            self.files[name] = write_pieces(self._folder / name, pieces)
 
     def draw(self, name: str, result: Result, board: Board) -> None:
         """The picture of a leaderboard's first measure; none where no score is certain."""
@@ -141,20 +186,50 @@ class _Writer:
             self.files[name] = sha256(path)
 
     def finish(self) -> None:
-        """Write ``SHA256SUMS``, which ``sha256sum -c`` reads."""
+        """Write ``SHA256SUMS``, which ``sha256sum -c`` reads. Of an earlier release goes what is
+        still as it was written: a file that was changed since is somebody's own."""
         sums = self._folder / SUMS
-        before = sums.read_text(encoding="utf-8").splitlines() if sums.is_file() else []
-        for line in before:
-            name = line[66:]
+        for name, digest in self._before.items():
             path = (self._folder / name).resolve()
-            if name not in self.files and path.is_relative_to(self._folder.resolve()):
-                path.unlink(missing_ok=True)
+            inside = path.is_relative_to(self._folder.resolve())
+            if name not in self.files and inside and path.is_file() and sha256(path) == digest:
+                path.unlink()
+                for parent in path.parents:
+                    if parent == self._folder.resolve() or any(parent.iterdir()):
+                        break
+                    parent.rmdir()
         lines = (f"{digest}  {name}\n" for name, digest in sorted(self.files.items()))
         write_bytes(sums, "".join(lines).encode())
 
 
-def _reports(opened: Opened) -> list[str]:
-    return [REPORT, *(f"{name}/{REPORT}" for name in opened.parts if opened.several)]
+def _sums(path: Path) -> dict[str, str]:
+    """The files of an earlier release with their digests; what is no line of it is left alone."""
+    if not path.is_file():
+        return {}
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return {line[66:]: line[:64] for line in lines if line[64:66] == "  " and line[66:]}
+
+
+def _place(opened: Opened, protocol: str) -> str:
+    """The folder of a protocol, where there are several; with a ``/``."""
+    return f"{opened.parts[protocol].folder.part}/" if opened.several else ""
+
+
+def _reports(opened: Opened) -> Iterator[str]:
+    """The reports and their pages, as they lie under ``out/``."""
+    for place in dict.fromkeys(["", *(_place(opened, name) for name in opened.parts)]):
+        report = opened.folder.out / f"{place}{REPORT}"
+        for path in (report, *pages_of(report)):
+            yield path.relative_to(opened.folder.out).as_posix()
+
+
+def _overview(opened: Opened, results: Results, seal: str) -> Page:
+    """The page over several protocols, which links the public page of each."""
+    where = {name: f"{_place(opened, name)}index.html" for name in results.by_protocol}
+    page = overview(opened.folder, results, where)
+    sealed = f"Sealed: SHA-256 of the manifest {seal}."
+    return replace(page, lede=(*page.lede, sealed), out="dossier/PROTOCOL/",
+                   warnings=_told(page.warnings))  # fmt: skip
 
 
 def _document(seal: str, opened: Opened, policy: str) -> bytes:
@@ -165,8 +240,16 @@ def _document(seal: str, opened: Opened, policy: str) -> bytes:
 # -- pages ----------------------------------------------------------------------------------------
 
 
-def _public(page: Page, seal: str) -> tuple[Page, list[str]]:
+def _told(warnings: Sequence[str]) -> tuple[str, ...]:
+    """Warnings for everybody: of each kind how many there are, without names, places and whatever
+    they quote."""
+    kinds = Counter(map(masked, warnings))
+    return tuple(f"{count:,} × {kind}" if count > 1 else kind for kind, count in kinds.items())
+
+
+def _public(page: Page, place: str, seal: str, note: Note) -> tuple[Page, list[str]]:
     """The page without answers and passages, and the titles of sections it has no room for."""
+    page = replace(page, warnings=_told(page.warnings), labelled=_without_settings(page))
     kept = [one for part in page.parts if (one := _without_texts(part)) is not None]
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
     left: list[str] = []
@@ -174,8 +257,11 @@ def _public(page: Page, seal: str) -> tuple[Page, list[str]]:
         said = [*page.lede, sealed]
         if left:
             said.append(f"In the dossier's report alone: {listed(left, 10)}.")
-        public = replace(page, parts=tuple(kept), lede=tuple(said), out="dossier/")
-        if not kept or len(html_of(public)) < PAGE_BYTES:
+        public = replace(page, parts=tuple(kept), lede=tuple(said), out=f"dossier/{place}")
+        size = len(html_of(public))
+        if size >= PAGE_BYTES and not kept:
+            note(f"The leaderboards alone make the public page {size / 1e6:.1f} MB.")
+        if not kept or size < PAGE_BYTES:
             return public, left
         sizes = [len(html_of(replace(public, parts=(part,)))) for part in kept]
         left.append(kept.pop(sizes.index(max(sizes))).title)
@@ -183,13 +269,19 @@ def _public(page: Page, seal: str) -> tuple[Page, list[str]]:
 
 def _without_texts(part: Part) -> Part | None:
     """A section with its tables of numbers, grids and pictures; None where nothing is left. Tables
-    with columns of texts, cards and lists by query show what runs and passages say."""
+    with columns of texts, cards, answers and lists by query show what runs and passages say, and
+    so may what is told of a grid's rows and columns."""
     items = tuple(
-        item
+        replace(item, about={}) if isinstance(item, Grid) else item
         for item in part.items
-        if not isinstance(item, Cards | Text) and not (isinstance(item, Table) and item.texts)
+        if isinstance(item, _NUMBERS) and not (isinstance(item, Table) and item.texts)
     )
     return replace(part, items=items, groups=()) if items else None
+
+
+def _without_settings(page: Page) -> tuple[LabelledTask, ...]:
+    """Who labelled, without where they are asked: addresses are an organiser's own."""
+    return tuple(replace(one, model="") for one in page.labelled)
 
 
 def _by_team(result: Result, teams: Mapping[str, str]) -> dict[str, list[str]]:
@@ -202,8 +294,11 @@ def _by_team(result: Result, teams: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _team_page(result: Result, page: Page, team: str, runs: Sequence[str], seal: str) -> Page:
-    """The leaderboards, and how each of a team's runs did topic by topic beside all runs."""
+def _team_page(result: Result, team: str, runs: Sequence[str], place: str, seal: str) -> Page:
+    """The leaderboards, the warnings that name a team's runs, and how each of these did topic by
+    topic beside all runs."""
+    page = page_of(result, sections=False)
+    named = re.compile("|".join(rf"(?<![\w-]){re.escape(run)}(?![\w-])" for run in runs))
     parts = []
     for board in result.findings.boards:
         own = [run for run in runs if run in ranked(result.findings.scores, board)]
@@ -221,8 +316,10 @@ def _team_page(result: Result, page: Page, team: str, runs: Sequence[str], seal:
         page,
         title=f"{page.title} · {team}",
         lede=(*page.lede, f"Sealed: SHA-256 of the manifest {seal}."),
+        warnings=tuple(one for one in page.warnings if named.search(one)),
+        labelled=_without_settings(page),
         parts=(part,) if parts else (),
-        out="dossier/",
+        out=f"dossier/{place}",
     )
 
 
@@ -297,7 +394,8 @@ def _letters(result: Result, board: Board, per_topic: Path, note: Note) -> dict[
     try:
         table = read_table(per_topic, measure, "-m").require()
         comparison = compared(table, note)
-    except (FormatError, ValueError):
+    except (FormatError, ValueError) as error:
+        note(f"{board.title}: no letters by {measure}: {error}")
         return {}
     return dict(comparison.letters or {})
 

@@ -90,18 +90,24 @@ _PLAIN = re.compile(r"[(“‘]*[A-Za-z]?[a-z’']*[.,:;)”’]*")
 """A word that is the same in all warnings of a kind: no name of a file, no number."""
 
 
+_QUOTED = re.compile('“[^”]*”|"[^"]*"')
+
+
 def kinds_of(texts: Iterable[str], names: Container[str] = ()) -> list[tuple[str, list[str]]]:
     """Sentences that say the same of different things, together: what they have in common, with
     ``…`` for names, numbers and files, and each of them. One that is alone is told as it is.
     ``names`` are those of runs."""
     kinds: dict[str, list[str]] = {}
     for text in texts:
-        plain = (
-            _PLAIN.fullmatch(word) and word.strip("(),.:;“”") not in names for word in text.split()
-        )
-        words = (word if same else "…" for word, same in zip(text.split(), plain, strict=True))
-        kinds.setdefault(_joined(words), []).append(text)
+        kinds.setdefault(masked(text, names), []).append(text)
     return [(_common(kind, found), found) for kind, found in kinds.items()]
+
+
+def masked(text: str, names: Container[str] = ()) -> str:
+    """A sentence with ``…`` for what it quotes, and for names, numbers and files."""
+    words = _QUOTED.sub("…", text).split()
+    plain = (_PLAIN.fullmatch(word) and word.strip("(),.:;") not in names for word in words)
+    return _joined(word if same else "…" for word, same in zip(words, plain, strict=True))
 
 
 def _joined(words: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
+_NEEDED = "Drawing a plot needs matplotlib: pip install 'assay-rag[plots]'"
 _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "Assay"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Assay", "Producer": "Assay"},
@@ -49,6 +51,12 @@ def checked_plot(path: str | Path) -> str:
     return kind
 
 
+def require_plots() -> None:
+    """Raise PrerequisiteError where plots cannot be drawn, before work is done for one."""
+    if find_spec("matplotlib") is None:
+        raise PrerequisiteError(_NEEDED)
+
+
 def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
     """Return a figure that *fill* draws into, as svg, pdf or png.
 
@@ -59,9 +67,7 @@ def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
         import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError as error:
-        raise PrerequisiteError(
-            "Drawing a plot needs matplotlib: pip install 'assay-rag[plots]'"
-        ) from error
+        raise PrerequisiteError(_NEEDED) from error
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # The text of an SVG stays text: the reader's fonts have the glyphs.
         warnings.filterwarnings("ignore", message="Glyph .* missing")

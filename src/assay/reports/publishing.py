@@ -16,10 +16,16 @@ _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
     "_": r"\_", "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "…": r"\dots{}", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "ρ": r"$\rho$",
+    "’": "'", "‘": "`", "“": "``", "”": "''",
     "α": r"$\alpha$", "τ": r"$\tau$", "κ": r"$\kappa$", "–": "--", "—": "---", "−": "$-$",
 }  # fmt: skip
 _SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 _LONGEST = 60
+_PAGE = 45
+"""Rows that a page has room for."""
+_NARROW = 4
+"""With more measures than this letters are smaller."""
 
 
 @dataclass(frozen=True)
@@ -71,28 +77,43 @@ def markdown(board: PublishedBoard) -> str:
 
 
 def latex(board: PublishedBoard) -> str:
-    """A ``table`` with ``booktabs`` rules; texts of files are escaped, characters beyond ASCII
-    need a Unicode engine or ``inputenc``."""
+    """A table with ``booktabs`` rules, a ``longtable`` where it is longer than a page; texts of
+    files are escaped, characters beyond ASCII need a Unicode engine or ``inputenc``."""
     columns = board.columns()
     fixed = len(columns) - len(board.measures)
     shape = "r" + "l" * (fixed - 1) + "r" * len(board.measures)
-    return "\n".join(
-        [
+    caption = f"\\caption{{{escaped(' '.join([board.title + '.', *board.notes]))}}}"
+    head = ["\\toprule", _row(map(escaped, columns)), "\\midrule"]
+    rows = list(map(_row, board.cells(escaped)))
+    size = "\\scriptsize" if len(board.measures) > _NARROW else "\\small"
+    if len(rows) > _PAGE:
+        lines = [
+            "% needs \\usepackage{booktabs,longtable}",
+            f"{{{size}\\setlength{{\\tabcolsep}}{{3pt}}",
+            f"\\begin{{longtable}}{{{shape}}}",
+            f"{caption}\\\\",
+            *head,
+            "\\endfirsthead",
+            *head,
+            "\\endhead",
+            *rows,
+            "\\bottomrule",
+            "\\end{longtable}}",
+        ]
+    else:
+        lines = [
             "% needs \\usepackage{booktabs}",
             "\\begin{table}",
-            "\\centering",
-            f"\\caption{{{escaped(' '.join([board.title + '.', *board.notes]))}}}",
+            f"\\centering{size}\\setlength{{\\tabcolsep}}{{3pt}}",
+            caption,
             f"\\begin{{tabular}}{{{shape}}}",
-            "\\toprule",
-            _row(map(escaped, columns)),
-            "\\midrule",
-            *map(_row, board.cells(escaped)),
+            *head,
+            *rows,
             "\\bottomrule",
             "\\end{tabular}",
             "\\end{table}",
-            "",
         ]
-    )
+    return "\n".join([*lines, ""])
 
 
 def _row(cells: Iterable[str]) -> str:
