@@ -36,8 +36,8 @@ def release_command(
 
     index.html for everybody (under 2 MB, without texts of runs and corpora), teams/TEAM.html for
     each team, tables/ in Markdown and LaTeX with intervals and letters, figures/ as PDF, results/
-    as trec_eval -q prints them, matrices/ of topics by runs, dossier/ with all of out/ (texts too), and
-    SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
+    as trec_eval -q prints them, matrices/ of topics by runs, dossier/ with all of out/ (texts
+    too), and SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
     """
     found = release(
         open_folder(folder, labeller, policy),
