@@ -25,12 +25,13 @@ from assay.systems.corpus.store import Documents, Layout, read_passages, write_p
 from assay.systems.retrieval import dense
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer, rounded
-from assay.systems.retrieval.dense import DenseIndex, build_dense
+from assay.systems.retrieval.dense import DenseIndex, Known, build_dense
 from assay.systems.retrieval.embedders import make_embedder, unit
 from assay.systems.retrieval.fusion import rrf
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from assay.systems.retrieval.rerank import RankedPassage
 from assay.systems.retrieval.runs import best_part, pr_run, trec_run
+from assay.systems.retrieval.stored import Form, Packing
 from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
@@ -296,6 +297,45 @@ def test_vectors_are_cut_back_to_whole_rows(tmp_path):
     assert (tmp_path / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.floats(-1, 1, width=32), min_size=5, max_size=5), max_size=6))
+def test_vectors_in_8_bits_are_near_and_pack_to_the_same_bytes(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("rows") / "vectors"
+    vectors = unit(np.array(rows, dtype=np.float32).reshape(len(rows), 5))
+    packing = Packing(Form.INT8, 5)
+    path.write_bytes(packing.packed(vectors))
+    found = packing.rows(path, len(rows))[:]
+    largest = np.abs(vectors).max(axis=1, initial=0)
+    assert (np.abs(found - vectors).max(axis=1, initial=0) <= largest / 253 + 1e-9).all()
+    assert packing.packed(found) == path.read_bytes()
+
+
+def test_an_index_in_8_bits_takes_half_as_much_and_stays_in_them(assay, small):
+    build = ["index", "build", small / "corpus", small / "index", "--dense", "minilm"]
+    assert assay(*build, "--vectors", "int8").returncode == 0
+    vectors = small / "index" / "dense" / "vectors.int8"
+    assert vectors.stat().st_size == 5 * (384 + 4)
+    assert assay(*build).returncode == 0  # as they are there
+    done = assay(*build, "--vectors", "f16")
+    assert (done.returncode, "int8, not in f16" in done.stderr) == (2, True)
+    done = assay("retrieve", small / "index", small / "q.tsv", "-o", small / "r.txt",
+                 "--method", "dense")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    about = small / "index" / "dense" / "dense.json"
+    about.write_text(about.read_text().replace('"int8"', '"int4"'))
+    with pytest.raises(SettingsError, match="another version of Assay"):
+        _ = Index(small / "index").dense
+
+
+def test_updates_keep_8_bits(tmp_path):
+    build_dense(tmp_path / "one", Letters(), TEXTS, form=Form.INT8)
+    known = Known.of(tmp_path / "one", Letters.name)
+    none = Letters(fail_at=0)
+    build_dense(tmp_path / "two", none, TEXTS, known=known, form=Form.INT8)
+    name = "vectors.int8"
+    assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+
+
 def test_cells_above_a_size_find_nearly_the_same(tmp_path):
     chance = np.random.default_rng(1)
     topics = chance.normal(size=(40, 32))
@@ -545,6 +585,53 @@ def test_pointwise_reranking_counts_what_cannot_be_used(assay, small):
     docs = [line.split(";")[2] for line in (small / "r.txt").read_text().splitlines()]
     assert docs[0] == "d4"
     assert docs[-1] == "d1"  # without a grade: behind those that have one
+
+
+def static_model(folder, **more):
+    """A model of three word pieces and an unknown one, written as model2vec writes it."""
+    folder.mkdir()
+    pieces = {"[UNK]": 0, "film": 1, "boxing": 2, "soup": 3}
+    model = {"type": "WordLevel", "vocab": pieces, "unk_token": "[UNK]"}
+    document = {"version": "1.0", "model": model, "pre_tokenizer": {"type": "Whitespace"},
+                "added_tokens": [], "normalizer": {"type": "Lowercase"}}  # fmt: skip
+    (folder / "tokenizer.json").write_text(json.dumps(document))
+    tensors = {"embeddings": np.array([[9, 9], [4, 3], [0, 5]], dtype=np.int8),
+               "weights": np.array([1, 1, 2, 1], dtype=np.float32),
+               "mapping": np.array([0, 1, 2, 1], dtype=np.int64), **more}  # fmt: skip
+    names = {np.int8: "I8", np.float32: "F32", np.int64: "I64"}
+    header, body = {"__metadata__": {"format": "pt"}}, b""
+    for name, array in tensors.items():
+        ends = [len(body), len(body) + array.nbytes]
+        kind = names[array.dtype.type]
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": ends}
+        body += array.tobytes()
+    head = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(len(head).to_bytes(8, "little") + head + body)
+    return folder
+
+
+def test_static_vectors_are_weighted_means_of_word_pieces(tmp_path):
+    folder = static_model(tmp_path / "m")
+    model = make_embedder(f"model2vec:{folder}")
+    rows = model.passages(["Film boxing nobody", "soup " * 3000, "nobody", ""])
+    assert rows[0] == pytest.approx(np.array([4, 13]) / 185**0.5)
+    assert rows[1] == pytest.approx([0.8, 0.6])
+    assert not rows[2:].any()
+    assert make_embedder(model.spec).name == model.name
+    other = static_model(tmp_path / "n", weights=np.ones(4, dtype=np.float32))
+    assert make_embedder(f"model2vec:{other}").name != model.name
+
+
+def test_what_is_no_static_model_is_said(tmp_path):
+    with pytest.raises(SettingsError, match="holds no model of model2vec"):
+        make_embedder(f"model2vec:{tmp_path}")
+    short = static_model(tmp_path / "short", mapping=np.array([0, 1, 2, 3], dtype=np.int64))
+    with pytest.raises(SettingsError, match="more word pieces than vectors"):
+        make_embedder(f"model2vec:{short}")
+    file = static_model(tmp_path / "cut") / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(SettingsError, match="cannot be read"):
+        make_embedder(f"model2vec:{tmp_path / 'cut'}")
 
 
 def test_embeddings_endpoint(small):

@@ -6,11 +6,13 @@ from os import PathLike
 from pathlib import Path
 
 from assay.api.corpus import Corpus
+from assay.api.options import one_of
 from assay.api.retrieving import SearchIndex
 from assay.model.errors import SettingsError
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.index import IndexSettings, Pace, Told, build_index
+from assay.systems.retrieval.stored import Form
 
 Name = str | PathLike[str]
 
@@ -26,6 +28,7 @@ def build(
     pairs: bool = True,
     title: bool = True,
     ann_above: int = ANN_ABOVE,
+    vectors: str | None = None,
     memory: int = 256,
     restart: bool = False,
     update: bool = False,
@@ -35,16 +38,17 @@ def build(
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 
     ``dense`` names an embedder (``minilm``, ``e5``, ``openai:MODEL`` …) whose vectors are made,
-    too. ``language`` (ISO 639-1) chooses the stemmer and the stop words, ``pairs`` splits what is
-    written without spaces into pairs of characters, ``title`` indexes a
-    passage's title with its text, ``memory`` is in megabytes. What is there already is kept and
-    gone on with; ``update`` takes up a corpus that has changed. ``told`` hears what is being built
-    and how many passages are done, ``pace`` how many are to be embedded, and how many were in how
-    many seconds. Raises SettingsError where ``folder`` holds the index of something else, unless
-    ``restart`` says to replace it.
+    too, and kept in f16 or int8 (``vectors``). ``language`` (ISO 639-1) chooses the stemmer and the
+    stop words, ``pairs`` splits what is written without spaces into pairs of characters, ``title``
+    indexes a passage's title with its text, ``memory`` is in megabytes. What is there already is
+    kept and gone on with; ``update`` takes up a corpus that has changed. ``told`` hears what is
+    being built and how many passages are done, ``pace`` how many are to be embedded, and how many
+    were in how many seconds. Raises SettingsError where ``folder`` holds the index of something
+    else, unless ``restart`` says to replace it.
     """
+    form = None if vectors is None else one_of(Form, vectors, "vectors")
     settings = IndexSettings(
-        Analysis(language, stemming, stopwords, pairs), title, dense, ann_above, memory
+        Analysis(language, stemming, stopwords, pairs), title, dense, ann_above, form, memory
     )
     path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
     if restart and update:

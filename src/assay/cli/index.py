@@ -13,6 +13,7 @@ from assay.cli.common import JsonOption, present, remark, tell
 from assay.model.wording import counted
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
+from assay.systems.retrieval.stored import Form
 
 app = typer.Typer(
     add_completion=False,
@@ -64,6 +65,13 @@ def build_command(
             help="Passages from which on cells of vectors are made; 0: never.",
         ),
     ] = ANN_ABOVE,
+    vectors: Annotated[
+        Form | None,
+        typer.Option(
+            "--vectors",
+            help="How vectors are kept: int8 takes half as much as f16, which is the default.",
+        ),
+    ] = None,
     memory: Annotated[
         int, typer.Option("--memory", min=16, help="Megabytes for building the BM25 index.")
     ] = 256,
@@ -110,6 +118,7 @@ def build_command(
         pairs=pairs,
         title=title,
         ann_above=ann_above,
+        vectors=vectors,
         memory=memory,
         restart=restart,
         update=update,

@@ -14,6 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.systems.retrieval.embedders import Vectors
+from assay.systems.retrieval.stored import Rows
+
 FILE = "cells.npz"
 
 _SAMPLE = 64  # vectors a cell that the centres are learnt from
@@ -59,13 +62,13 @@ class Cells:
         return np.concatenate(parts)
 
 
-def build_cells(folder: Path, vectors: NDArray[np.float16]) -> None:
+def build_cells(folder: Path, vectors: Rows) -> None:
     """Put the rows of ``vectors`` into 2·√n cells and write them into ``folder``. The same vectors
     give the same cells."""
     chance = np.random.default_rng(_SEED)
     count = max(1, round(2 * math.sqrt(len(vectors))))
     chosen = np.sort(chance.choice(len(vectors), min(len(vectors), count * _SAMPLE), replace=False))
-    sample = np.asarray(vectors[chosen], dtype=np.float32)
+    sample = vectors[chosen]
     centres = sample[chance.choice(len(sample), count, replace=False)].copy()
     for _ in range(_ROUNDS):
         owner = _nearest(sample, centres)
@@ -82,11 +85,9 @@ def build_cells(folder: Path, vectors: NDArray[np.float16]) -> None:
     fresh.replace(folder / FILE)
 
 
-def _nearest(
-    vectors: NDArray[np.float16] | NDArray[np.float32], centres: NDArray[np.float32]
-) -> NDArray[np.int64]:
+def _nearest(vectors: Rows | Vectors, centres: Vectors) -> NDArray[np.int64]:
     owner = np.empty(len(vectors), dtype=np.int64)
     for start in range(0, len(vectors), _CHUNK):
-        part = np.asarray(vectors[start : start + _CHUNK], dtype=np.float32)
+        part = vectors[start : start + _CHUNK]
         owner[start : start + len(part)] = (part @ centres.T).argmax(axis=1)
     return owner

@@ -1,6 +1,6 @@
 """Vectors on the disk: written as they come, searched exactly, or by cells above a size.
 
-``vectors.f16`` holds one row a passage in half precision, in the passages' order. A build that is
+``vectors.f16`` or ``vectors.int8`` holds one row a passage, in the passages' order. A build that is
 stopped goes on at the row where it was.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,8 +23,9 @@ from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.bm25 import Hit
 from assay.systems.retrieval.cells import Cells, build_cells
 from assay.systems.retrieval.embedders import Embedder, Vectors
+from assay.systems.retrieval.stored import Form, Packing, Rows
 
-VECTORS, HASHES, ABOUT = "vectors.f16", "hashes.b16", "dense.json"
+HASHES, ABOUT = "hashes.b16", "dense.json"
 ANN_ABOVE = 200_000
 """Passages from which on cells are built: exact search reads every vector for every query."""
 
@@ -37,7 +38,8 @@ class Known(NamedTuple):
     """Vectors that there are already, by the hashes of their texts."""
 
     rows: dict[bytes, int]
-    vectors: NDArray[np.float16]
+    vectors: Rows
+    size: int
 
     @classmethod
     def of(cls, folder: Path, embedder: str) -> Known | None:
@@ -49,8 +51,8 @@ class Known(NamedTuple):
             return None
         hashes = (folder / HASHES).read_bytes()
         rows = {hashes[at : at + _HASH]: at // _HASH for at in range(0, len(hashes), _HASH)}
-        shape = (about["rows"], about["size"])
-        return cls(rows, np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape))
+        packing = _packing(about)
+        return cls(rows, packing.rows(folder / _vectors(packing.form), about["rows"]), packing.size)
 
 
 def build_dense(
@@ -60,37 +62,44 @@ def build_dense(
     *,
     known: Known | None = None,
     ann_above: int = ANN_ABOVE,
+    form: Form | None = None,
     told: Callable[[int], None] = lambda _done: None,
     pace: Callable[[int, int, float], None] = lambda _before, _made, _seconds: None,
 ) -> int:
     """Embed ``texts`` into ``folder`` and return how many there are.
 
     What is there by the same embedder, all vectors or those of a build that was stopped, is kept,
-    and none of it is made again; nor is what ``known`` has. ``pace`` hears how many texts the first
-    batch had and how long it took. Raises SettingsError where it is by another embedder.
+    and none of it is made again; nor is what ``known`` has. ``form`` (None: that of what is there,
+    else half precision) is how it is kept. ``pace`` hears how many texts the first batch had and
+    how long it took. Raises SettingsError where it is by another embedder, or in another form.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if (about := _known(folder / ABOUT, embedder.name)) is not None:
-        done, size = int(about["rows"]), int(about["size"])
+    if (about := _known(folder / ABOUT, embedder.name, form)) is not None:
+        done = int(about["rows"])
         if (0 < done >= ann_above) != about["cells"]:
-            _finish(folder, folder / VECTORS, {**about, "cells": 0 < done >= ann_above})
+            vectors = folder / _vectors(_packing(about).form)
+            _finish(folder, vectors, {**about, "cells": 0 < done >= ann_above})
         told(done)
         return done
-    part, state = folder / f".{VECTORS}.part", folder / f".{ABOUT}.part"
-    begun = _known(state, embedder.name)
-    size = int(begun["size"]) if begun else 0
-    if size and not part.is_file() and (folder / VECTORS).is_file():
-        (folder / VECTORS).replace(part)  # killed just before the end
+    state = folder / f".{ABOUT}.part"
+    begun = _known(state, embedder.name, form)
+    packing = _packing(begun) if begun else Packing(form or Form.F16, 0)
+    whole = folder / _vectors(packing.form)
+    part = folder / f".{whole.name}.part"
+    if begun and not part.is_file() and whole.is_file():
+        whole.replace(part)  # killed just before the end
     hashes = folder / HASHES
-    done = part.stat().st_size // (size * 2) if size and part.is_file() else 0
+    done = part.stat().st_size // packing.dtype.itemsize if begun and part.is_file() else 0
     done = min(done, hashes.stat().st_size // _HASH if hashes.is_file() else 0)
     waiting = iter(texts)
     for _ in islice(waiting, done):
         pass
     told(done)
-    about = {"embedder": embedder.name, "spec": embedder.spec, "size": size}
+    about = {"embedder": embedder.name, "spec": embedder.spec, "size": packing.size}
+    about["form"] = packing.form
     with part.open("r+b" if done else "wb") as out, hashes.open("r+b" if done else "wb") as names:
-        out.truncate(done * size * 2)  # half a row, of a build that was killed while it wrote
+        # There may be half a row, of a build that was killed while it wrote.
+        out.truncate(done * packing.dtype.itemsize)
         names.truncate(done * _HASH)
         out.seek(0, 2)
         names.seek(0, 2)
@@ -101,12 +110,15 @@ def build_dense(
             if first and fresh:
                 pace(done, fresh, seconds)
             first, wanted = first and not fresh, embedder.at_once
-            if not size:
-                about["size"] = size = rows.shape[1]
+            if not packing.size:
+                packing = Packing(packing.form, rows.shape[1])
+                about["size"] = packing.size
                 write_whole(state, orjson.dumps(about))
-            elif rows.shape[1] != size:
-                raise SettingsError(f"{embedder.name} gave vectors of {rows.shape[1]} and {size}.")
-            out.write(rows.tobytes())
+            elif rows.shape[1] != packing.size:
+                raise SettingsError(
+                    f"{embedder.name} gave vectors of {rows.shape[1]} and {packing.size}."
+                )
+            out.write(packing.packed(rows))
             names.write(b"".join(marks))
             out.flush()
             names.flush()
@@ -122,7 +134,7 @@ def _embedded(
     texts: list[str],
     marks: list[bytes],
     known: Known | None,
-) -> tuple[NDArray[np.float16], int, float]:
+) -> tuple[Vectors, int, float]:
     """A row for each text, those that are known as they are, the others made; how many these are,
     and how many seconds they took."""
     old = [None if known is None else known.rows.get(mark) for mark in marks]
@@ -130,17 +142,17 @@ def _embedded(
     started = time.perf_counter()
     made = None
     if fresh:
-        made = embedder.passages([texts[place] for place in fresh]).astype(np.float16)
+        made = embedder.passages([texts[place] for place in fresh])
     seconds = time.perf_counter() - started
     if known is None or (made is not None and len(fresh) == len(texts)):
         assert made is not None  # noqa: S101 (nothing is known: all are made)
         return made, len(fresh), seconds
-    if made is not None and made.shape[1] != known.vectors.shape[1]:
+    if made is not None and made.shape[1] != known.size:
         raise SettingsError(
             f"{embedder.name} gave vectors of {made.shape[1]}, and there are such of "
-            f"{known.vectors.shape[1]}: --restart."
+            f"{known.size}: --restart."
         )
-    rows = np.empty((len(texts), known.vectors.shape[1]), dtype=np.float16)
+    rows = np.empty((len(texts), known.size), dtype=np.float32)
     if made is not None:
         rows[fresh] = made
     kept = [place for place, row in enumerate(old) if row is not None]
@@ -154,15 +166,29 @@ def _hash(text: str) -> bytes:
 
 def _finish(folder: Path, vectors: Path, about: dict[str, Any]) -> None:
     """Make the cells, where there are to be some, and say in the folder that all is there."""
+    packing = _packing(about)
     if about["cells"]:
-        shape = (about["rows"], about["size"])
-        build_cells(folder, np.memmap(vectors, dtype=np.float16, mode="r", shape=shape))
-    vectors.replace(folder / VECTORS)
+        build_cells(folder, packing.rows(vectors, about["rows"]))
+    vectors.replace(folder / _vectors(packing.form))
     write_whole(folder / ABOUT, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def _known(path: Path, name: str) -> dict[str, Any] | None:
-    """What ``path`` says of vectors by the embedder ``name``; None where it says nothing."""
+def _vectors(form: Form) -> str:
+    """The file of vectors in a folder."""
+    return f"vectors.{form}"
+
+
+def _packing(about: Mapping[str, Any]) -> Packing:
+    """How vectors are written that ``about`` tells of. Raises SettingsError for no known form."""
+    form = about.get("form", Form.F16)
+    if form not in set(Form):
+        raise SettingsError(f"Vectors in {form!r} are of another version of Assay. {_CURE}")
+    return Packing(Form(form), int(about["size"]))
+
+
+def _known(path: Path, name: str, form: Form | None) -> dict[str, Any] | None:
+    """What ``path`` says of vectors by the embedder ``name``, in ``form`` unless that is None; None
+    where it says nothing."""
     try:
         known: dict[str, Any] = orjson.loads(path.read_bytes())
         other = known["embedder"]
@@ -173,6 +199,11 @@ def _known(path: Path, name: str) -> dict[str, Any] | None:
         raise SettingsError(
             f"{path.parent} holds {what} by {other}, not by {name}. Use that embedder, another "
             "folder, or --restart."
+        )
+    if form is not None and known.get("form", Form.F16) != form:
+        raise SettingsError(
+            f"{path.parent} holds vectors in {known.get('form', Form.F16)}, not in {form}. Leave "
+            "out --vectors, or --restart."
         )
     return known
 
@@ -196,13 +227,10 @@ class DenseIndex:
         self.spec: str = str(about.get("spec") or self.embedder.partition(" (")[0])
         self._rows: int = about["rows"]
         self._size: int = about["size"]
-        shape = (self._rows, self._size)
         with told_of_damage(folder, _CURE):
-            self._vectors: NDArray[np.float16] = (
-                np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape)
-                if self._rows
-                else np.zeros((0, 0), dtype=np.float16)
-            )
+            packing = _packing(about)
+            self.form = packing.form
+            self._vectors = packing.rows(folder / _vectors(packing.form), self._rows)
             self._cells = Cells.open(folder) if about["cells"] else None
 
     def __len__(self) -> int:
@@ -227,7 +255,7 @@ class DenseIndex:
         k = min(k, self._rows)
         best: list[list[Hit]] = [[] for _ in queries]
         for start in range(0, self._rows, _CHUNK):
-            rows = self._vectors[start : start + _CHUNK].astype(np.float32)
+            rows = self._vectors[start : start + _CHUNK]
             for number, scores in enumerate(queries @ rows.T):
                 top = _top(scores, k)
                 found = [Hit(start + int(row), float(scores[row])) for row in top]
@@ -239,7 +267,7 @@ class DenseIndex:
         found = []
         for query in queries:
             rows = graph.members(query, k)
-            scores = self._vectors[rows].astype(np.float32) @ query
+            scores = self._vectors[rows] @ query
             top = _top(scores, min(k, len(rows)))
             hits = [Hit(int(rows[place]), float(scores[place])) for place in top]
             found.append(sorted(hits, key=lambda hit: (-hit.score, hit.number))[:k])

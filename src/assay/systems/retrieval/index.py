@@ -7,7 +7,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from assay.systems.retrieval.dense import ABOUT as DENSE
 from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, Known, build_dense
 from assay.systems.retrieval.embedders import Embedder, make_embedder
 from assay.systems.retrieval.languages import NAMES, languages, likely_language, told_apart
+from assay.systems.retrieval.stored import Form
 
 ABOUT = "index.json"
 
@@ -43,13 +44,14 @@ Pace = Callable[[int, int, float], None]
 class IndexSettings:
     """``title``: index a passage's title with its text. ``dense``: an embedder's SPEC, None for
     BM25 alone. ``ann_above``: passages from which on vectors are put into cells, 0 for
-    never.
+    never. ``vectors``: how they are kept, None for as those that are there, else in half precision.
     ``megabytes``: memory for building the BM25 index."""
 
     analysis: Analysis = field(default_factory=Analysis)
     title: bool = True
     dense: str | None = None
     ann_above: int = ANN_ABOVE
+    vectors: Form | None = None
     megabytes: int = 256
 
 
@@ -114,6 +116,8 @@ def build_index(
     was = folder / known["dense"]
     if embedder is None and (was / DENSE).is_file():
         embedder = make_embedder(DenseIndex(was).spec, named=False)
+    if how.vectors is None and (was / DENSE).is_file():
+        how = replace(how, vectors=DenseIndex(was).form)
     name = about["content"][:12]
     about["bm25"], about["dense"] = f"bm25-{name}", f"dense-{name}"
     about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
@@ -144,6 +148,7 @@ def _with_vectors(
             (indexed_text(passage, title=how.title) for passage in read_passages(corpus)),
             known=known,
             ann_above=how.ann_above or count + 1,
+            form=how.vectors,
             told=lambda done: told("vectors", done),
             pace=lambda before, made, seconds: pace(count - before, made, seconds),
         )

@@ -1,0 +1,73 @@
+"""Unit vectors on the disk, one row a passage: in half precision, or in 8 bits.
+
+In 8 bits a vector is its components over their largest magnitude, as whole numbers from -127 to
+127, and before them that magnitude over 127 as a 32-bit float.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.systems.retrieval.embedders import Vectors
+
+_STEPS = 127
+
+
+class Form(StrEnum):
+    """What a component takes: 2 bytes or 1."""
+
+    F16 = "f16"
+    INT8 = "int8"
+
+
+class Rows:
+    """Vectors on the disk, given as 32-bit floats by slices or arrays of row numbers."""
+
+    def __init__(self, data: NDArray[Any]) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, which: slice | NDArray[np.int64] | list[int]) -> Vectors:
+        part = self._data[which]
+        values = np.asarray(part["values"], dtype=np.float32)
+        return values * part["scale"][:, None] if "scale" in (part.dtype.names or ()) else values
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How vectors of ``size`` components are written."""
+
+    form: Form
+    size: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """A row."""
+        if self.form is Form.F16:
+            return np.dtype([("values", "<f2", (self.size,))])
+        return np.dtype([("scale", "<f4"), ("values", "i1", (self.size,))])
+
+    def packed(self, rows: Vectors) -> bytes:
+        """The bytes of ``rows``; packing what was read of these bytes gives them again."""
+        made = np.zeros(len(rows), dtype=self.dtype)
+        if self.form is Form.F16:
+            made["values"] = rows
+        else:
+            scale = (np.abs(rows).max(axis=1, initial=0.0) / _STEPS).astype(np.float32)
+            made["scale"] = scale
+            made["values"] = np.rint(rows / np.where(scale == 0, 1, scale)[:, None])
+        return made.tobytes()
+
+    def rows(self, path: Path, count: int) -> Rows:
+        """``count`` vectors of the file ``path``. Raises ValueError where it does not hold them."""
+        if not count:
+            return Rows(np.zeros(0, dtype=self.dtype))
+        return Rows(np.memmap(path, dtype=self.dtype, mode="r", shape=(count,)))
