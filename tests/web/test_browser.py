@@ -260,7 +260,7 @@ def test_a_server_that_is_killed_between_key_and_next(serve, visit, tmp_path):
     page.keyboard.press("2")
     server.kill()
     page.keyboard.press("Enter")
-    until(page, "document.getElementById('status').textContent.includes('Not kept')")
+    until(page, "document.getElementById('status').textContent.includes('perhaps this is not')")
     assert unit_of(page) == unit
     serve(folder, port=server.port)
     page.keyboard.press("Enter")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 
 import pytest
 
@@ -172,6 +173,42 @@ def test_disagreements_are_settled_without_names(desk_of):
     assert desk.next(lee, ENTAILMENT, "disagreements") == []
 
 
+def test_who_settles_their_own_disagreement_is_asked_anew_and_keeps_what_was_said(desk_of):
+    desk = desk_of("[ui]\npasses = 2")
+    ann = desk.state.person("ANN", Role.ADJUDICATOR)
+    kim = desk.state.person("KIM")
+    number = desk.state.units("WHERE task = ? ORDER BY place", ENTAILMENT)[0].id
+    for who, value in ((ann, "YES"), (kim, "NO")):
+        desk.give(who, number, yes(desk.screen(who, desk.state.unit(number)), value))
+    (screen,) = desk.next(ann, ENTAILMENT, "disagreements")
+    assert not screen["settled"]  # the page begins with nothing said
+    seen = [one["uid"] for one in screen["others"]]
+    said = yes(screen, "NO", seen=seen) | {"before": screen["own"]["uid"]}
+    desk.give(ann, number, said)
+    settled = desk.screen(ann, desk.state.unit(number))
+    assert settled["settled"]
+    assert [one["uid"] for one in settled["others"]] == seen  # her own first one, too
+
+
+def test_an_older_ledger_is_asked_what_it_lost(desk_of, tmp_path):
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+    first, second = [one["unit"] for one in desk.next(ann, ENTAILMENT, count=2)]
+    desk.give(ann, first, yes(desk.screen(ann, desk.state.unit(first))))
+    kept = tmp_path / "kept.sqlite"
+    with sqlite3.connect(tmp_path / "f" / "labels.sqlite") as now, sqlite3.connect(kept) as then:
+        now.backup(then)
+    desk.give(ann, second, yes(desk.screen(ann, desk.state.unit(second))))
+    with sqlite3.connect(kept) as then, sqlite3.connect(tmp_path / "f" / "labels.sqlite") as now:
+        then.backup(now)
+    again = desk_of()
+    ann = again.state.person("ANN")
+    left = [one["unit"] for one in again.next(ann, ENTAILMENT, count=9)]
+    assert second in left
+    assert first not in left
+    assert [one["unit"] for one in again.recent(ann, ENTAILMENT)] == [first]
+
+
 def test_practice_is_told_the_gold_label_and_makes_none(desk_of):
     desk = desk_of('[ui]\nmode = "training"')
     gold, ann = desk.state.person("GOLD"), desk.state.person("ANN")
@@ -188,6 +225,7 @@ def test_practice_is_told_the_gold_label_and_makes_none(desk_of):
     assert told == {"right": False, "verdict": verdict, "reason": "Word for word."}
     assert [one.labeller.name for one in labels(desk)] == ["human:GOLD"]
     assert gold.name == "GOLD"
+    assert all([*one["queues"]] == ["open"] for one in desk.counts(ann, desk.state))  # all alike
 
 
 def test_labels_from_elsewhere_count_as_done(desk_of):

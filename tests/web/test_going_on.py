@@ -85,6 +85,23 @@ def test_backspace_goes_further_back_each_time(page):
         until(page, f"document.getElementById('bench').dataset.unit === '{unit}'")
 
 
+def test_backspace_leads_to_the_last_label_in_a_second_round(serve, visit, tmp_path):
+    server = serve(write_folder(tmp_path / "f", more="[ui]\npasses = 2"), "--invite", "KIM")
+    ann, kim = visit(server.link), visit(server.invited("KIM"))
+    for page, key in ((ann, "1"), (kim, "2")):
+        page.goto(f"{server.base}/label/r2c2.entailment")
+        while unit_of(page):
+            give(page, key)
+    ann.goto(f"{server.base}/label/r2c2.entailment?queue=disagreements")
+    unit = unit_of(ann)
+    assert ann.locator(CHECKED).count() == 0  # what she said blind settles nothing by itself
+    give(ann, "2")
+    ann.keyboard.press("Backspace")
+    until(ann, f"document.getElementById('bench').dataset.unit === '{unit}'")
+    assert ann.locator(CHECKED).inner_text().startswith("Yes")
+    assert ann.locator("#said .other").count() == 2
+
+
 def test_the_next_unit_is_read_out_and_arrows_choose(page):
     give(page)
     assert page.evaluate("document.activeElement.id") == "bench"

@@ -95,6 +95,9 @@ class Desk:
         path = inside(opened.folder.path, FILE, "The workbench")
         with opened.ledger() as ledger, State(path) as state:
             ledger.checked()
+            newest = state.newest_given()
+            if newest and newest.uid not in {one.uid for one in ledger.of_units([newest.hash])}:
+                state.forget_given()  # the ledger is another, or one of before
             yield cls(opened, ledger, state)
 
     def take_up(self, opened: Opened) -> None:
@@ -229,6 +232,7 @@ class Desk:
             "edits": self.edits(row, person),
             "reason": forms.has_reason(task),
             "own": None if own is None else as_given(own, orjson.loads(row.content)),
+            "settled": settled,
             "shown": shown,
             "others": others,
             "flag": asides.get("flag", ""),
@@ -260,11 +264,14 @@ class Desk:
 
     def _others(self, row: UnitRow) -> list[dict[str, Any]]:
         """The verdicts that people disagree in, with reasons and without names."""
-        newest = {one.labeller.name: one for one in self._current(row) if one.labeller.is_human}
-        said = (one for one in newest.values() if mode_of(one) != ADJUDICATION)
+        newest = {
+            one.labeller.name: one
+            for one in self._current(row)
+            if one.labeller.is_human and mode_of(one) != ADJUDICATION
+        }
         return [
             {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
-            for one in sorted(said, key=lambda one: one.uid)
+            for one in sorted(newest.values(), key=lambda one: one.uid)
         ]
 
     # -- what a person says ----------------------------------------------------------------------
@@ -417,7 +424,7 @@ class Desk:
                 continue
             queues = {
                 queue: state.waits(queue, name, person, self._gold, self.asked.rests.get(name, ()))
-                for queue in QUEUES
+                for queue in (("open",) if self._gold else QUEUES)
                 if queue != "disagreements" or person.adjudicates
             }
             found.append(

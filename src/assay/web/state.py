@@ -553,6 +553,20 @@ class State:
                 self.execute(f"DELETE FROM reserved WHERE {labelled}")  # noqa: S608
                 self.execute(f"DELETE FROM asides WHERE kind = 'skip' AND {labelled}")  # noqa: S608
 
+    def newest_given(self) -> Given | None:
+        """The last label that is noted here; None where there is none."""
+        row = self.one(
+            "SELECT hash, name, uid, row, verdict, mode, at FROM given JOIN units "
+            "ON units.id = unit JOIN people ON people.id = person ORDER BY row DESC LIMIT 1"
+        )
+        return None if row is None else Given(*row)
+
+    def forget_given(self) -> None:
+        """Note no label; those of the ledger are to be taken up anew."""
+        with self.writing():
+            self.execute("DELETE FROM given")
+            self.execute("UPDATE units SET labelled = 0 WHERE labelled")
+
     def set_aside(self, unit: int, person: int, kind: str, text: str) -> None:
         """A skip, a flag or a note of a person on a unit; an empty flag or note takes it away."""
         if kind != "skip" and not text:

@@ -23,6 +23,7 @@ const state = {
   after: 0, // what is forward of where we stepped back to
   drafts: new Map(), // by unit
   around: "", // all texts of the unit
+  revisited: false, // whether somebody went back to it
   stuck: false, // the last unit at hand was submitted
   unreached: false, // the server did not answer when more were asked for
 };
@@ -61,7 +62,7 @@ async function ask(path, body) {
 function editOf(text) {
   // The way to where a nugget or a question is edited, where this person may.
   const to = state.screen.edits[text];
-  return to ? make("a", { href: to, class: "edit" }, "Edit ", make("span", { class: "hidden" }, text)) : null;
+  return to ? make("a", { href: to, class: "edit", "aria-label": `Edit ${text}` }, "Edit") : null;
 }
 
 // -- texts --------------------------------------------------------------------------------------
@@ -350,12 +351,14 @@ function show(screen) {
   state.screen = screen;
   state.evidence = [];
   state.gold = false;
+  state.revisited = false;
   const bench = find("bench");
   bench.hidden = !screen;
   find("empty").hidden = Boolean(screen);
   find("commands").hidden = !screen;
   if (!screen) { delete bench.dataset.unit; find("empty").focus(); return; }
-  state.confirmed = Boolean(screen.own);
+  const own = priorOf(screen);
+  state.confirmed = Boolean(own);
   bench.dataset.unit = screen.unit;
   state.around = screen.texts.map((one) => whole(one.value)).join("\n");
   const topic = find("topic");
@@ -368,7 +371,7 @@ function show(screen) {
   find("judged").hidden = !judged.length;
   find("judged").classList.toggle("beside", judged.length > 1 && judged.every((one) => !Array.isArray(one.value)));
   find("against").replaceChildren(...visible.filter((one) => !one.judged).map((one) => textOf(one, screen.words)));
-  const given = (screen.own || (screen.mode === "post-edit" && screen.shown) || {}).verdict || {};
+  const given = (own || (screen.mode === "post-edit" && screen.shown) || {}).verdict || {};
   const draft = state.drafts.get(screen.unit);
   state.drafts.delete(screen.unit);
   state.values = draft ? draft.values : {};
@@ -377,23 +380,25 @@ function show(screen) {
   const digits = choiceKeys(screen.controls);
   const keysLeft = [...ITEM_KEYS];
   const reason = make("textarea", { id: "reason", rows: "1", dir: "auto" });
-  reason.value = draft ? draft.reason : screen.own ? screen.own.reason : "";
+  reason.value = draft ? draft.reason : own ? own.reason : "";
   find("verdict").replaceChildren(
     ...controlsOf(screen).map((one) => controlOf(one, digits, keysLeft)),
     make("label", { class: "reason" }, "Why (if you like)", reason),
     make("ul", { id: "evidence", class: "evidence", "aria-label": "Evidence" }),
-    make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, screen.own ? "Change it" : "Submit", " ", kbd(keys.submit))),
+    make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, own ? "Change it" : "Submit", " ", kbd(keys.submit))),
   );
   shown(screen);
-  for (const one of draft ? draft.evidence : screen.own ? screen.own.evidence : []) addEvidence(one);
+  for (const one of draft ? draft.evidence : own ? own.evidence : []) addEvidence(one);
   announce(screen, digits);
-  say(screen.own ? "You labelled this one already; what you submit now takes that label's place." : "");
+  say(own ? "You labelled this one already; what you submit now takes that label's place." : "");
   find("left").textContent = screen.flag ? "· flagged" : "";
   window.scrollTo(0, 0);
   state.since = performance.now();
 }
 
 const controlsOf = (screen) => screen.controls.filter((one) => !one.items || one.items.length);
+// What submitting takes the place of: for who settles what they labelled, too, not what they said blind.
+const priorOf = (screen) => (screen.mode === "adjudication" && !screen.settled ? null : screen.own);
 const whole = (value) => (Array.isArray(value) ? value.join("; ") : value);
 const judgedIn = (screen) => (screen.texts.some((one) => one.judged) ? screen.texts.filter((one) => one.judged) : screen.texts.slice(0, 1));
 
@@ -409,11 +414,11 @@ function announce(screen, digits) {
     return `${one.label}: ${judged.includes(one) ? cut(text, LONGEST_SAID) : text.length > LONGEST_BESIDE ? "Tab leads there." : text}`;
   });
   for (const { title, verdict, reason } of said(screen)) parts.push(`${title}: ${brief(verdict)}${reason ? `, ${reason}` : ""}.`);
-  if (screen.own) parts.push(`You said: ${brief(screen.own.verdict)}.`);
-  for (const { kind, field, label, options, items } of controlsOf(screen)) {
+  if (priorOf(screen)) parts.push(`You said: ${brief(screen.own.verdict)}.`);
+  for (const { kind, label, options, items } of controlsOf(screen)) {
     if (kind === "choice") parts.push(`${label}: ${options.map((one) => (digits.get(one) === one.label ? one.label : `${digits.get(one)} ${one.label}`)).join(", ")}.`);
     else if (kind === "items") parts.push(`${label}: ${options.map((one) => one.label).join(", ")}, for each of ${items.length}, by its letter.`);
-    else if (kind === "texts" || kind === "records") parts.push(`${label}: ${state.values[field].length} entries, Tab leads there, + adds one.`);
+    else if (kind === "texts" || kind === "records") parts.push(`${label}: a list, Tab leads there, + adds one.`);
     else parts.push(`${label}: Tab leads there.`);
   }
   const text = parts.join(" ");
@@ -503,7 +508,7 @@ async function submit() {
   } catch (error) {
     if (error.status === 409) { say(error.message, true); advance(error.message); }
     else if (error.status) say(error.message, true);
-    else say(`Not kept: the server cannot be reached. Your verdict is still here; ${keys.submit} tries again.`, true);
+    else say(`The server cannot be reached: perhaps this is not kept. Your verdict is still here; ${keys.submit} tries again, and it is kept once.`, true);
   } finally {
     state.busy = false;
   }
@@ -581,7 +586,7 @@ async function again(unit) {
   if (waits()) return;
   keepDraft();
   const mode = state.screen && state.screen.mode === "adjudication" ? "?mode=adjudication" : "";
-  try { show(await ask(`/api/unit/${unit}${mode}`)); } catch (error) { say(error.message || "The server cannot be reached.", true); }
+  try { show(await ask(`/api/unit/${unit}${mode}`)); state.revisited = true; } catch (error) { say(error.message || "The server cannot be reached.", true); }
 }
 
 // -- skip, flag, note ---------------------------------------------------------------------------
@@ -628,7 +633,7 @@ const commands = {
   undo: ["Back to the last label, to change it", () => {
     // Again and again: the one before that.
     const at = recent.findIndex((one) => state.screen && one.unit === state.screen.unit);
-    const one = recent[at + 1];
+    const one = recent[(at > 0 && !state.revisited ? -1 : at) + 1];
     if (one) again(one.unit); else say(recent.length ? "Those are your last ones." : "You have labelled nothing yet.");
   }],
   skip: ["Skip, with a reason", async () => {
