@@ -46,13 +46,9 @@ class Ear(Silent):
         self.answers.append((request.topic, outcome.verdict.answer, outcome.verdict.confidence))
 
 
-def answered(place, server, ear, name="A.txt"):
-    job = Answering.of(
-        TOPICS,
-        place / name,
-        AnswerOptions(pr_runs=[str(place / "ONE.txt")]),
-        f"openai:m@{server.url}",
-    )
+def answered(place, server, ear, topics=TOPICS):
+    options = AnswerOptions(pr_runs=[str(place / "ONE.txt")])
+    job = Answering.of(topics, place / "A.txt", options, f"openai:m@{server.url}")
     return job.answered(None, progress=ear)
 
 
@@ -110,6 +106,18 @@ def test_servers_that_do_not_know_pieces_send_whole_replies(place):
         found = answered(place, server, Ear())
     assert not found.made.missing
     assert found.run is not None
+
+
+def test_servers_that_do_not_count_tokens_in_pieces_are_asked_for_whole_replies(place):
+    def script(body, number):
+        counted = says(body, number)
+        return Pieces({**counted, "usage": None}) if body.get("stream") else counted
+
+    with serve(script) as server:
+        found = answered(place, server, Ear(), {str(n): f"What of {n}?" for n in range(1, 40)})
+    assert not found.made.missing
+    assert "stream" in server.requests[0]
+    assert "stream" not in server.requests[-1]
 
 
 def test_an_error_within_a_stream_is_one():

@@ -322,6 +322,8 @@ class Endpoints:
             if parsed is None:
                 what = "a reply that broke off" if pieces else "a body that is no JSON object"
                 return f"HTTP 200 with {what}", None
+            if pieces and not parsed.get("usage"):
+                self.form.stream = False  # what replies take is worth more than looking on
             if pieces:
                 reply = replace(reply, body=orjson.dumps(parsed))
             if not parsed.get("error") or parsed.get("choices"):
