@@ -109,6 +109,7 @@ def _enter(
     os.environ.update(env)
     os.chdir(cwd)
     sys.path[:0] = [place for place in env.get("PYTHONPATH", "").split(":") if place]
+    sys.dont_write_bytecode = True  # modules of tests are written anew within a second
     sys.argv = argv
     sys.modules["__main__"] = ModuleType("__main__")
     if before is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
@@ -16,6 +17,10 @@ from assay.ledger.store import Place
 from tests.command import Done, run_apart, run_here, without_keys
 from tests.postgres import Server, served
 from tests.remembering import remembering
+
+# Workers, servers and commands that tests start would each compile all of Assay anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).parents[1]
 Assay = Callable[..., Done]
