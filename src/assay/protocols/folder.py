@@ -194,14 +194,17 @@ class Folder:
         return Ledger.open(self.ledger_place, create=create)
 
     def check_entries(self) -> None:
-        """Raises SettingsError for entries of ``[inputs]`` that none of the folder's protocols
-        reads. One that does not say what it reads may read all."""
+        """Raises SettingsError for entries of ``[inputs]`` that no protocol reads; those that only
+        protocols of other folders read may stand there. A protocol that does not say what it reads
+        may read all."""
         of = [registry.find_protocol(view.protocol).entries for view in self._views]
         known = {name for names in of for name in names}
         strangers = [name for name in self.config.inputs if name not in known]
         if strangers and all(of):
-            lines = (f"  {name}: {no_entry(name, known)}" for name in strangers)
-            raise SettingsError("\n".join((f"{self._entry('[inputs]')}", *lines)))
+            others = {one for name in registry.OWN for one in registry.find_protocol(name).entries}
+            lines = [f"  {one}: {no_entry(one, known)}" for one in strangers if one not in others]
+            if lines:
+                raise SettingsError("\n".join((self._entry("[inputs]"), *lines)))
 
     def input_files(self, name: str, *, required: bool = True) -> list[Path]:
         """Files that an entry of ``[inputs]`` names, sorted; raises SettingsError where a
