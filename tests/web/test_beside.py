@@ -10,7 +10,7 @@ import pytest
 from assay.api.opened import Opened
 from assay.web.beside import both, handed_in
 from assay.web.desk import Desk
-from assay.web.state import Role
+from assay.web.people import Role
 from assay.web.values import anchor
 from tests.conftest import ROOT
 from tests.web.conftest import write_folder

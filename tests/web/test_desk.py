@@ -12,7 +12,8 @@ from assay.api.opened import Opened
 from assay.model.labels import mode_of
 from assay.web import state
 from assay.web.desk import Desk, Refused
-from assay.web.state import Role, State
+from assay.web.people import Role
+from assay.web.state import State
 from tests.conftest import ROOT
 from tests.web.conftest import write_folder
 

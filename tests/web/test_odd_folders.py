@@ -17,8 +17,9 @@ from assay.model.errors import AssayError, SettingsError
 from assay.model.labels import Status
 from assay.model.places import TRUSTED
 from assay.web.desk import Desk
+from assay.web.people import Role
 from assay.web.server import opened_bench
-from assay.web.state import Role, State
+from assay.web.state import State
 from tests.web.conftest import ANSWERS, write_folder
 from tests.web.test_server import Client
 

@@ -11,7 +11,7 @@ from assay.ledger import NewLabel
 from assay.model.labels import SEEN, Status, is_independent, mode_of
 from assay.web import live
 from assay.web.desk import Desk, Refused
-from assay.web.state import Role
+from assay.web.people import Role
 from tests.web.conftest import write_folder
 from tests.web.test_server import Client
 

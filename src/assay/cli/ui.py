@@ -10,7 +10,7 @@ import typer
 
 from assay.api.opened import Opened
 from assay.web import server
-from assay.web.state import Role
+from assay.web.people import Role
 
 
 def ui_command(

@@ -32,7 +32,9 @@ from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
 from assay.web.asked import Asked
-from assay.web.state import FILE, Each, Person, State, UnitRow
+from assay.web.database import FILE
+from assay.web.people import Person
+from assay.web.state import Each, State, UnitRow
 from assay.web.values import (
     anchor,
     as_given,

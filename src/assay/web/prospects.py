@@ -25,9 +25,10 @@ from assay.model.labels import WORKBENCH
 from assay.model.places import inside
 from assay.tasks.base import AnyTask
 from assay.web import forms
+from assay.web.database import FILE
 from assay.web.forms import Json
 from assay.web.runs import Scored, ranges_in
-from assay.web.state import FILE, State, UnitRow
+from assay.web.state import State, UnitRow
 
 MORE = 50
 """Labels that are assumed."""

@@ -13,7 +13,7 @@ from aiohttp.typedefs import Middleware
 
 from assay.model.errors import AssayError
 from assay.web.desk import Refused
-from assay.web.state import Person
+from assay.web.people import Person
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

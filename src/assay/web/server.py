@@ -39,11 +39,12 @@ from assay.web.bank import moved_in_words
 from assay.web.behind import Behind
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
+from assay.web.people import Person, Role
 from assay.web.prospects import Ahead, look_ahead
 from assay.web.replies import BENCH
 from assay.web.runs import Scored
 from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
-from assay.web.state import Person, Role, State
+from assay.web.state import State
 from assay.web.turns import SHARED, Turns
 
 P = ParamSpec("P")

@@ -17,9 +17,10 @@ from aiohttp import hdrs, web
 from assay.model.errors import SettingsError
 from assay.web import beside, live, runs
 from assay.web.desk import QUEUES, Desk, Refused
+from assay.web.people import Role
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON
-from assay.web.state import Role, State, UnitRow
+from assay.web.state import State, UnitRow
 from assay.web.values import ago, comparable, in_brief
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -1,0 +1,156 @@
+"""Who may come to the workbench: people and their roles, links and cookies, which are stored as
+hashes. A copy of the file lets nobody in: who sends a folder to somebody must not be able to visit
+its workbench there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assay.model.errors import LedgerError
+from assay.web.database import Database
+
+
+class Role(StrEnum):
+    """What a person may do: give labels; settle disagreements, too; see and do everything."""
+
+    LABELLER = "labeller"
+    ADJUDICATOR = "adjudicator"
+    ORGANISER = "organiser"
+
+
+class Person(NamedTuple):
+    """Somebody who labels; ``human:NAME`` in the ledger."""
+
+    id: int
+    name: str
+    role: Role
+
+    @property
+    def adjudicates(self) -> bool:
+        return self.role is not Role.LABELLER
+
+    @property
+    def organises(self) -> bool:
+        return self.role is Role.ORGANISER
+
+
+def hashed(token: str) -> bytes:
+    """What is stored of a link's token or a cookie."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _place(path: Path) -> str:
+    """Where a file is: this machine, and the file's number on it. Nobody elsewhere can guess it."""
+    machine = str(uuid.getnode())
+    with suppress(OSError):
+        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip() or machine
+    return hashlib.sha256(f"{machine} {path.stat().st_ino}".encode()).hexdigest()
+
+
+class People(Database):
+    """The people of a workbench. Raises LedgerError where the file cannot be used."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        here = _place(path)
+        if self.fact("place") != here:
+            with self.writing():
+                for table in ("entering", "sessions", "links"):
+                    self.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
+                self.set_fact("place", here)
+
+    def person(self, name: str, role: Role | None = None) -> Person:
+        """The person of this name, who is made where there is none, with another role if given."""
+        self.execute(
+            "INSERT INTO people (name, role, made) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            (name, role or Role.LABELLER, time.time()),
+        )
+        if role is not None:
+            self.execute("UPDATE people SET role = ? WHERE name = ?", (role, name))
+        return self._person(self.one("SELECT id, name, role FROM people WHERE name = ?", name))
+
+    def people(self) -> list[Person]:
+        """Everybody, in the order of coming."""
+        rows = self.all("SELECT id, name, role FROM people ORDER BY id")
+        return [self._person(row) for row in rows]
+
+    def _person(self, row: Sequence[Any]) -> Person:
+        number, name, role = row
+        if role not in set(Role):
+            raise LedgerError(
+                f"{self.path}: {name} has no role that there is ({role}). Move the file away: "
+                "invitations, skips, flags and notes are lost with it, and no label."
+            )
+        return Person(number, name, Role(role))
+
+    def link(self, person: Person, *, hours: float) -> str:
+        """A token that lets one session in, as ``person``."""
+        token = secrets.token_urlsafe(24)
+        self.execute(
+            "INSERT INTO links VALUES (?, ?, ?)",
+            (hashed(token), person.id, time.time() + hours * 3600),
+        )
+        return token
+
+    def enter(self, token: str) -> str | None:
+        """The cookie of a new session for a link's token; None for a token that lets nobody in. The
+        token is used up by the first session that does something (:meth:`session`): programs of
+        mail and chat open links, too, to show what is behind them."""
+        now = time.time()
+        with self.writing():
+            row = self.one(
+                "SELECT person FROM links WHERE hash = ? AND until > ?", hashed(token), now
+            )
+            if row is None:
+                return None
+            self._forget("link IN (SELECT hash FROM links WHERE until <= ?)", now)
+            cookie = secrets.token_urlsafe(32)
+            self.execute(
+                "INSERT INTO sessions VALUES (?, ?, ?, ?)",
+                (hashed(cookie), row[0], secrets.token_urlsafe(24), now),
+            )
+            self.execute("INSERT INTO entering VALUES (?, ?)", (hashed(cookie), hashed(token)))
+        return cookie
+
+    def session(self, cookie: str, *, looks: bool = False) -> tuple[Person, str] | None:
+        """Who comes with a cookie, and the session's CSRF token. Unless the session only ``looks``,
+        it is from now on the only one of its link."""
+        row = self.one(
+            "SELECT people.id, name, role, csrf, link, until FROM sessions "
+            "JOIN people ON people.id = sessions.person "
+            "LEFT JOIN entering ON session = sessions.hash "
+            "LEFT JOIN links ON links.hash = link WHERE sessions.hash = ?",
+            hashed(cookie),
+        )
+        if row is None:
+            return None
+        link, until = row[4:]
+        if link is not None and until <= time.time():
+            return None
+        if link is not None and not looks:
+            with self.writing():
+                self.execute("DELETE FROM entering WHERE session = ?", (hashed(cookie),))
+                self._forget("link = ?", link)
+                self.execute("DELETE FROM links WHERE hash = ?", (link,))
+        return self._person(row[:3]), row[3]
+
+    def _forget(self, which: str, value: object) -> None:
+        """End the sessions of some links that did nothing yet."""
+        of_these = f"SELECT session FROM entering WHERE {which}"  # noqa: S608 (constants)
+        self.execute(f"DELETE FROM sessions WHERE hash IN ({of_these})", (value,))  # noqa: S608
+        self.execute(f"DELETE FROM entering WHERE {which}", (value,))  # noqa: S608
+
+    def leave(self, person: Person) -> None:
+        """Let a person in no more, until there is another link."""
+        self._forget("link IN (SELECT hash FROM links WHERE person = ?)", person.id)
+        for table in ("sessions", "links"):
+            self.execute(f"DELETE FROM {table} WHERE person = ?", (person.id,))  # noqa: S608
