@@ -25,7 +25,7 @@ def result(*rows, by_people=False, lacking=0, given=""):
     found = SimpleNamespace(
         used=UsedLabels(used),
         by_people=by_people,
-        alike=None,
+        evened=None,
         lacking=lacking,
         task_titles={"t": "Help: it?"},
         findings=SimpleNamespace(given=given),

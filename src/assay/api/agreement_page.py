@@ -62,7 +62,7 @@ def write_agreement(found: Agreed, a: Path, b: Path, path: Path) -> None:
 def agreement_page(found: Agreed, a: str, b: str) -> Page:
     """The agreement as a page; ``a`` and ``b`` are what the labellers are called."""
     rows = list(disagreement_rows(found))
-    alike, topics = found.result.n - len(rows), found.result.topics or 0
+    shared, topics = found.result.n - len(rows), found.result.topics or 0
     differ = Table(
         "",
         ("topic", "run", "what", "A", "A’s reason", "B", "B’s reason"),
@@ -95,7 +95,7 @@ def agreement_page(found: Agreed, a: str, b: str) -> Page:
         nothing=f"{counted(found.result.n, 'unit')} have a label in both.",
         lede=(f"A is {a}, B is {b}.", *found.findings()),
         facts=(
-            ("units", f"{found.result.n:,}"), ("alike", f"{alike:,}"), ("topics", f"{topics:,}"),
+            ("units", f"{found.result.n:,}"), ("alike", f"{shared:,}"), ("topics", f"{topics:,}"),
         ),
-        again="assay agree A B --html FILE computes it from both files.",
+        reproduce="assay agree A B --html FILE computes it from both files.",
     )  # fmt: skip

@@ -244,11 +244,11 @@ class Answering:
         return self._look_ahead(None, retry_failed=False)[0]
 
     def _look_ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
-        ahead = AnswersAhead(
+        expected = AnswersAhead(
             self.topics, self.sources, self.settings, self.writer, self.certainty, ledger,
             retry_failed=retry_failed,
         )  # fmt: skip
-        return ahead.of_reports() if self.options.is_rag else ahead.of_answers()
+        return expected.of_reports() if self.options.is_rag else expected.of_answers()
 
     def answered(
         self,

@@ -154,8 +154,8 @@ class _Board:
         for query, least, most, _ in found.scorer.by_run(inputs.runs, settings.least):
             asked = found.scorer.asked(query)
             names = [one.id for one in found.bank.questions(query)]
-            kept = [name for name, is_asked in zip(names, asked, strict=True) if is_asked]
-            columns[query] = {name: place for place, name in enumerate(kept)}
+            asked_names = [name for name, is_asked in zip(names, asked, strict=True) if is_asked]
+            columns[query] = {name: place for place, name in enumerate(asked_names)}
             values = np.where(least == most, least, np.nan)[:, asked]
             counts = [settings.silent == "zero" or bool(run.get(query)) for run in
                       inputs.runs.values()]  # fmt: skip

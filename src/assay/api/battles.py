@@ -314,15 +314,17 @@ def rate_battles(battles: Sequence[Battle], settings: Settings) -> BattleScores:
     model = settings.chosen()
     runs = sorted({run for one in battles for run in (one.a, one.b)})
     judged = [one for one in battles if one.verdict is not None]
-    orders, kept = _orders(judged), merged(judged) if settings.merge else judged
-    topics = [str(place) if one.topic is None else one.topic for place, one in enumerate(kept)]
+    orders, counted_battles = _orders(judged), merged(judged) if settings.merge else judged
+    topics = [
+        str(place) if one.topic is None else one.topic for place, one in enumerate(counted_battles)
+    ]
     names = list(dict.fromkeys(topics))
     run_number = {run: place for place, run in enumerate(runs)}
     topic_number = {topic: place for place, topic in enumerate(names)}
     table = tally(
-        [run_number[one.a] for one in kept],
-        [run_number[one.b] for one in kept],
-        [one.verdict.outcome for one in kept if one.verdict is not None],
+        [run_number[one.a] for one in counted_battles],
+        [run_number[one.b] for one in counted_battles],
+        [one.verdict.outcome for one in counted_battles if one.verdict is not None],
         [topic_number[topic] for topic in topics],
         runs=len(runs),
         topics=len(names),
@@ -339,7 +341,7 @@ def rate_battles(battles: Sequence[Battle], settings: Settings) -> BattleScores:
         )
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
-    bad = sum(one.verdict is BattleVerdict.BOTH_BAD for one in kept)
+    bad = sum(one.verdict is BattleVerdict.BOTH_BAD for one in counted_battles)
     failed = len(battles) - len(judged)
     return BattleScores(runs, names, table, rated, settings, failed, bad, orders, by_battle)
 

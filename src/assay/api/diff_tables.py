@@ -38,20 +38,22 @@ def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
             rows.append((*row, *shown) if texts else row)
         yield Table(f"Flips: {counted(len(found.flips), 'value')} turned", (*_MOVED, *more), rows,
                     texts=frozenset(more))  # fmt: skip
-    moved = [one for one in found.tests if one.differs]
-    if moved:
+    differing = [one for one in found.tests if one.differs]
+    if differing:
         columns: dict[str, list[Value]] = {
-            "run": [o.run for o in moved],
-            "measure": [o.measure for o in moved],
-            "first": [o.first for o in moved],
-            "second": [o.second for o in moved],
-            "difference": [_interval(o) for o in moved],
-            "p (Holm)": [o.p_holm for o in moved],
-            "detects": [o.detectable for o in moved],
-            "n": [o.n for o in moved],
+            "run": [o.run for o in differing],
+            "measure": [o.measure for o in differing],
+            "first": [o.first for o in differing],
+            "second": [o.second for o in differing],
+            "difference": [_interval(o) for o in differing],
+            "p (Holm)": [o.p_holm for o in differing],
+            "detects": [o.detectable for o in differing],
+            "n": [o.n for o in differing],
         }
-        alike = {name: columns.pop(name)[0] for name in ("run", "n") if len({*columns[name]}) == 1}
-        title = ", ".join(("Paired tests", *(f"{name} {one}" for name, one in alike.items())))
+        in_common = {
+            name: columns.pop(name)[0] for name in ("run", "n") if len({*columns[name]}) == 1
+        }
+        title = ", ".join(("Paired tests", *(f"{name} {one}" for name, one in in_common.items())))
         yield Table(title, tuple(columns), list(zip(*columns.values(), strict=True)),
                     numbers=frozenset({"difference"}))  # fmt: skip
     others = [one for one in found.moves if not one.flip]
@@ -88,10 +90,10 @@ def diff_remarks(found: Difference) -> Iterator[str]:
             yield f"{task}: {other} of {units} labelled in both have another verdict."
     if found.apart:
         yield f"Runs of one alone: {listed(found.apart, 20)}."
-    moved = [one for one in found.tests if one.differs]
-    if still := len(found.tests) - len(moved):
+    differing = [one for one in found.tests if one.differs]
+    if still := len(found.tests) - len(differing):
         yield f"{still} of {counted(len(found.tests), 'score')} are the same, topic by topic."
-    if moved:
+    if differing:
         yield (
             "Differences are second − first; p by flips of signs (HMR and its fellows: by swaps of "
             "answers), Holm's correction over all tests. What is not significant may still differ, "
@@ -130,6 +132,6 @@ def diff_page(found: Difference) -> Page:
         nothing="No value hangs on a missing label.",
         lede=tuple(diff_remarks(found)),
         facts=(("first", str(found.first.path)), ("second", str(found.second.path))),
-        again="assay diff FIRST SECOND --html FILE computes it from scores.csv, per_topic.csv, "
+        reproduce="assay diff FIRST SECOND --html FILE computes it from scores.csv, per_topic.csv, "
         "labels.jsonl and manifest.json of both.",
     )  # fmt: skip

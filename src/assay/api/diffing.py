@@ -147,10 +147,10 @@ def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
     tests = _corrected([_paired(a, b, *one) for one in wanted])
     apart = [f"{run} (first)" for run in a.runs if run not in runs]
     apart += [f"{run} (second)" for run in b.runs if run not in runs.values()]
-    moved, relabelled = _why(a, b, moves, runs)
-    moved.sort(key=lambda one: (not one.flip, -one.size))
+    reasons, relabelled = _why(a, b, moves, runs)
+    reasons.sort(key=lambda one: (not one.flip, -one.size))
     return Difference(
-        a, b, tuple(_manifests(a.manifest, b.manifest)), tuple(moved), tests, relabelled,
+        a, b, tuple(_manifests(a.manifest, b.manifest)), tuple(reasons), tests, relabelled,
         tuple(apart),
     )  # fmt: skip
 

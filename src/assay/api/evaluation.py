@@ -165,10 +165,10 @@ class Evaluation:
         (null where the price is unknown) by task and labeller. What the figures assume is a
         warning. Asks nobody and writes nothing."""
         with self._trusting():
-            ahead = self._opened.look_ahead()
-        if ahead.note:
-            warnings.warn(ahead.note, stacklevel=2)
-        return frames.frame(COLUMNS, (tuple(row.values()) for row in forecast_rows(ahead.plans)))
+            outlook = self._opened.look_ahead()
+        if outlook.note:
+            warnings.warn(outlook.note, stacklevel=2)
+        return frames.frame(COLUMNS, (tuple(row.values()) for row in forecast_rows(outlook.plans)))
 
     def prompts(self, count: int = 1) -> list[dict[str, Any]]:
         """The first ``count`` prompts of each step, as they would be sent: task, labeller, title

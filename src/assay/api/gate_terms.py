@@ -70,8 +70,8 @@ def gated(
     if broken and verdict is not Verdict.REGRESSION:
         verdict = Verdict.BOUND
     was = None if before is None else _ends(before, name)
-    kept = tuple(said for said, holds in held if holds)
-    return Gated(name, was, ends, verdict, tested, broken, kept, why)
+    fulfilled = tuple(said for said, holds in held if holds)
+    return Gated(name, was, ends, verdict, tested, broken, fulfilled, why)
 
 
 def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:

@@ -290,8 +290,8 @@ def _of_confidences(
     for now_at, before_at in (("floor", "ceiling"), ("ceiling", "floor")):
         new = _answers(name, [b for _, b in pairs], now_at)
         old = _answers(name, [a for a, _ in pairs], before_at)
-        kept = np.array([_untouched(*pair) for pair in pairs])
-        new[kept] = old[kept]
+        untouched = np.array([_untouched(*pair) for pair in pairs])
+        new[untouched] = old[untouched]
         p, c = np.stack([new[:, 0], old[:, 0]], 1), np.stack([new[:, 1], old[:, 1]], 1) > 0.5
         columns = [(0, 1)] if sign > 0 else [(1, 0)]
         test = partial(

@@ -101,8 +101,8 @@ def import_marked(
         published = before.findings.detail.answers
         edits = read_edits(paths, originals, published, who, said=said, reason=reason)
         for path in edits.spaced:
-            kept = "blanks or line ends differ from the answer run's, which are kept."
-            note(f"{printable(str(path))}: {kept}")
+            differs = "blanks or line ends differ from the answer run's, which are kept."
+            note(f"{printable(str(path))}: {differs}")
         if not edits.labels:
             return Imported(0, 0, 0, labels=())
         trial.add(edits.labels)

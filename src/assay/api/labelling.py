@@ -75,7 +75,7 @@ class PairJob:
             Ledger.open(ledger) if ledger is not None and ledger.exists() else nullcontext()
         ) as known:
             return plan(
-                known, self.labeller, self.requests(), retry_failed=retry_failed, alike=False
+                known, self.labeller, self.requests(), retry_failed=retry_failed, across_tasks=False
             )
 
     def label(self, asker: Asker) -> list[PairLabel]:

@@ -42,16 +42,16 @@ class Stoppable:
         self._progress.end()
 
 
-def outside_a_loop(work: Callable[[Progress], T], progress: Progress) -> T:
-    """What ``work`` gives. Judging needs an event loop of its own, which a thread may have only
+def outside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:
+    """What ``job`` gives. Judging needs an event loop of its own, which a thread may have only
     one of: where one runs here, the work is done in another thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return work(progress)
+        return job(progress)
     stop = threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="assay-judging") as worker:
-        done = worker.submit(copy_context().run, work, Stoppable(progress, stop))
+        done = worker.submit(copy_context().run, job, Stoppable(progress, stop))
         try:
             return done.result()
         except BaseException:  # above all Ctrl-C, which only this thread is told of
@@ -59,12 +59,12 @@ def outside_a_loop(work: Callable[[Progress], T], progress: Progress) -> T:
             raise
 
 
-async def beside_a_loop(work: Callable[[Progress], T], progress: Progress) -> T:
-    """What ``work`` gives, done in another thread while the running loop goes on. Cancelled, it
+async def beside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:
+    """What ``job`` gives, done in another thread while the running loop goes on. Cancelled, it
     ends with the next answer, and is waited for: nothing is written behind anybody's back."""
     stop = threading.Event()
     worker = ThreadPoolExecutor(1, thread_name_prefix="assay-judging")
-    done = asyncio.wrap_future(worker.submit(copy_context().run, work, Stoppable(progress, stop)))
+    done = asyncio.wrap_future(worker.submit(copy_context().run, job, Stoppable(progress, stop)))
     try:
         return await asyncio.shield(done)
     except asyncio.CancelledError:

@@ -111,9 +111,9 @@ def _of_topic(
 ) -> Iterator[NuggetDiagnosis]:
     values = topics[topic].values
     stated, unknown = np.nan_to_num(values) > 0, np.isnan(values)
-    alike = likeness(stated)
+    similar = likeness(stated)
     for column, nugget in enumerate(table.nuggets):
-        nearest = alike[column]
+        nearest = similar[column]
         best = None if np.isnan(nearest).all() else int(np.nanargmax(nearest))
         overlap = None
         if best is not None and (stated[:, column] | stated[:, best]).sum() >= _FEW:

@@ -37,16 +37,16 @@ def edit_nuggets(
     its parent (``overrules``) is the person's label before it, else the label of the list that the
     nugget came from. Raises SettingsError where the topic has no list yet.
     """
-    kept = bank.nuggets(topic)
+    standing = bank.nuggets(topic)
     listed = bank.machine_list(topic)
-    if kept is None or listed is None:
+    if standing is None or listed is None:
         raise SettingsError(f"Narrative {topic} has no nuggets yet. Run 'assay judge' first.")
     who = LabellerId(f"human:{name}", "human", {})
     source = _source(bank, topic)
     labels: list[NewLabel] = []
-    now = {root: _becomes(kept, root) for root in ("", *(one.text for one in listed))}
+    now = {root: _becomes(standing, root) for root in ("", *(one.text for one in listed))}
     for root, before in now.items():
-        after = tuple(_as_kept(line) for line in lines if root in _roots(line, kept))
+        after = tuple(_as_kept(line) for line in lines if root in _roots(line, standing))
         if after == before:
             continue
         parent = bank.edit_label(topic, root)
@@ -54,25 +54,25 @@ def edit_nuggets(
         overrules = None if told is None else next(ledger.whole([told])).uid
         labels.append(_label(bank, topic, root, after, who, overrules))
     ledger.add(labels)
-    return _count(kept, lines, len(labels))
+    return _count(standing, lines, len(labels))
 
 
-def _roots(line: NuggetLine, kept: Sequence[Kept]) -> tuple[str, ...]:
+def _roots(line: NuggetLine, standing: Sequence[Kept]) -> tuple[str, ...]:
     """The machine's nuggets that a line comes from; the empty one for what was added."""
     found: dict[str, None] = {}
     for number in line.numbers:
-        found.update(dict.fromkeys(kept[number - 1].roots or ("",)))
+        found.update(dict.fromkeys(standing[number - 1].roots or ("",)))
     return tuple(found) or ("",)
 
 
-def _becomes(kept: Sequence[Kept], root: str) -> Becomes:
+def _becomes(standing: Sequence[Kept], root: str) -> Becomes:
     return tuple(
         (
             one.nugget.text,
             one.nugget.importance.value if one.nugget.importance else None,
             one.nugget.sub_narrative,
         )
-        for one in kept
+        for one in standing
         if root in (one.roots or ("",))
     )
 
@@ -125,19 +125,19 @@ def _source(bank: Bank, topic: str) -> Label | None:
     return bank.book.find(CREATE, units[-1]) if units else None
 
 
-def _count(kept: Sequence[Kept], lines: Sequence[NuggetLine], labels: int) -> Edited:
+def _count(standing: Sequence[Kept], lines: Sequence[NuggetLine], labels: int) -> Edited:
     uses = [number for line in lines for number in line.numbers]
     changed = 0
     for line in lines:
         if len(line.numbers) == 1 and uses.count(line.numbers[0]) == 1:
-            nugget = kept[line.numbers[0] - 1].nugget
+            nugget = standing[line.numbers[0] - 1].nugget
             before = (nugget.text, nugget.importance, nugget.sub_narrative)
             changed += before != (line.text, line.importance, line.sub_narrative)
     return Edited(
         changed=changed,
         split=sum(uses.count(number) > 1 for number in set(uses)),
         merged=sum(len(line.numbers) > 1 for line in lines),
-        dropped=sum(number not in uses for number in range(1, len(kept) + 1)),
+        dropped=sum(number not in uses for number in range(1, len(standing) + 1)),
         added=sum(not line.numbers for line in lines),
         labels=labels,
     )

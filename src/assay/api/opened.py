@@ -175,13 +175,13 @@ class Opened:
         return self._look_ahead(None)
 
     def _look_ahead(self, ledger: Ledger | None) -> Outlook:
-        ahead = {name: one.look_ahead(ledger) for name, one in self.parts.items()}
+        forecasts = {name: one.look_ahead(ledger) for name, one in self.parts.items()}
         plans = [
             (self._prefix(name) + title, plan)
-            for name, one in ahead.items()
+            for name, one in forecasts.items()
             for title, plan in one.plans
         ]
-        notes = [one.note for one in ahead.values() if one.note]
+        notes = [one.note for one in forecasts.values() if one.note]
         return Outlook(plans, " ".join(notes), bool(notes))
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:

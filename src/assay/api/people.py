@@ -124,10 +124,14 @@ def _overlap(
 ) -> Overlap:
     sharing = {who for by in by_item.values() if len(by) > 1 for who in by}
     people = sorted(sharing)
-    kept = [by for by in by_item.values() if sharing & by.keys()]
-    categories = sorted({value for by in kept for who, value in by.items() if who in sharing})
+    judged_items = [by for by in by_item.values() if sharing & by.keys()]
+    categories = sorted(
+        {value for by in judged_items for who, value in by.items() if who in sharing}
+    )
     code = {value: number for number, value in enumerate(categories)}
-    labels = np.array([[code[by[who]] if who in by else NO_LABEL for who in people] for by in kept])
+    labels = np.array(
+        [[code[by[who]] if who in by else NO_LABEL for who in people] for by in judged_items]
+    )
     several = (labels != NO_LABEL).sum(axis=1) > 1
     shared = int(several.sum())
     found: Consensus | None = None
@@ -148,7 +152,7 @@ def _overlap(
             notes.append("The model did not come to rest.")
     values = np.where(labels == NO_LABEL, np.nan, labels.astype(float))
     return Overlap(
-        task, field, tuple(categories), len(kept), shared,
+        task, field, tuple(categories), len(judged_items), shared,
         krippendorff_alpha(values.T) if shared else None,
         tuple(
             Person(

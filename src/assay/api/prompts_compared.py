@@ -65,9 +65,12 @@ class PromptsCompared:
     def of(cls, one: Answered, steps: Answered) -> PromptsCompared:
         first, second = _answers(one), _answers(steps)
         both = [topic for topic in first if topic in second]
-        alike = sum(same_answer(first[t].text) == same_answer(second[t].text) for t in both)
+        agreeing = sum(same_answer(first[t].text) == same_answer(second[t].text) for t in both)
         return cls(
-            Prompting.of(one), Prompting.of(steps), len(both), alike / len(both) if both else None
+            Prompting.of(one),
+            Prompting.of(steps),
+            len(both),
+            agreeing / len(both) if both else None,
         )
 
     def rows(self) -> Iterator[tuple[str, Value, Value]]:

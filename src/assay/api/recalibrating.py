@@ -85,10 +85,10 @@ def recalibrate(
             raise SettingsError("The run that is mended is not overwritten: give another -o.")
         more, topics = _apply(fitted, apply_to, output, bins)
         effects += more
-        again = len({row.topic for row in rows if row.scored} & topics)
-        if again:
+        in_both = len({row.topic for row in rows if row.scored} & topics)
+        if in_both:
             notes.append(
-                f"{again} of the {len(topics)} questions of {apply_to} are among those that the "
+                f"{in_both} of the {len(topics)} questions of {apply_to} are among those that the "
                 "map was learnt from: what it does there says little about others."
             )
         write_manifest(

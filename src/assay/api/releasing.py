@@ -250,21 +250,21 @@ def _told(warnings: Sequence[str]) -> tuple[str, ...]:
 def _public(page: Page, place: str, seal: str, note: Note) -> tuple[Page, list[str]]:
     """The page without answers and passages, and the titles of sections it has no room for."""
     page = replace(page, warnings=_told(page.warnings), labelled=_without_settings(page))
-    kept = [one for part in page.parts if (one := _without_texts(part)) is not None]
+    remaining = [one for part in page.parts if (one := _without_texts(part)) is not None]
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
     left: list[str] = []
     while True:
         said = [*page.lede, sealed]
         if left:
             said.append(f"In the dossier's report alone: {listed(left, 10)}.")
-        public = replace(page, parts=tuple(kept), lede=tuple(said), out=f"dossier/{place}")
+        public = replace(page, parts=tuple(remaining), lede=tuple(said), out=f"dossier/{place}")
         size = len(html_of(public))
-        if size >= PAGE_BYTES and not kept:
+        if size >= PAGE_BYTES and not remaining:
             note(f"The leaderboards alone make the public page {size / 1e6:.1f} MB.")
-        if not kept or size < PAGE_BYTES:
+        if not remaining or size < PAGE_BYTES:
             return public, left
-        sizes = [len(html_of(replace(public, parts=(part,)))) for part in kept]
-        left.append(kept.pop(sizes.index(max(sizes))).title)
+        sizes = [len(html_of(replace(public, parts=(part,)))) for part in remaining]
+        left.append(remaining.pop(sizes.index(max(sizes))).title)
 
 
 def _without_texts(part: Part) -> Part | None:
@@ -389,7 +389,7 @@ def _letters(result: Result, board: Board, per_topic: Path, note: Note) -> dict[
     measure = board.measures[0]
     runs = ranked(result.findings.scores, board)
     found = [result.findings.scores[run].get(measure) for run in runs]
-    if result.alike is not None or len(runs) < 2 or any(s is None or s.missing for s in found):
+    if result.evened is not None or len(runs) < 2 or any(s is None or s.missing for s in found):
         return {}
     try:
         table = read_table(per_topic, measure, "-m").require()

@@ -36,7 +36,7 @@ class Results:
     def uneven(self) -> bool:
         """Whether :attr:`fair` has other scores: people labelled more of some runs than of
         others."""
-        return any(one.alike is not None for one in self.by_protocol.values())
+        return any(one.evened is not None for one in self.by_protocol.values())
 
     @property
     def fair(self) -> Results:

@@ -57,9 +57,9 @@ def _sheet(answers: Sequence[GradedAnswer], rubric: Rubric) -> Sheet:
         mine = table.setdefault(answer.run, {name: {} for name in names})
         for name in names:
             measure, _, axis = name.partition(":")
-            kept = [one for one in answer.criteria if not axis or one.criterion.axis == axis]
-            mine[name][answer.topic] = _score(kept, measure, rubric)
-            if any(one.criterion.weight > 0 for one in kept):
+            chosen = [one for one in answer.criteria if not axis or one.criterion.axis == axis]
+            mine[name][answer.topic] = _score(chosen, measure, rubric)
+            if any(one.criterion.weight > 0 for one in chosen):
                 nothing[name][answer.topic] = Range.certain(0.0)  # an answer that says nothing
     return Sheet(topics, tuple(names), table, nothing)
 

@@ -45,14 +45,14 @@ def status(path: Path) -> Stands:
         return Stands(tuple(rows), (told(error),), ((f"assay doctor {place}", "says what to do"),))
     rows.append(("inputs", opened.inputs_in_words()))
     try:
-        ahead = opened.look_ahead()
+        forecast = opened.look_ahead()
     except AssayError as error:
         ways = (
             (f"assay ui {place}", "people label in a browser"),
             (f"assay doctor {place}", "says who could label what"),
         )
         return Stands(tuple(rows), (told(error),), ways)
-    plans = [plan for _, plan in ahead.plans]
+    plans = [plan for _, plan in forecast.plans]
     ask = sum(len(plan.todo) for plan in plans)
     failed = sum(plan.known_failed for plan in plans)
     rows.append(
@@ -67,7 +67,7 @@ def status(path: Path) -> Stands:
         if basis:
             rows.append((f"{name} stands on" if several else "stands on", str(basis)))
     lacks = (
-        [f"{counted(ask, 'label')} to ask{', at least' if ahead.assumed else ''}"] if ask else []
+        [f"{counted(ask, 'label')} to ask{', at least' if forecast.assumed else ''}"] if ask else []
     )
     lacks += [f"{counted(failed, 'label')} failed"] if failed else []
     return Stands(

@@ -67,9 +67,9 @@ def draw_units(
         weighty = set(np.array(items.units)[items.weights.any(axis=0)])
         labelled: list[Draw] = []
         for one in before:
-            alike = (one.design, one.size, one.seed) == (design, n, seed)
+            same_draw = (one.design, one.size, one.seed) == (design, n, seed)
             known = {name for other in labelled for name in other.chosen}
-            if alike and set(one.names) == weighty - known:
+            if same_draw and set(one.names) == weighty - known:
                 return _progress(opened, ledger, one)
             so_far = _progress(opened, ledger, one)
             left = so_far.units - so_far.labelled

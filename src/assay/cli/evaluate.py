@@ -207,13 +207,13 @@ def _tell(tally: Tally, *, quiet: bool) -> None:
 
 
 def _print_ahead(opened: Opened, *, as_json: bool) -> None:
-    ahead = opened.look_ahead()
+    outlook = opened.look_ahead()
     print_ahead(
-        ahead.plans,
+        outlook.plans,
         as_json=as_json,
         price_cure='[prices."MODEL"] in assay.toml',
-        notes=(ahead.note,) if ahead.note else (),
-        answers_assumed=ahead.assumed,
+        notes=(outlook.note,) if outlook.note else (),
+        answers_assumed=outlook.assumed,
     )
 
 

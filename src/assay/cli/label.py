@@ -80,8 +80,8 @@ def label_command(
     if path is None and output is not None:
         path = output.with_suffix(".sqlite")
     if show_prompts or dry_run:
-        ahead = job.look_ahead(None if show_prompts else path, retry_failed=retry_failed)
-        plans = [(job.title, ahead)]
+        outlook = job.look_ahead(None if show_prompts else path, retry_failed=retry_failed)
+        plans = [(job.title, outlook)]
         if show_prompts:
             print_prompts(plans, show_prompts, as_json=as_json)
         else:

@@ -189,20 +189,21 @@ class _BattleReader:
         )
         if not self._add(number, topic, sides, word, judge, why_of(record)):
             return
-        kept = self.found[-1]
+        recorded = self.found[-1]
         pair = record.get("pair")
-        if isinstance(pair, list) and {*map(str, pair)} != {kept.a, kept.b}:
+        if isinstance(pair, list) and {*map(str, pair)} != {recorded.a, recorded.b}:
             why = f"The pair {quoted(' and '.join(map(str, pair)))} are not the sides."
             self._error(number, why, "Which two runs fought?", topic)
-        preferred = record.get("preferred_run_id", kept.winner)
-        if kept.verdict is not None and preferred != kept.winner:
-            why = f"{quoted(str(preferred))} is preferred, but the verdict is {kept.verdict}."
+        preferred = record.get("preferred_run_id", recorded.winner)
+        if recorded.verdict is not None and preferred != recorded.winner:
+            why = f"{quoted(str(preferred))} is preferred, but the verdict is {recorded.verdict}."
             self._error(number, why, "Which of the two is right?", topic)
-        key = kept._replace(verdict=None, line=0, why=NO_REASON)
+        key = recorded._replace(verdict=None, line=0, why=NO_REASON)
         first = self._judged.setdefault(key, number)
         if first != number:
             self.found.pop()
-            why = f"{kept.a} against {kept.b} was judged on line {first} already, in this order."
+            pair = f"{recorded.a} against {recorded.b}"
+            why = f"{pair} was judged on line {first} already, in this order."
             self._error(number, why, "Keep one of the two; the first was read.", topic)
 
     def _plain(self, number: int, record: Mapping[str, Any]) -> None:

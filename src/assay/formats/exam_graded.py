@@ -126,13 +126,13 @@ def _line(number: int, row: Any, faults: FaultList) -> tuple[str, list[dict[str,
         faults.error(number, "This is no [query_id, [passage, …]].", "Write a query a line.")
         return None
     query, passages = row
-    kept = []
+    of_query = []
     for place, passage in enumerate(passages, 1):
         if not isinstance(passage, dict) or not isinstance(passage.get("paragraph_id"), str):
             faults.error(number, f"Passage {place} has no 'paragraph_id'.", "Add it.", query)
         else:
-            kept.append(passage)
-    return query, kept
+            of_query.append(passage)
+    return query, of_query
 
 
 def _entry_way(entry: Any) -> GradingWay | None:

@@ -76,9 +76,9 @@ def _judged(table: LabelTable, scale: Sequence[float] | None) -> tuple[dict[Unit
     In qrels −1 says that a document was not judged, unless the scale holds it.
     """
     marked = table.qrels and (scale is None or _UNJUDGED not in scale)
-    kept = {
+    paired = {
         unit: label
         for unit, label in table.labels.items()
         if label is not None and not (marked and label == _UNJUDGED)
     }
-    return kept, len(table.labels) - len(kept)
+    return paired, len(table.labels) - len(paired)

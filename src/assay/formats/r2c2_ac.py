@@ -163,7 +163,7 @@ def _inner(tag: str) -> tuple[bool, str]:
 class _Block:
     question: str
     opened: int
-    kept: bool
+    counts: bool
     lines: list[_Line] = field(default_factory=list)
 
 
@@ -294,7 +294,7 @@ class _AnswerReader:
                 self.known.cure(one),
                 one,
             )
-        self.block = _Block(one, number, kept=first == number)
+        self.block = _Block(one, number, counts=first == number)
 
     def _unclosed(self, where: str) -> None:
         assert self.block is not None  # noqa: S101 - only called with an open block
@@ -361,7 +361,7 @@ class _AnswerReader:
         at, records = self._split(block)
         answer = None if at is None else read_answer(at.number, at.text, one, self.faults)
         nuggets = self.nuggets.block(one, records)
-        if block.kept:
+        if block.counts:
             self._take(one, answer, nuggets)
 
     def _split(self, block: _Block) -> tuple[_Line | None, list[_Line]]:

@@ -167,17 +167,17 @@ def _own_citations(item: dict[str, Any], place: int, references: Any, rules: Rul
     count = len(references) if isinstance(references, list) else 0
     known = set(map(str, references)) if isinstance(references, list) else None
     done: list[str] = []
-    kept: list[Any] = []
+    remaining: list[Any] = []
     for one in given:
         unknown = isinstance(one, str) and known is not None and one not in known
         if unknown and one.strip().isdecimal() and int(one) < count:
             done.append(f"sentence {place}: citation '{int(one)}' is now a number")
-            kept.append(int(one))
+            remaining.append(int(one))
         else:
-            kept.append(one)
-    valid = [one for one in kept if _valid(one, count, known)]
-    if len(valid) < len(kept):
-        wrong = [one for one in kept if not _valid(one, count, known)]
+            remaining.append(one)
+    valid = [one for one in remaining if _valid(one, count, known)]
+    if len(valid) < len(remaining):
+        wrong = [one for one in remaining if not _valid(one, count, known)]
         done.append(f"sentence {place}: {_many(len(wrong), 'citation')} of nothing dropped")
     named = [_named(one, references) for one in valid]
     once = [one for spot, one in enumerate(valid) if named[spot] not in named[:spot]]
@@ -209,30 +209,30 @@ def _references(
     """Take out references that are there twice or too many, and renumber."""
     done: list[str] = []
     keys = list(map(str, references))
-    kept = list(dict.fromkeys(keys))
-    if len(kept) < len(keys):
-        done.append(f"{_many(len(keys) - len(kept), 'duplicate reference')} taken out")
-    if rules.max_references is not None and len(kept) > rules.max_references:
-        done.append(f"the first {rules.max_references} of {len(kept)} references kept")
-        kept = kept[: rules.max_references]
+    remaining = list(dict.fromkeys(keys))
+    if len(remaining) < len(keys):
+        done.append(f"{_many(len(keys) - len(remaining), 'duplicate reference')} taken out")
+    if rules.max_references is not None and len(remaining) > rules.max_references:
+        done.append(f"the first {rules.max_references} of {len(remaining)} references kept")
+        remaining = remaining[: rules.max_references]
     if not done:
         return []
-    first = {one: references[keys.index(one)] for one in kept}
-    place = {one: number for number, one in enumerate(kept)}
-    record["references"] = [first[one] for one in kept]
+    first = {one: references[keys.index(one)] for one in remaining}
+    place = {one: number for number, one in enumerate(remaining)}
+    record["references"] = [first[one] for one in remaining]
     dropped = 0
     for item in sentences:
         if not isinstance(item, dict):
             continue
         given = item.get("citations")
         if isinstance(given, list):
-            moved = [
+            renumbered = [
                 place[_named(one, references)] if type(one) is int else one
                 for one in given
                 if _named(one, references) in place
             ]
-            dropped += len(given) - len(moved)
-            item["citations"] = moved
+            dropped += len(given) - len(renumbered)
+            item["citations"] = renumbered
         elif isinstance(given, dict):
             item["citations"] = {doc: score for doc, score in given.items() if doc in place}
             dropped += len(given) - len(item["citations"])

@@ -73,13 +73,13 @@ def _json_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
         if not isinstance(queries, list) or not all(isinstance(one, str) for one in queries):
             faults.error(number, "'queries' is no list of texts.", "Write a list.", topic)
             continue
-        kept = tuple(one.strip() for one in queries if one.strip())
-        if not text and not kept:
+        stripped = tuple(one.strip() for one in queries if one.strip())
+        if not text and not stripped:
             faults.error(
                 number, "There is neither a text nor a query.", 'Give "title" or "queries".', topic
             )
             continue
-        yield Narrative(topic, text, kept, number)
+        yield Narrative(topic, text, stripped, number)
 
 
 def _tab_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:

@@ -104,8 +104,8 @@ class Run:
                     for part in parts:
                         self._join(group, self._begin(group, part))
 
-    def _join(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, None]) -> None:
-        task = group.create_task(work)
+    def _join(self, group: asyncio.TaskGroup, job: Coroutine[Any, Any, None]) -> None:
+        task = group.create_task(job)
         self.workers.add(task)
         task.add_done_callback(self.workers.discard)
 
@@ -317,12 +317,12 @@ def _heeding(interrupt: Any) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _in_a_loop(work: Coroutine[Any, Any, None]) -> None:
+def _in_a_loop(job: Coroutine[Any, Any, None]) -> None:
     """As asyncio.run, but no thread is waited for that somebody's labeller has started."""
     loop = asyncio.new_event_loop()
     try:
         asyncio.set_event_loop(loop)
-        loop.run_until_complete(work)
+        loop.run_until_complete(job)
     finally:
         try:
             left = asyncio.all_tasks(loop)

@@ -103,7 +103,7 @@ def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, *paths: Path
     """
     taken: set[str] = set()
     errors: Counter[str] = Counter()
-    added = failed = unanswered = unasked = again = 0
+    added = failed = unanswered = unasked = repeated = 0
     for path in paths:
         replies: dict[str, list[BatchReply]] = {}
         for reply in read_replies(path):
@@ -112,7 +112,7 @@ def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, *paths: Path
         for labeller, key, request in _asked(plans):
             for reply in replies.pop(key, ()):
                 if key in taken:  # it stands twice in the files and counts once
-                    again += 1
+                    repeated += 1
                     continue
                 outcome = outcome_of(labeller, request, reply)
                 if outcome is None:
@@ -125,14 +125,14 @@ def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, *paths: Path
         known = ledger.known_keys(list(replies))
         for key, others in replies.items():
             if key in known:
-                again += len(others)
+                repeated += len(others)
             else:
                 unasked += len(others)
         ledger.add(labels)
         added += len(labels)
     for _, each in plans:
         join_votes(ledger, each)
-    return Taken(added, failed, again, unanswered, unasked, dict(errors))
+    return Taken(added, failed, repeated, unanswered, unasked, dict(errors))
 
 
 def _asked(plans: Sequence[tuple[str, Plan]]) -> Iterator[tuple[OpenAILabeller, str, Request]]:

@@ -67,41 +67,43 @@ def plan(
     requests: Iterable[Request],
     *,
     retry_failed: bool = False,
-    alike: bool = True,
+    across_tasks: bool = True,
 ) -> Plan:
     """Which of ``requests`` must be asked. Raises SettingsError where the labeller cannot do
     the task; ``ledger`` None means that nothing is known yet. With
-    ``alike`` what a label of the same labeller under another task tells is known too
+    ``across_tasks`` what a label of the same labeller under another task tells is known too
     (tasks.shared)."""
     seen = 0 if ledger is None else ledger.size()  # before anything is looked up
     distinct = Distinct()
     failed = 0
     members: tuple[Plan, ...] = ()
 
-    def missing(some: Mapping[str, Request], again: Set[str] = frozenset()) -> Iterator[Item]:
+    def missing(
+        some: Mapping[str, Request], failed_before: Set[str] = frozenset()
+    ) -> Iterator[Item]:
         nonlocal failed
-        known = _known(ledger, labeller, some, alike=alike)
+        known = _known(ledger, labeller, some, across_tasks=across_tasks)
         failed += sum(status is Status.FAILED for status in known.values())
         for key, request in some.items():
             status = known.get(key)
-            if status is None or key in again or (retry_failed and status is Status.FAILED):
+            if status is None or key in failed_before or (retry_failed and status is Status.FAILED):
                 yield key, request
 
     keyed = ((key, request) for key, request in _keyed(labeller, requests) if distinct.new(key))
     ensemble = behind(labeller)
     if isinstance(ensemble, EnsembleLabeller):
         joint = dict(keyed)
-        told = _told(ledger, ensemble, joint) if alike else set()
+        told = _told(ledger, ensemble, joint) if across_tasks else set()
         open_ = {key: request for key, request in joint.items() if key not in told}
         members = _members(ledger, ensemble, open_.values(), retry_failed=retry_failed)
         renewed = {key for each in members for key, _ in each.todo} if retry_failed else set()
-        again = {
+        failed_before = {
             key
             for key, request in open_.items()
             if renewed and any(one in renewed for _, _, one in ensemble.keys(request))
         }
-        alike = False
-        todo = gathered(missing(open_, again))
+        across_tasks = False
+        todo = gathered(missing(open_, failed_before))
     else:
         todo = gathered(item for some in in_parts(keyed) for item in missing(dict(some)))
     return Plan(
@@ -122,13 +124,13 @@ def _keyed(labeller: Labeller, requests: Iterable[Request]) -> Iterator[Item]:
 
 
 def _known(
-    ledger: Ledger | None, labeller: Labeller, some: Mapping[str, Request], *, alike: bool
+    ledger: Ledger | None, labeller: Labeller, some: Mapping[str, Request], *, across_tasks: bool
 ) -> dict[str, Status]:
-    """What the ledger knows of requests, by key; with ``alike`` also by labels of other tasks."""
+    """What the ledger knows of requests, by key, ``across_tasks`` also by labels of others."""
     if ledger is None:
         return {}
     known = ledger.statuses(map(_asked, some.items()))
-    if alike:
+    if across_tasks:
         unknown = {k: r for k, r in some.items() if known.get(k) is not Status.OK}
         known |= dict.fromkeys(_told(ledger, labeller, unknown), Status.OK)
     return known
@@ -151,7 +153,7 @@ def _members(
             member,
             (each for request in requests for each in labeller.asked(index, request)),
             retry_failed=retry_failed,
-            alike=False,  # joint labels are made of the members' under this very task
+            across_tasks=False,  # joint labels are made of the members' under this very task
         )
         for index, member in enumerate(labeller.members)
     )
@@ -276,9 +278,9 @@ def _carry_out(
         made[each.labeller.id.name] += run.tally.asked
         if run.unreachable is not None and total.stopped != INTERRUPTED:
             by = listed((f"{count:,} by {name}" for name, count in made.items() if count), 5)
-            kept = f"{total.asked} labels of this run are kept ({by})" if by else "Nothing lost"
+            saved = f"{total.asked} labels of this run are kept ({by})" if by else "Nothing lost"
             raise type(run.unreachable)(
-                f"{run.unreachable}\n{kept}{_spent(total)}; run again to go on from here."
+                f"{run.unreachable}\n{saved}{_spent(total)}; run again to go on from here."
             )
     return total
 

@@ -128,14 +128,14 @@ def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
 def _usage(given: object) -> dict[str, Any]:
     """Tokens as chat completions count them: those read include what was cached."""
     usage = given if isinstance(given, dict) else {}
-    fresh, cached, kept = (
+    fresh, cached, written = (
         usage.get(name) or 0
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     )
     if not isinstance(usage.get("input_tokens"), int):
         return {}
     return {
-        "prompt_tokens": fresh + cached + kept,
+        "prompt_tokens": fresh + cached + written,
         "completion_tokens": usage.get("output_tokens"),
         "prompt_tokens_details": {"cached_tokens": cached},
     }

@@ -250,7 +250,7 @@ class OpenAILabeller(BaseLabeller):
         suspect: bool = False,
     ) -> Outcome:
         # A server or proxy may repeat the key; a reply that gives no label is kept for people.
-        kept = {"raw": self._endpoints.redact(raw)[:_KEPT_REPLY]} if raw else {}
+        raw_reply = {"raw": self._endpoints.redact(raw)[:_KEPT_REPLY]} if raw else {}
         return Outcome(
             status=Status.FAILED,
             error=self._endpoints.redact(error),
@@ -258,7 +258,7 @@ class OpenAILabeller(BaseLabeller):
             tokens_out=usage.tokens_out if usage.known else None,
             cost=self._cost(usage),
             seconds=None if started is None else time.perf_counter() - started,
-            detail={**usage.detail(), **kept},
+            detail={**usage.detail(), **raw_reply},
             suspect=suspect,
         )
 

@@ -36,9 +36,9 @@ class Price:
     def of(self, tokens_in: int, cached: int, tokens_out: int) -> float:
         """US dollars for ``tokens_in`` tokens, ``cached`` of them from the server's cache, and
         ``tokens_out`` written ones."""
-        again = self.input if self.cached is None else self.cached
+        cached_price = self.input if self.cached is None else self.cached
         fresh = (tokens_in - cached) * self.input
-        return (fresh + cached * again + tokens_out * self.output) / 1e6
+        return (fresh + cached * cached_price + tokens_out * self.output) / 1e6
 
 
 def list_price(model: str, base_urls: tuple[str, ...]) -> Price | None:

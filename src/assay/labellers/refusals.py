@@ -60,7 +60,7 @@ class _Phrases(NamedTuple):
     lead: re.Pattern[str]
     contrast: re.Pattern[str]
     offer: re.Pattern[str]
-    aside: re.Pattern[str]
+    courtesy: re.Pattern[str]
     guess: re.Pattern[str]
 
 
@@ -84,8 +84,8 @@ def refusal_in(answer: str) -> Refusal | None:
             continue
         # What is wrong with a question is no answer to it, unless taken back.
         explains = found is not None and found.act is Act.FALSE_PREMISE and not taken_back
-        aside = phrases.offer if taken_back else phrases.aside
-        if not explains and not _says_nothing(clause, aside):
+        courtesy = phrases.offer if taken_back else phrases.courtesy
+        if not explains and not _says_nothing(clause, courtesy):
             return None
     return found
 
@@ -157,7 +157,7 @@ def _phrases() -> _Phrases:
         lead=re.compile(parts["LEAD"] + end),
         contrast=re.compile(parts["CONTRAST"]),
         offer=re.compile(parts["OFFER"]),
-        aside=re.compile(f"{parts['OFFER']}|{parts['REASON']}"),
+        courtesy=re.compile(f"{parts['OFFER']}|{parts['REASON']}"),
         guess=re.compile(parts["GUESS"]),
     )
 
@@ -209,7 +209,7 @@ def _without_lead(clause: str) -> str:
 def _opens(before: str) -> bool:
     """Whether what stands before a refusal in its clause says nothing of its own."""
     part = before.rpartition(",")[0]
-    return not part or _says_nothing(part, _phrases().aside) or _declines(part) is not None
+    return not part or _says_nothing(part, _phrases().courtesy) or _declines(part) is not None
 
 
 def _ends(after: str) -> bool:
@@ -220,11 +220,11 @@ def _ends(after: str) -> bool:
     if not comma or re.search(r"\w", after.partition(",")[0]):
         return True
     rest = rest.strip()
-    if _OBJECT.match(rest) or _says_nothing(rest, _phrases().aside):
+    if _OBJECT.match(rest) or _says_nothing(rest, _phrases().courtesy):
         return True
     return _declines(rest) is not None
 
 
-def _says_nothing(clause: str, aside: re.Pattern[str]) -> bool:
+def _says_nothing(clause: str, courtesy: re.Pattern[str]) -> bool:
     rest = _without_lead(clause)
-    return not re.search(r"\w", rest) or aside.match(rest) is not None
+    return not re.search(r"\w", rest) or courtesy.match(rest) is not None

@@ -69,14 +69,14 @@ def _by_rule(task: AnyTask, unit: Unit, text: str) -> Verdict | None:
 
 
 def _without_thoughts(reply: str) -> str:
-    kept, place = [], 0
+    remaining, place = [], 0
     while opened := _OPEN.search(reply, place):
-        kept.append(reply[place : opened.start()])
+        remaining.append(reply[place : opened.start()])
         closed = _CLOSE[opened[1].lower()].search(reply, opened.end())
         if closed is None:  # cut off while thinking: nothing after it counts
-            return " ".join(kept)
+            return " ".join(remaining)
         place = closed.end()
-    return " ".join([*kept, reply[place:]])
+    return " ".join([*remaining, reply[place:]])
 
 
 _SEARCHED = 200_000

@@ -110,8 +110,8 @@ class Columns:
     def labelled_again(self) -> set[str]:
         """Names of the tasks of which some unit has several labels."""
         high = np.asarray(self._high)
-        again = np.flatnonzero(high[1:] == high[:-1])
-        return {self._tasks[one] for one in np.unique(np.asarray(self._task)[again]).tolist()}
+        repeated = np.flatnonzero(high[1:] == high[:-1])
+        return {self._tasks[one] for one in np.unique(np.asarray(self._task)[repeated]).tolist()}
 
     def at(self, place: int) -> Label:
         """The label at a place."""
@@ -125,10 +125,12 @@ class Columns:
         inside = np.minimum(places, max(len(self) - 1, 0))
         found = np.full(len(places), NONE, np.int64)
         if len(self):
-            alike = np.asarray(self._high)[inside] == high
-            same = alike & (np.asarray(self._low)[inside] == low)
+            same_half = np.asarray(self._high)[inside] == high
+            same = same_half & (np.asarray(self._low)[inside] == low)
             found[same] = inside[same]
-            for odd in np.flatnonzero(alike & ~same).tolist():  # half of the hash is another's, too
+            for odd in np.flatnonzero(
+                same_half & ~same
+            ).tolist():  # half of the hash is another's, too
                 found[odd] = self.place(units[odd * _SIZE : (odd + 1) * _SIZE].hex())
         return found
 

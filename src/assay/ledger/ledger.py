@@ -269,10 +269,10 @@ class Ledger(Reading):
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         given = list(labels)
 
-        def added(again: bool) -> list[str]:
+        def added(retried: bool) -> list[str]:
             with self._transaction() as trial:
                 trial.keep = True
-                return self._insert(given, now, fresh=fresh and not again)
+                return self._insert(given, now, fresh=fresh and not retried)
 
         return self._db.persistently(added)
 

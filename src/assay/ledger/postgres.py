@@ -140,11 +140,11 @@ class PostgresStore:
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
 
-    def persistently(self, work: Callable[[bool], T]) -> T:
+    def persistently(self, write: Callable[[bool], T]) -> T:
         with self._lock:
             for attempt in range(_TRIES):
                 try:
-                    return work(attempt > 0)
+                    return write(attempt > 0)
                 except _Lost:
                     if attempt == _TRIES - 1:
                         raise

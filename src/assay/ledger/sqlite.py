@@ -61,8 +61,8 @@ class SqliteStore(sqlite3.Connection):
         self.path, self.place, self.name = path, path, str(path)
         return self
 
-    def persistently(self, work: Callable[[bool], T]) -> T:
-        return work(False)
+    def persistently(self, write: Callable[[bool], T]) -> T:
+        return write(False)
 
     def begin(self) -> None:
         self.execute("BEGIN IMMEDIATE")

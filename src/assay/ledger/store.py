@@ -68,8 +68,8 @@ class Store(Database, Protocol):
     @property
     def in_transaction(self) -> bool: ...
 
-    def persistently(self, work: Callable[[bool], T]) -> T:
-        """What ``work`` returns, which is begun again with True where the connection was lost, so
+    def persistently(self, write: Callable[[bool], T]) -> T:
+        """What ``write`` returns, which is begun again with True where the connection was lost, so
         that nobody knows whether it was done."""
 
     def begin(self) -> None:

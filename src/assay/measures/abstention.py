@@ -102,15 +102,15 @@ def _point(answers: Answers, threshold: float) -> SweepPoint:
     given, n = answers.given, len(answers.p)
     below = given & (answers.p < threshold)
     answered = given & (answers.refused != 1)  # as far as is known
-    withheld, kept = below & answered, answered & ~below
-    sure = kept & (answers.refused == 0)
+    withheld, standing = below & answered, answered & ~below
+    sure = standing & (answers.refused == 0)
     correct = np.where(below, answers.to_refuse, answers.correct).astype(np.float64)
 
     left_out = int((~given).sum())
     accuracy, hmr = accuracy_and_hmr(answers.p[given], correct[given], left_out=left_out)
     # What may decline may be no attempt: its correctness is then as good as unknown.
-    open_too = np.where(kept & ~sure, np.nan, correct)
-    tried = given & (kept | (correct != 0))
+    open_too = np.where(standing & ~sure, np.nan, correct)
+    tried = given & (standing | (correct != 0))
     attempted_accuracy = attempted_hmr = None
     if tried.any():
         attempted_accuracy, attempted_hmr = accuracy_and_hmr(answers.p[tried], open_too[tried])
@@ -120,14 +120,14 @@ def _point(answers: Answers, threshold: float) -> SweepPoint:
     return SweepPoint(
         threshold,
         taken,
-        Range(int(sure.sum()) / n, int(kept.sum()) / n),
+        Range(int(sure.sum()) / n, int(standing.sum()) / n),
         accuracy,
         hmr,
         attempted_accuracy,
         # Without an answer HMR may be less than with it, be it right or wrong.
-        Range(0.0, 1.0) if (kept & ~sure).any() else attempted_hmr,
+        Range(0.0, 1.0) if (standing & ~sure).any() else attempted_hmr,
         Range(hits / taken, (hits + maybe) / taken) if taken else None,
-        _share(hits, int((kept & wrong).sum()), maybe, int((kept & unknown).sum())),
+        _share(hits, int((standing & wrong).sum()), maybe, int((standing & unknown).sum())),
     )
 
 

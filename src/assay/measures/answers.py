@@ -73,8 +73,8 @@ def normalised(text: str) -> str:
     """Return *text* in lower case, without stop words, stemmed (Porter); the words of a text that
     holds nothing but stop words stay."""
     words = [word.replace("’", "'") for word in _WORD.findall(_plain(text))]
-    kept = [word for word in words if word not in STOP_WORDS] or words
-    return " ".join(_stem(word) for word in kept)
+    telling = [word for word in words if word not in STOP_WORDS] or words
+    return " ".join(_stem(word) for word in telling)
 
 
 @lru_cache(maxsize=65536)

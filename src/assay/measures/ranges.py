@@ -76,9 +76,9 @@ class Ranges(Mapping[str, Range]):
 
     def of(self, names: Collection[str]) -> Ranges:
         """Those of some names, in the order of all."""
-        kept = [name for name in self._places if name in names]
-        places = [self._places[name] for name in kept]
-        index = {name: place for place, name in enumerate(kept)}
+        chosen = [name for name in self._places if name in names]
+        places = [self._places[name] for name in chosen]
+        index = {name: place for place, name in enumerate(chosen)}
         return Ranges(index, self.floors[places], self.ceilings[places])
 
     @property

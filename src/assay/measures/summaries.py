@@ -232,10 +232,10 @@ def abandonment(counts: Sequence[float], lines: int) -> list[float]:
     """
     if any(count < 0 for count in counts) or not any(counts):
         raise ValueError("counts must not be negative, and one must be above 0")
-    kept = [float(count) for count in counts[:lines]] + [0.0] * (lines - len(counts))
-    kept[-1] += math.fsum(counts[lines:])
-    total = math.fsum(kept)
-    return [count / total for count in kept]
+    by_line = [float(count) for count in counts[:lines]] + [0.0] * (lines - len(counts))
+    by_line[-1] += math.fsum(counts[lines:])
+    total = math.fsum(by_line)
+    return [count / total for count in by_line]
 
 
 def jsd(first: npt.ArrayLike, second: npt.ArrayLike, times: npt.ArrayLike = 1.0) -> Floats:

@@ -75,15 +75,15 @@ def by_pair(battles: Iterable[Battle]) -> dict[tuple[str | None, str, str, str],
 def merged(battles: Iterable[Battle]) -> list[Battle]:
     """One battle of all those of a pair, topic and judge: the verdict on which all agree, whichever
     side was shown first, else a tie. Battles without a topic are never the same."""
-    kept = []
+    merged_battles = []
     for (topic, *_), found in by_pair(battles).items():
         if topic is None:
-            kept += found
+            merged_battles += found
         elif agreed(found):
-            kept.append(found[0])
+            merged_battles.append(found[0])
         else:
-            kept.append(found[0]._replace(verdict=BattleVerdict.TIE))
-    return kept
+            merged_battles.append(found[0]._replace(verdict=BattleVerdict.TIE))
+    return merged_battles
 
 
 def agreed(battles: Iterable[Battle]) -> bool:

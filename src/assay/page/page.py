@@ -75,9 +75,9 @@ class Page:
 
     ``nothing`` is said where there are no ``gaps``, ``usable`` where none of them is grave.
     ``juries`` are tables of how the members of an ensemble agree. ``level`` is that of the
-    intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on. ``again``
-    says how to compute a page that is no evaluation's report. ``parts`` come after the
-    leaderboards, ``first`` before them.
+    intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on.
+    ``reproduce`` says how to compute a page that is no evaluation's report. ``parts`` come after
+    the leaderboards, ``first`` before them.
     """
 
     title: str
@@ -100,5 +100,5 @@ class Page:
     level: float | None = None
     out: str = "out/"
     stands_on: str = ""
-    again: str = ""
+    reproduce: str = ""
     first: tuple[Part, ...] = ()

@@ -200,10 +200,10 @@ class Book:
     def superseded(self) -> Counter[tuple[str, str]]:
         """How many units the evaluation's own labeller was asked about again, by task and why."""
         found: Counter[tuple[str, str]] = Counter()
-        again = self.columns.labelled_again()
+        relabelled = self.columns.labelled_again()
         for task, version in self._versions.items():
             own = self.configured.get(task)
-            if own is not None and task in again:
+            if own is not None and task in relabelled:
                 wording, settings = self.ledger.asked_again(task, version, own)
                 found += Counter({(task, PROMPT): wording, (task, SETTINGS): settings})
         return found

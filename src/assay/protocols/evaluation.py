@@ -239,10 +239,10 @@ class Evaluation:
         if not apart:
             return result
         left = self.policy.left_to_machine((task.name for task in self.tasks), apart)
-        alike = replace(self, policy=left)._score(ledger)
-        if alike.lacking > result.lacking:
+        evened = replace(self, policy=left)._score(ledger)
+        if evened.lacking > result.lacking:
             return result
-        return replace(result, alike=alike, uneven=apart)
+        return replace(result, evened=evened, uneven=apart)
 
     @property
     def _policy_chosen(self) -> bool:
@@ -279,8 +279,8 @@ class Evaluation:
     def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The
         same inputs and labels give the same bytes."""
-        alike = (source.task for task in self.tasks for source in sources(task))
-        names = dict.fromkeys(task.name for task in (*self.tasks, *alike))
+        evened = (source.task for task in self.tasks for source in sources(task))
+        names = dict.fromkeys(task.name for task in (*self.tasks, *evened))
         result = self.score(ledger, whole=whole)
         head = ledger.checked()  # before anything is written
         return result, self._write(result, ledger.lines(names), head)

@@ -59,12 +59,12 @@ def write_bytes(path: Path, data: bytes) -> str:
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
     """The same piece by piece."""
     digest = hashlib.sha256()
-    with _replacing(path) as file, ThreadPoolExecutor(1) as aside:
+    with _replacing(path) as file, ThreadPoolExecutor(1) as hasher:
         hashed = None
         for piece in pieces:
             if hashed is not None:
                 hashed.result()
-            hashed = aside.submit(digest.update, piece)  # lets other threads run
+            hashed = hasher.submit(digest.update, piece)  # lets other threads run
             file.write(piece)
     return digest.hexdigest()
 

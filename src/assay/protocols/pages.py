@@ -44,7 +44,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         policy=result.policy,
         policy_says=(
             "the judge’s labels for all runs, as people’s lie unevenly"
-            if result.alike is not None
+            if result.evened is not None
             else policy_in_words(result.policy)
         ),
         scores=found.scores,

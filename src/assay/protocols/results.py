@@ -95,7 +95,7 @@ class Result:
     that have none yet and ``failed`` those whose labeller's reply was unusable. ``by_people`` says
     whether people labelled anything here, whether that counts or not, ``out`` where the report says
     that its files are. Where people labelled more of some runs than of others, ``uneven`` has the
-    shares by task and run, and ``alike`` is what comes of the machine's labels there.
+    shares by task and run, and ``evened`` is what comes of the machine's labels there.
     """
 
     protocol: str
@@ -114,7 +114,7 @@ class Result:
     warnings: tuple[str, ...]
     juries: tuple[Jury, ...] = ()
     by_people: bool = False
-    alike: Result | None = None
+    evened: Result | None = None
     uneven: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     out: str = "out/"
 
@@ -122,7 +122,7 @@ class Result:
     def fair(self) -> Result:
         """The result whose scores may be set beside each other: in which no run's labels are
         people's to a larger share than another's, where that can be had."""
-        return self.alike or self
+        return self.evened or self
 
     @property
     def lacking(self) -> int:

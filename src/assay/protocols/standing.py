@@ -19,12 +19,12 @@ def stands_on(result: Result) -> str:
     used = result.fair.used
     said = _in_words(used, by_people=result.by_people, lacking=result.lacking)
     said = "; ".join(filter(None, (said, result.fair.findings.given)))
-    apart = uneven(used) if result.alike is None else result.uneven
+    apart = uneven(used) if result.evened is None else result.uneven
     shares = "; ".join(
         f"{result.task_titles.get(task, task).split(':')[0]}: {_extremes(of)}"
         for task, of in apart.items()
     )
-    if result.alike is not None:
+    if result.evened is not None:
         return (
             f"{said}. People labelled more of some runs than of others ({shares}), so the judge's "
             f"labels count for all runs here; scores by both, for no comparison, are in "

@@ -35,7 +35,7 @@ class Stepping:
             self._labeller(step),
             requests,
             retry_failed=retry_failed,
-            alike=not step.strict,
+            across_tasks=not step.strict,
         )
         if step.asked_as is None:
             return own

@@ -169,13 +169,13 @@ def agree(
             empty or repeats a label, there are too many different labels, or a setting is out of
             range.
     """
-    a, b, kept = pair_labels(first, second)
+    a, b, labelled_twice = pair_labels(first, second)
     a, b, outside = on_scale(a, b, scale, clip)
     values = np.unique(np.concatenate([a, b, [] if scale is None else scale]))
     known = np.unique(np.concatenate([a, b])) if scale is None else np.unique(scale)
     topic, count = np.zeros(len(a), dtype=np.int64), 1
     if topics is not None:
-        topic, count = number_topics(topics, kept)
+        topic, count = number_topics(topics, labelled_twice)
     one, other = np.searchsorted(values, a), np.searchsorted(values, b)
     pairs = LabelPairs(one, other, topic, count, values)
     thresholds = {f"kappa@{label_name(t)}": np.searchsorted(values, t) for t in known[1:]}
@@ -381,7 +381,7 @@ def _by_label(first: Integers, second: Integers, values: Floats) -> tuple[LabelA
 
 
 def _orders(topic: Integers, first: Integers, second: Integers) -> PairOrders:
-    alike = ordered_alike(topic, first, second)
+    concordant = ordered_alike(topic, first, second)
     opposite = ordered_alike(topic, first, second.max() - second)
     n = np.bincount(topic)
-    return PairOrders(alike, int((n * (n - 1) // 2).sum()) - alike - opposite, opposite)
+    return PairOrders(concordant, int((n * (n - 1) // 2).sum()) - concordant - opposite, opposite)

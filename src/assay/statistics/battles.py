@@ -325,10 +325,10 @@ def _bounded(among: Battles, counts: Floats) -> bool:
     wins, ties, losses = counts
     if not ties.any() or (wins.astype(bool) & losses.astype(bool)).any():
         return True
-    ahead = [np.where(won > 0, -1.0, np.sign(ties)) for won in (wins, losses)]
+    signs = [np.where(won > 0, -1.0, np.sign(ties)) for won in (wins, losses)]
     source, target = np.r_[among.first, among.second], np.r_[among.second, among.first]
-    kept = np.concatenate(ahead) != 0
-    entries = np.concatenate(ahead)[kept], (source[kept], target[kept])
+    decided = np.concatenate(signs) != 0
+    entries = np.concatenate(signs)[decided], (source[decided], target[decided])
     try:
         bellman_ford(csr_array(entries, (among.runs, among.runs)), indices=0)
     except NegativeCycleError:

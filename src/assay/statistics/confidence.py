@@ -232,8 +232,8 @@ def paired_differences(
             swaps += len(found)
             for place, ((a, b), difference) in enumerate(zip(pairs, observed, strict=True)):
                 if difference is not None:
-                    moved = found[:, b] - found[:, a]
-                    under_null = value(total[a] + moved, n) - value(total[b] - moved, n)
+                    gained = found[:, b] - found[:, a]
+                    under_null = value(total[a] + gained, n) - value(total[b] - gained, n)
                     less = np.abs(under_null) < abs(difference) - _ROUNDING
                     extreme[place] += int((~less).sum())
                     # All swaps are gone through but for their mirror images, which turn the sign.

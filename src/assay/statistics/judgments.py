@@ -67,12 +67,14 @@ def _agreement(rows: Sequence[Graded], highest: int, agreed: Agreed) -> Found:
 
     def share(*, best: bool) -> tuple[float, tuple[Ends, ...]]:
         may = [best and row.label is not None and 0 <= row.label <= highest for row in rows]
-        alike = [
+        concordant = [
             row.label is not None and (row.label == row.grade or (row.grade is None and one))
             for row, one in zip(rows, may, strict=True)
         ]
         found = agreed(
-            [float(one) for one in alike], [1.0] * len(rows), topics=[row.topic for row in rows]
+            [float(one) for one in concordant],
+            [1.0] * len(rows),
+            topics=[row.topic for row in rows],
         ).estimates["agreement"]
         interval = found.interval
         return found.value or 0.0, ((interval.low, interval.high),) if interval else ()
@@ -138,7 +140,7 @@ def _pairs(rows: Sequence[Graded]) -> dict[str, Range]:
     by_topic: dict[str, list[Graded]] = {}
     for row in rows:
         by_topic.setdefault(row.topic, []).append(row)
-    alike = tied = may_agree = may_tie = pairs = 0
+    concordant = tied = may_agree = may_tie = pairs = 0
     for found in by_topic.values():
         known = [row for row in found if row.grade is not None]
         decided = [row for row in found if row.label is not None]
@@ -153,16 +155,16 @@ def _pairs(rows: Sequence[Graded]) -> dict[str, Range]:
             orders = pair_orders(
                 [float(row.grade or 0) for row in both], [float(row.label or 0) for row in both]
             )
-        alike += orders.agree
+        concordant += orders.agree
         # Pairs that the labels used tie are tied, whatever the run says of them.
         tied += orders.tie + run_ties
         tied += _ties(row.grade for row in known) - _ties(row.grade for row in both)
         pairs += every
     if not pairs:
         return {}
-    opposite = pairs - alike - tied - may_tie
+    opposite = pairs - concordant - tied - may_tie
     return {
-        "pairs_agree": Range(alike / pairs, (alike + may_agree) / pairs),
+        "pairs_agree": Range(concordant / pairs, (concordant + may_agree) / pairs),
         "pairs_tie": Range(tied / pairs, (tied + may_tie) / pairs),
         "pairs_disagree": Range((opposite + may_tie) / pairs, opposite / pairs),
     }

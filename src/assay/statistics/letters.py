@@ -39,8 +39,8 @@ def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tupl
     """
     values, table = _check(means, different)
     order = np.argsort(-values, kind="stable")
-    alike = ~table[np.ix_(order, order)]
-    neighbours = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in alike]
+    similar = ~table[np.ix_(order, order)]
+    neighbours = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in similar]
     groups: list[int] = []  # sets of places in the order, as bits
     for place, near in enumerate(neighbours):
         new = {group & near | 1 << place for group in groups} or {1 << place}
@@ -82,11 +82,11 @@ def _check(
 
 def _maximal(groups: set[int]) -> list[int]:
     """Return the sets that no other of them contains, in a fixed order."""
-    kept: list[int] = []
+    maximal: list[int] = []
     for group in sorted(groups, key=lambda bits: (-bits.bit_count(), bits)):
-        if not any(group & ~larger == 0 for larger in kept):
-            kept.append(group)
-    return kept
+        if not any(group & ~larger == 0 for larger in maximal):
+            maximal.append(group)
+    return maximal
 
 
 def _letter(number: int) -> str:

@@ -66,9 +66,9 @@ def fit_logistic(
             if better <= loss:
                 break
             size /= 2
-        moved = float(np.abs(size * step).max())
+        change = float(np.abs(size * step).max())
         beta, loss = tried, better
-        if moved < _SETTLED:
+        if change < _SETTLED:
             return beta
     raise ValueError("there is no solution: the data are separable; use a ridge")
 

@@ -134,10 +134,10 @@ def _of_topic(runs: Sequence[str], n: int, seed: int, topic: str) -> list[tuple[
         first = list(zip(mixed[::2], mixed[1::2], strict=False))
         if len(runs) % 2:
             first.append((mixed[-1], mixed[0]))
-    kept = {(min(pair), max(pair)) for pair in first}
-    rest = [pair for pair in every if pair not in kept]
-    more = generator.permutation(len(rest))[: n - len(kept)]
-    return sorted(kept | {rest[one] for one in more})
+    fixed = {(min(pair), max(pair)) for pair in first}
+    rest = [pair for pair in every if pair not in fixed]
+    more = generator.permutation(len(rest))[: n - len(fixed)]
+    return sorted(fixed | {rest[one] for one in more})
 
 
 def next_battles(

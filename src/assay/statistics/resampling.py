@@ -59,11 +59,11 @@ def percentile_interval(values: Floats, level: float) -> Interval | None:
         ValueError: *level* is not between 0 and 1.
     """
     probability(level, "level")
-    kept = values[~np.isnan(values)]
-    if not len(kept):
+    defined = values[~np.isnan(values)]
+    if not len(defined):
         return None
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), undefined=len(values) - len(kept))
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), undefined=len(values) - len(defined))
 
 
 def sum_slack(differences: Floats, sizes: Floats) -> Floats:

@@ -130,9 +130,9 @@ def complete(
     if missing == "cells":
         return [np.where(holes, np.nan, table) for table in tables], list(topics), ()
     whole: Bools = np.asarray(~holes.any(axis=1))
-    kept = [topic for topic, use in zip(topics, whole, strict=True) if use]
+    scored_whole = [topic for topic, use in zip(topics, whole, strict=True) if use]
     left_out = tuple(topic for topic, use in zip(topics, whole, strict=True) if not use)
-    return [table[whole] for table in tables], kept, left_out
+    return [table[whole] for table in tables], scored_whole, left_out
 
 
 def matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:

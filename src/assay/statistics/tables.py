@@ -59,10 +59,10 @@ def pair_labels(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Fl
         raise ValueError(
             f"give two flat lists of labels of the same items, got shapes {a.shape} and {b.shape}"
         )
-    kept = ~(np.isnan(a) | np.isnan(b))
-    if not kept.any():
+    usable = ~(np.isnan(a) | np.isnan(b))
+    if not usable.any():
         raise ValueError(f"none of the {len(a)} items has a label from both labellers")
-    return a[kept], b[kept], kept
+    return a[usable], b[usable], usable
 
 
 def distinct(labels: Sequence[float], what: str) -> Floats:
@@ -99,19 +99,19 @@ def on_scale(
     return counted[0], counted[1], tuple(outside)
 
 
-def number_topics(topics: Sequence[Hashable], kept: Bools) -> tuple[Integers, int]:
+def number_topics(topics: Sequence[Hashable], usable: Bools) -> tuple[Integers, int]:
     """Return the number of each kept item's topic, from 0 in order of appearance, and how many.
 
     Raises:
         ValueError: their number differs from that of the items, or a topic is a list, say.
     """
-    if len(topics) != len(kept):
-        raise ValueError(f"{len(topics)} topics do not fit {len(kept)} items")
+    if len(topics) != len(usable):
+        raise ValueError(f"{len(topics)} topics do not fit {len(usable)} items")
     seen: dict[Hashable, int] = {}
     try:
         of_item = [
             seen.setdefault(topic, len(seen))
-            for topic, use in zip(topics, kept, strict=True)
+            for topic, use in zip(topics, usable, strict=True)
             if use
         ]
     except TypeError as error:

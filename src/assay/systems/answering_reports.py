@@ -98,7 +98,7 @@ def _sentences(
     cited in all that are allowed."""
     most_citations, most_references = most
     cited: set[str] = set()
-    kept: list[Sentence] = []
+    written: list[Sentence] = []
     left = settings.words
     full = False
     made.drop_odd(topic, "sentence", verdict.get("odd") or ())
@@ -125,5 +125,5 @@ def _sentences(
             else:
                 docs.append(shown[int(number) - 1].doc)
                 cited.add(docs[-1])
-        kept.append(Sentence(text, tuple(docs)))
-    return kept
+        written.append(Sentence(text, tuple(docs)))
+    return written

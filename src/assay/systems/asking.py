@@ -51,7 +51,7 @@ class Asker:
             self.labeller,
             requests,
             retry_failed=self.retry_failed,
-            alike=False,  # what is handed back are labels of these very questions
+            across_tasks=False,  # what is handed back are labels of these very questions
         )
         left = self.spending.left
         made = judge([(title, planned)], self.ledger, progress=self.progress, budget=left)

@@ -62,8 +62,8 @@ class Map(Protocol):
 
 def logit(p: Floats) -> Floats:
     """log(p / (1 − p)), with p kept :data:`CLIP` away from 0 and 1."""
-    kept = np.clip(p, CLIP, 1 - CLIP)
-    return np.asarray(np.log(kept / (1 - kept)), dtype=np.float64)
+    clipped = np.clip(p, CLIP, 1 - CLIP)
+    return np.asarray(np.log(clipped / (1 - clipped)), dtype=np.float64)
 
 
 def _sigmoid(x: Floats) -> Floats:

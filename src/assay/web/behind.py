@@ -28,8 +28,8 @@ class Behind(Generic[T]):
     async def last(self) -> tuple[T | None, float]:
         """What was worked out last, and how many seconds ago; None where nothing was yet. Waits
         for what is fresh, but no longer than a moment."""
-        work = self._begun()
-        await asyncio.wait({work}, timeout=AT_ONCE)
+        running = self._begun()
+        await asyncio.wait({running}, timeout=AT_ONCE)
         return self._found, time.monotonic() - self._at
 
     async def fresh(self) -> tuple[T, float]:

@@ -89,9 +89,9 @@ def both(one: Sequence[str], other: Sequence[str]) -> tuple[list[Marked], list[M
         same[0].update(range(block.a, block.a + block.size))
         same[1].update(range(block.b, block.b + block.size))
     found = []
-    for part, alike, count in zip(words, same, (len(one), len(other)), strict=True):
+    for part, shared, count in zip(words, same, (len(one), len(other)), strict=True):
         lines: list[Marked] = [[] for _ in range(count)]
-        numbered = [(at, place not in alike, word) for place, (at, word) in enumerate(part)]
+        numbered = [(at, place not in shared, word) for place, (at, word) in enumerate(part)]
         for at, line in groupby(numbered, key=lambda each: each[0]):
             lines[at] = [
                 ("".join(word for *_, word in some), differs)

@@ -58,8 +58,10 @@ def words_of(task: AnyTask, unit: Unit) -> list[str]:
 
 def _words(text: str) -> list[str]:
     """Letters, digits and the marks on them (the vowels of Hindi and Thai, the tones of Thai)."""
-    kept = (one if one.isalnum() or unicodedata.category(one)[0] == "M" else " " for one in text)
-    return "".join(kept).lower().split()
+    characters = (
+        one if one.isalnum() or unicodedata.category(one)[0] == "M" else " " for one in text
+    )
+    return "".join(characters).lower().split()
 
 
 def _lighting(task: AnyTask, unit: Unit) -> list[str]:

@@ -49,12 +49,12 @@ def page(request: web.Request, template: str, **values: Any) -> web.Response:
 
 
 def answered(
-    work: Callable[[web.Request], Awaitable[Any]],
+    answer: Callable[[web.Request], Awaitable[Any]],
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
     """What a call gives, as JSON."""
 
     async def handler(request: web.Request) -> web.Response:
-        found = orjson.dumps(await work(request))
+        found = orjson.dumps(await answer(request))
         return web.Response(body=found, content_type="application/json")
 
     return handler

@@ -81,7 +81,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self.progress = Behind(self._progress)
-        self.ahead = Behind(self._prospects)
+        self.outlook = Behind(self._prospects)
 
     @property
     def title(self) -> str:
@@ -113,14 +113,14 @@ class Bench:
         self.now(self._open.close)
         self._thread.shutdown()
 
-    def now(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-        """What ``work`` gives, done in the desk's thread."""
-        return self._in(self._thread, work, *args, **more).result()
+    def now(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """What ``job`` gives, done in the desk's thread."""
+        return self._in(self._thread, job, *args, **more).result()
 
-    async def do(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+    async def do(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """The same for who must not wait."""
         with self._turns.served():
-            return await asyncio.wrap_future(self._in(self._thread, work, *args, **more))
+            return await asyncio.wrap_future(self._in(self._thread, job, *args, **more))
 
     async def give(self, person: Person, number: int, said: Mapping[str, Any]) -> dict[str, Any]:
         """What :meth:`Desk.give` does. The disk is told to keep the label at once, for a power cut,
@@ -158,15 +158,15 @@ class Bench:
 
         return await asyncio.to_thread(looked)
 
-    async def _in_scoring_thread(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-        """What ``work`` gives, done in the thread that scores."""
-        return await asyncio.wrap_future(self._in(self._scoring, work, *args, **more))
+    async def _in_scoring_thread(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """What ``job`` gives, done in the thread that scores."""
+        return await asyncio.wrap_future(self._in(self._scoring, job, *args, **more))
 
     def _in(
-        self, thread: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **more: P.kwargs
+        self, thread: ThreadPoolExecutor, job: Callable[P, T], *args: P.args, **more: P.kwargs
     ) -> Future[T]:
         # What the command line trusts (--trust) is trusted there, too.
-        return thread.submit(self._context.copy().run, partial(work, *args, **more))
+        return thread.submit(self._context.copy().run, partial(job, *args, **more))
 
     async def session(self, cookie: str, looks: bool) -> tuple[Person, str] | None:
         """Who comes with a cookie (:meth:`State.session`)."""
@@ -181,8 +181,8 @@ class Bench:
         scored = await self.scored()
         if self._tried is None or self._tried[0] is not scored or self._tried[1].why:
             stopped = self._stopped.is_set
-            work = self._in(self._trying, look_ahead, self.opened, scored, stopped)
-            self._tried = (scored, await asyncio.wrap_future(work))
+            job = self._in(self._trying, look_ahead, self.opened, scored, stopped)
+            self._tried = (scored, await asyncio.wrap_future(job))
         return self._tried[1]
 
     async def scored(self) -> Scored:

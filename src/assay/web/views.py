@@ -182,11 +182,11 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     found = await bench.beside(looked)
     (scored, pairs), age = await bench.progress.fresh()
     measure, ranges = scored.open_ranges()
-    ahead, ahead_age = await bench.ahead.last()
+    outlook, outlook_age = await bench.outlook.last()
     return page(
         request, "live.html", **found, pairs=pairs, age=ago(age), measure=measure, ranges=ranges,
         boards=scored.leaderboards(), stands_on=scored.stands_on, missing=scored.missing,
-        ahead=ahead, ahead_age=ago(ahead_age), queue=QUEUES["widest"],
+        outlook=outlook, outlook_age=ago(outlook_age), queue=QUEUES["widest"],
     )  # fmt: skip
 
 

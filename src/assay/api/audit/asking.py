@@ -63,7 +63,7 @@ class AuditQuestion:
     def plan(self, ledger: Ledger | None, *, retry_failed: bool = False) -> Plan:
         """What is to be asked that the ledger does not know."""
         requests = [ask.request for trial in self.trials for ask in trial.asks]
-        return plan(ledger, self.labeller, requests, retry_failed=retry_failed, alike=False)
+        return plan(ledger, self.labeller, requests, retry_failed=retry_failed, across_tasks=False)
 
     def labels(self, ledger: Ledger) -> dict[tuple[str, int], Label]:
         """What came of it, by the hash of the unit and the number of the sample."""

@@ -68,9 +68,9 @@ def judged_weights(items: Items) -> Floats | None:
         left = int((held > 0).sum(axis=1).max())
         said = items.judge[0, inside]
         for value in np.unique(said)[::-1]:
-            alike = inside[said == value]
-            found[alike] = each[0] * min(left, len(alike)) / len(alike)
-            left -= min(left, len(alike))
+            same_value = inside[said == value]
+            found[same_value] = each[0] * min(left, len(same_value)) / len(same_value)
+            left -= min(left, len(same_value))
     return found
 
 

@@ -261,8 +261,8 @@ def _told_apart(units: Sequence[Twice], random: Random) -> tuple[int, int, int]:
         moves = random.sample(moves, _SWAPS)
     right = equal = 0
     for old, new in moves:
-        moved = np.insert(np.delete(gains, old), new, gains[old])
-        lost = float(discount @ (gains - moved))
+        reordered = np.insert(np.delete(gains, old), new, gains[old])
+        lost = float(discount @ (gains - reordered))
         equal += abs(lost) < 1e-9
         right += lost >= 1e-9
     return right, equal, len(moves)

@@ -180,9 +180,9 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
         lede=(_LEDE, *summary(found)),
         facts=(("judge", ", ".join(judges)), ("units a probe, at most", str(wanted.n)),
                ("seed", str(wanted.seed))),
-        again="assay audit FOLDER computes every number here from the labels in the ledger, and "
-        "asks only for those that it lacks. They are at full precision in audit.json, beside this "
-        "file; 'assay labels export' has every label, under the names audit:….",
+        reproduce="assay audit FOLDER computes every number here from the labels in the ledger, "
+        "and asks only for those that it lacks. They are at full precision in audit.json, beside "
+        "this file; 'assay labels export' has every label, under the names audit:….",
     )  # fmt: skip
 
 

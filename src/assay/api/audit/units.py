@@ -82,7 +82,7 @@ def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:
 
 def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> UnitSource:
     """A sample of ``n`` units of each kind, and some to spare."""
-    kept: dict[Of, list[Base]] = {"all": [], "no": [], "yes": []}
+    drawn: dict[Of, list[Base]] = {"all": [], "no": [], "yes": []}
     count, view = 0, one.view
     stream = bases(one, ledger, seed)
     for some in iter(lambda: list(islice(stream, _BLOCK)), []):
@@ -92,11 +92,11 @@ def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> UnitSource:
             by_kind["no"] = [base for base in some if base.value < view.positive]
             by_kind["yes"] = [base for base in some if base.value >= view.top]
         for kind, more in by_kind.items():
-            kept[kind] = heapq.nsmallest(n * _SPARE, [*kept[kind], *more], key=_place)
+            drawn[kind] = heapq.nsmallest(n * _SPARE, [*drawn[kind], *more], key=_place)
     asks = count > 0 or any(
         True for part, step in one.steps for _ in step.requests(part.book(ledger))
     )
-    return UnitSource(one, {kind: tuple(some) for kind, some in kept.items()}, count, asks)
+    return UnitSource(one, {kind: tuple(some) for kind, some in drawn.items()}, count, asks)
 
 
 def _place(base: Base) -> str:

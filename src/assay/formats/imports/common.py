@@ -261,7 +261,7 @@ def is_nan(value: Any) -> bool:
 def finished(found: Imported, choices: Choices) -> Imported:
     """The records with ids, texts by id, what is redacted and what is cut; of several of one id the
     last in time. Their order is that of the file."""
-    kept: dict[str, Row] = {}
+    merged: dict[str, Row] = {}
     for row in found.records:
         if choices.id_from is not None:
             value = row.get("metadata", {}).get(choices.id_from)
@@ -276,11 +276,11 @@ def finished(found: Imported, choices: Choices) -> Imported:
         if choices.run is not None:
             row["run"] = choices.run
         key = f"{row.get('run', '')}\t{row['id']}"
-        if key in kept:
+        if key in merged:
             found.counts["retried (the last in time is kept)"] += 1
-            del kept[key]
-        kept[key] = {name: row[name] for name in _ORDER if name in row}
-    found.records = list(kept.values())
+            del merged[key]
+        merged[key] = {name: row[name] for name in _ORDER if name in row}
+    found.records = list(merged.values())
     if not choices.not_truncated:
         _mark_cut(found)
     return found

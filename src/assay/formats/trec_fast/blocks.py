@@ -70,7 +70,7 @@ class Block:
             return None
         rows = int(self.lists[-1])
         some = slice(rows)
-        kept = Block(
+        shortened = Block(
             np.array([0, rows]),
             self.names,
             self.second,
@@ -80,7 +80,7 @@ class Block:
             self.ranks[some],
             self.scores[some],
         )
-        return kept, int(self.topics.starts[-1])
+        return shortened, int(self.topics.starts[-1])
 
 
 class _OddError(Exception):

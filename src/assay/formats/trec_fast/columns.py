@@ -231,12 +231,12 @@ def _without_point(
             continue
         own = high if where == "high" else low
         byte = point >> _U(7)
-        moved = (own & ~((byte << _U(8)) - _U(1))) | ((own & (byte - _U(1))) << _U(8))
+        shifted = (own & ~((byte << _U(8)) - _U(1))) | ((own & (byte - _U(1))) << _U(8))
         some = point != 0
         if where == "high":
-            high = np.where(some, moved, high)
+            high = np.where(some, shifted, high)
         else:
-            low = np.where(some, moved | (high >> _U(56)), low)
+            low = np.where(some, shifted | (high >> _U(56)), low)
             high = np.where(some, high << _U(8), high)
     return high, low
 

@@ -248,10 +248,10 @@ class _BatchReader:
                 if block is None or block.names != (names or block.names):
                     return None
                 if not window.ended:
-                    kept = block.without_last_topic()
-                    if kept is None:  # all lines are of one topic: more of them at once
+                    shortened = block.without_last_topic()
+                    if shortened is None:  # all lines are of one topic: more of them at once
                         continue
-                    block, end = kept
+                    block, end = shortened
                 groups = Lists.of(block, self.names)
                 topics = set(groups.topics)
                 if topics & done:  # only the whole file shows the ranking of a topic that returns

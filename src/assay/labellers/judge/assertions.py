@@ -134,7 +134,7 @@ class _Place(NamedTuple):
     end: int
     first: int
     last: int
-    kept: float
+    covered: float
     ordered: float
     share: float
 
@@ -158,8 +158,8 @@ def asserted(ability: Ability, first: str, passage: str) -> str:
     if not any(empty):
         return passage
     given = iter(empty)
-    kept = [" ".join(piece for piece in part if not next(given)) for part in parts]
-    return "\n".join(one for one in kept if one)
+    covered = [" ".join(piece for piece in part if not next(given)) for part in parts]
+    return "\n".join(one for one in covered if one)
 
 
 @lru_cache(maxsize=4096)
@@ -188,7 +188,7 @@ def _empty_of(asked: _Sought, before: str, sentence: str, after: str) -> bool:
     place = _place(asked, words)
     if _jumbled(asked, words, place):
         return True
-    if place.ordered < HELD or place.kept < 0.5:
+    if place.ordered < HELD or place.covered < 0.5:
         return False
     return (
         _framed(asked, sentence, words, place)
@@ -217,12 +217,12 @@ def _place(asked: _Sought, words: Sequence[str]) -> _Place:
         end += 1
     stretch = words[start:end]
     beside = set(pairwise(stretch))
-    kept = len(asked.beside & beside) / (len(asked.beside) or 1)
+    covered = len(asked.beside & beside) / (len(asked.beside) or 1)
     own = [word for word in asked.words if word in wanted]
     theirs = [word for word in stretch if word in wanted]
     ordered = _common(own, theirs) / (len([w for w in asked.words if w in asked.content]) or 1)
     share = len(set(asked.words) & set(stretch)) / len(set(asked.words))
-    return _Place(*best, start, end, kept, ordered, share)
+    return _Place(*best, start, end, covered, ordered, share)
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -244,7 +244,7 @@ def _jumbled(asked: _Sought, words: Sequence[str], place: _Place) -> bool:
     if len(foreign) > BETWEEN * len(asked.words) or len(COMMON.intersection(foreign)) > 1:
         return False
     tried = JUMBLED if len(asked.words) >= LONG_ENOUGH else JUMBLED[:1]
-    return any(place.kept <= kept and place.ordered <= ordered for kept, ordered in tried)
+    return any(place.covered <= covered and place.ordered <= ordered for covered, ordered in tried)
 
 
 def _answers_nothing(asked: _Sought, words: Sequence[str], sentence: str) -> bool:

@@ -47,9 +47,9 @@ def item_analysis(
         questions = bank.questions(query)
         surely, possibly = least.sum(axis=0), most.sum(axis=0)
         certain = bool((least == most).all())
-        alike = likeness(passages)
+        similar = likeness(passages)
         for column, question in enumerate(questions):
-            nearest = alike[column]
+            nearest = similar[column]
             best = None if np.isnan(nearest).all() else int(np.nanargmax(nearest))
             yield ItemAnalysis(
                 query,

@@ -340,7 +340,7 @@ class ExamScorer:
         size = len(names), 2, len(runs), len(self.queries)
         tables = {tau: dict(zip(names, np.zeros(size), strict=True)) for tau in taus}
         for some in _portions(self._lists(runs.values())):
-            groups = [_Group(alike) for alike in _of_one_shape(some)]
+            groups = [_Group(same_shape) for same_shape in _of_one_shape(some)]
             whole = [one for one in some if not one.query.missing]
             numbers = [one.number for one in whole]
             against = self._hits(whole) if whole else None

@@ -211,7 +211,7 @@ def _known(
 ) -> Differences:
     """Those pairs that have all summaries and labels."""
     rows: list[Floats] = []
-    kept: list[Pair] = []
+    usable: list[Pair] = []
     for pair in wanted:
         here = judged.get(pair.query, {})
         if not is_there(pair, here):
@@ -219,8 +219,8 @@ def _known(
         left, right = (features(here[run], inputs, settings) for run in (pair.left, pair.right))
         if left is not None and right is not None:
             rows.append(left - right)
-            kept.append(pair)
-    return Differences(np.array(rows).reshape(len(kept), len(CRITERIA)), kept)
+            usable.append(pair)
+    return Differences(np.array(rows).reshape(len(usable), len(CRITERIA)), usable)
 
 
 def selected(
@@ -282,12 +282,12 @@ def compared_ways(
         else:
             weights = _chosen(training, settings, select=ways[name])
         on_test = test.rates(weights)
-        ahead = np.array(rates[name]) - np.array(rates[DEFAULT])
+        lead = np.array(rates[name]) - np.array(rates[DEFAULT])
         yield ModelRates(
             name,
             float(np.mean(rates[name])) if order else None,
             _ends(rates[name], queries, settings),
-            None if name == DEFAULT else _ends(ahead.tolist(), queries, settings),
+            None if name == DEFAULT else _ends(lead.tolist(), queries, settings),
             float(np.mean(on_test)) if on_test else None,
             _ends(on_test, [pair.query for pair in test.pairs], settings),
         )

@@ -108,8 +108,8 @@ class Bank(Narratives):
         lists = [self.created(topic, creator) for creator in self.inputs.creators]
         if any(one is None for one in lists):
             return None
-        kept = tuple(one for one in lists if one)
-        return MergeUnit(narrative=text, most=self.settings.most_nuggets, lists=kept)
+        standing = tuple(one for one in lists if one)
+        return MergeUnit(narrative=text, most=self.settings.most_nuggets, lists=standing)
 
     def machine_list(self, topic: str) -> tuple[RagNugget, ...] | None:
         """The nuggets as given or made, before anybody edits them; None while they are not."""
@@ -260,10 +260,11 @@ class Bank(Narratives):
             if verdict is not None:
                 aspects |= _mapped(mapped, verdict)
 
-        def known(table: Mapping[str, Any], kept: Kept) -> Any:
+        def known(table: Mapping[str, Any], standing: Kept) -> Any:
             """What is said of the nugget itself, else of the first it was made from."""
             return next(
-                (table[one] for one in (kept.nugget.text, *kept.roots) if one in table), None
+                (table[one] for one in (standing.nugget.text, *standing.roots) if one in table),
+                None,
             )
 
         names = {sub_narrative_key(one.text): one.text for one in self.aspects(topic) or ()}
@@ -275,13 +276,13 @@ class Bank(Narratives):
 
         return tuple(
             Kept(
-                kept.nugget._replace(
-                    importance=kept.nugget.importance or known(importance, kept),
-                    sub_narrative=named(kept.nugget.sub_narrative or known(aspects, kept)),
+                standing.nugget._replace(
+                    importance=standing.nugget.importance or known(importance, standing),
+                    sub_narrative=named(standing.nugget.sub_narrative or known(aspects, standing)),
                 ),
-                kept.roots,
+                standing.roots,
             )
-            for kept in self.edited(topic, listed)
+            for standing in self.edited(topic, listed)
         )
 
     def post_edited(self, topic: str) -> bool:

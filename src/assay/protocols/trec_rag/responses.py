@@ -101,13 +101,13 @@ class Responses:
         found: dict[_Subject, list[_Window]] = {}
         if book is None:
             return found
-        alike: dict[tuple[str, ...], tuple[str, ...]] = {}  # a topic's nuggets are held once
+        held_once: dict[tuple[str, ...], tuple[str, ...]] = {}  # a topic's nuggets are held once
         windows: dict[str, _Window] = {}
         for unit, content in book.ledger.unit_contents([ASSIGNMENT.name]):
             subject = content["question"], content["answer"]
             if subject in self._subjects:
                 nuggets = tuple(content["nuggets"])
-                windows[unit] = _Window(unit, subject, alike.setdefault(nuggets, nuggets))
+                windows[unit] = _Window(unit, subject, held_once.setdefault(nuggets, nuggets))
                 found.setdefault(subject, []).append(windows[unit])
         places = book.columns.places_of(ASSIGNMENT.name)
         for label in book.ledger.labels([ASSIGNMENT.name]):
@@ -156,14 +156,14 @@ class Responses:
         windows that were asked before as they were: these are known, or, where their label
         failed, can be tried again. What a person labelled is asked no more, unless the machine's
         labels do not count: what is asked is then of people, and done."""
-        kept, text = self.bank.nuggets(topic), self.bank.narrative(topic)
-        if kept is None or text is None or not answer.sentences:
+        standing, text = self.bank.nuggets(topic), self.bank.narrative(topic)
+        if standing is None or text is None or not answer.sentences:
             return
         given, every = self._given(answer), self._said(answer)
         machine_counts = self.bank.book.counts_machine(ASSIGNMENT)
         missing: list[str] = []
-        again: dict[str, AssignmentUnit] = {}
-        for one in kept:
+        asked_before: dict[str, AssignmentUnit] = {}
+        for one in standing:
             nugget = one.nugget.text
             said = every.get(nugget)
             if nugget in given:
@@ -171,9 +171,12 @@ class Responses:
             if said is None or not self._asked_now(said):
                 missing.append(nugget)
             elif not said.label.by_person or not machine_counts:
-                again[said.window.unit] = said.window.content
+                asked_before[said.window.unit] = said.window.content
         window = self.bank.settings.assignment_window
-        for unit in (*assignment_units(text, missing, answer.text, window=window), *again.values()):
+        for unit in (
+            *assignment_units(text, missing, answer.text, window=window),
+            *asked_before.values(),
+        ):
             yield Request(ASSIGNMENT, unit, topic=topic)
 
     def windows(self, topic: str, answer: RagAnswer) -> list[tuple[Request, set[str]]]:
@@ -208,10 +211,10 @@ class Responses:
         uses: list[tuple[int, Place, int]] = []
         tables = []
         for topic, answers in by_topic.items():
-            kept = (nuggets or self.bank.nuggets)(topic)
-            if nuggets is not None and kept is None:
+            standing = (nuggets or self.bank.nuggets)(topic)
+            if nuggets is not None and standing is None:
                 answers = []  # nobody knows what they would be held to
-            listed = tuple(one.nugget for one in kept or ())
+            listed = tuple(one.nugget for one in standing or ())
             worth = np.zeros((len(answers), len(listed)))
             for row, answer in zip(worth, answers, strict=True):
                 if answer.sentences:
@@ -275,12 +278,12 @@ def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
     inputs, settings = bank.inputs, bank.settings
     unknown, unmapped = set(), set()
     for topic in inputs.topics:
-        kept = bank.nuggets(topic)
-        if not kept and bank.needs.nuggets and topic not in inputs.nuggets:
+        standing = bank.nuggets(topic)
+        if not standing and bank.needs.nuggets and topic not in inputs.nuggets:
             unsure = bank.relevance_asked and None in bank.grades(topic).values()
-            if kept is None or unsure:
+            if standing is None or unsure:
                 unknown.add(topic)
-        mapped = all(one.nugget.sub_narrative for one in kept or ())
+        mapped = all(one.nugget.sub_narrative for one in standing or ())
         if settings.mapping and not (mapped and bank.aspects(topic) is not None):
             unmapped.add(topic)
     if not unknown and not any(map(bank.nuggets, inputs.topics)):

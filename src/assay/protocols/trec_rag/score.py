@@ -197,9 +197,9 @@ def _files(state: State) -> dict[str, FileData]:
         files["rj.txt"] = write_judgment_run(own)
     lists = []
     for topic in inputs.topics:
-        kept = bank.nuggets(topic)
-        if kept is not None:
-            nuggets = tuple(one.nugget for one in kept)
+        standing = bank.nuggets(topic)
+        if standing is not None:
+            nuggets = tuple(one.nugget for one in standing)
             lists.append(NuggetList(topic, bank.narrative(topic) or "", nuggets))
     if lists:
         files["nuggets.jsonl"] = write_nuggets(lists)

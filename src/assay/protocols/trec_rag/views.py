@@ -150,17 +150,17 @@ def _scores(topic: str, per_topic: PerTopic) -> Table:
 
 def _heat(state: State, topic: str) -> list[Item]:
     """Runs by nuggets: what each answer states."""
-    kept = state.bank.nuggets(topic)
+    standing = state.bank.nuggets(topic)
     table = state.nuggets.get(topic)
-    if not kept or table is None or not table.runs:
+    if not standing or table is None or not table.runs:
         return []
-    columns = tuple(str(number) for number in range(1, len(kept) + 1))
+    columns = tuple(str(number) for number in range(1, len(standing) + 1))
     cells = [[None if one != one else one for one in row] for row in table.values.tolist()]
-    about = {column: one.nugget.text for column, one in zip(columns, kept, strict=True)}
+    about = {column: one.nugget.text for column, one in zip(columns, standing, strict=True)}
     note = "1 support, 0.5 partial, 0 none. Vital nuggets: " + (
         ", ".join(
             column
-            for column, one in zip(columns, kept, strict=True)
+            for column, one in zip(columns, standing, strict=True)
             if one.nugget.importance is Importance.VITAL
         )
         or "none"
@@ -169,13 +169,13 @@ def _heat(state: State, topic: str) -> list[Item]:
 
 
 def _nugget_table(state: State, topic: str) -> list[Item]:
-    kept = state.bank.nuggets(topic)
-    if not kept:
+    standing = state.bank.nuggets(topic)
+    if not standing:
         return []
     table = state.nuggets.get(topic)
-    full = [0] * len(kept) if table is None else (table.values == 1).sum(axis=0).tolist()
+    full = [0] * len(standing) if table is None else (table.values == 1).sum(axis=0).tolist()
     rows = []
-    for place, one in enumerate(kept):
+    for place, one in enumerate(standing):
         importance = one.nugget.importance
         rows.append(
             (

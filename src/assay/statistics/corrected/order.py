@@ -147,9 +147,9 @@ def tau_bounds(
         )
     first, second = np.triu_indices(len(a), 1)
     known = sure[first, second]
-    alike = (np.sign(a[first] - a[second]) * np.sign(b[first] - b[second]))[known].sum()
+    concordant = (np.sign(a[first] - a[second]) * np.sign(b[first] - b[second]))[known].sum()
     undecided, pairs = int((~known).sum()), len(known)
-    return float((alike - undecided) / pairs), float((alike + undecided) / pairs)
+    return float((concordant - undecided) / pairs), float((concordant + undecided) / pairs)
 
 
 def shrink(estimates: Estimates, judge: npt.ArrayLike) -> tuple[Floats, float]:

@@ -141,8 +141,8 @@ def build_corpus(
     former = None
     if update and (out / MANIFEST).is_file():
         former = _former(out, state)
-    work = out / "parts"
-    journal = Journal(out, work, state, restart=restart, update=update)
+    workdir = out / "parts"
+    journal = Journal(out, workdir, state, restart=restart, update=update)
     known = journal.done
     total = source.total
     counts: Counter[str] = Counter()
@@ -173,7 +173,7 @@ def build_corpus(
         if number not in known
     )
     workers = Workers(
-        partial(_build_pages, work, how), processes or usable_cores(), how.page_seconds
+        partial(_build_pages, workdir, how), processes or usable_cores(), how.page_seconds
     )
 
     def too_slow(number: int, page: Item | Stays) -> None:
@@ -191,7 +191,7 @@ def build_corpus(
     for batch_done in workers.run(batches, too_slow):
         finished(batch_done)
     before = None if former is None else dict(former.sources())
-    twice = _finish(out, work, len(journal.done), how.layout)
+    twice = _finish(out, workdir, len(journal.done), how.layout)
     for key in ("documents", "passages", "words"):
         counts[key] -= twice[key]
     counts["twice"] = twice["documents"]
@@ -238,14 +238,14 @@ def _batches(
     batch: list[Item] = []
     size = 0
     number = first
-    kept, more = len(source.faults), source.more_faults
+    shown, more = len(source.faults), source.more_faults
     for item in source.items(skip):
         batch.append(item)
         size += len(item.text) if isinstance(item, Document) else 0
         if len(batch) >= _BATCH_DOCUMENTS or size >= _BATCH_CHARS:
-            if len(source.faults) > kept or source.more_faults > more:
-                faults[number] = tuple(source.faults[kept:]), source.more_faults - more
-                kept, more = len(source.faults), source.more_faults
+            if len(source.faults) > shown or source.more_faults > more:
+                faults[number] = tuple(source.faults[shown:]), source.more_faults - more
+                shown, more = len(source.faults), source.more_faults
             yield number, batch
             batch, size, number = [], 0, number + 1
     if batch:
@@ -253,7 +253,7 @@ def _batches(
 
 
 def _build_pages(
-    work: Path,
+    workdir: Path,
     how: BuildSettings,
     number: int,
     batch: Sequence[Item | Stays],
@@ -291,7 +291,7 @@ def _build_pages(
         counts["documents" if made else "empty"] += 1
         counts["passages"] += len(made)
         counts["words"] += sum(passage.words - passage.overlap for passage in made)
-    target = part_file(work, number)
+    target = part_file(workdir, number)
     fresh = target.with_name(f".{target.name}.part")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(target)
@@ -302,7 +302,7 @@ def _lists_meanings(item: Document) -> bool:
     return item.kind is Kind.WIKITEXT and is_disambiguation(item.text)
 
 
-def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:
+def _finish(out: Path, workdir: Path, parts: int, layout: Layout) -> Counter[str]:
     """Make the corpus from its parts and count what was left out: of documents with one id the
     first is kept. (Segments are passages already: theirs are all kept.) What was there before
     stays until all of the new is written."""
@@ -310,7 +310,7 @@ def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:
         path.unlink()
     twice: Counter[str] = Counter()
     index = Documents.fresh(out)
-    blocks = _unique(work, parts, index, twice)
+    blocks = _unique(workdir, parts, index, twice)
     if layout is Layout.JSONL:
         fresh = out / f".{PASSAGES}.part"
         with fresh.open("wb") as stream:
@@ -330,10 +330,10 @@ def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:
     return twice
 
 
-def _unique(work: Path, parts: int, index: Documents, twice: Counter[str]) -> Iterator[bytes]:
+def _unique(workdir: Path, parts: int, index: Documents, twice: Counter[str]) -> Iterator[bytes]:
     """The lines of each document, but for those whose id was there before."""
     at = 0
-    for (head, doc), group in groupby(_part_lines(work, parts), key=lambda each: each[:2]):
+    for (head, doc), group in groupby(_part_lines(workdir, parts), key=lambda each: each[:2]):
         rows = [(orjson.loads(data), data) for *_, data in group]
         first = rows[0][0]
         source, templates = orjson.loads(head) if head else ("", [])
@@ -349,11 +349,11 @@ def _unique(work: Path, parts: int, index: Documents, twice: Counter[str]) -> It
         yield block
 
 
-def _part_lines(work: Path, parts: int) -> Iterator[tuple[bytes, str, bytes]]:
+def _part_lines(workdir: Path, parts: int) -> Iterator[tuple[bytes, str, bytes]]:
     """What each passage was made of, its document and its line."""
     for number in range(parts):
         head = b""
-        with part_file(work, number).open("rb") as stream:
+        with part_file(workdir, number).open("rb") as stream:
             for data in stream:
                 if data.startswith(HEAD):
                     head = data[1:]

@@ -29,11 +29,11 @@ class Journal:
     """What of a build is done, in ``parts/journal.jsonl`` of the folder."""
 
     def __init__(
-        self, out: Path, work: Path, state: Mapping[str, object], *, restart: bool, update: bool
+        self, out: Path, workdir: Path, state: Mapping[str, object], *, restart: bool, update: bool
     ) -> None:
         self.out = out
-        self.work = work
-        self.path = work / "journal.jsonl"
+        self.workdir = workdir
+        self.path = workdir / "journal.jsonl"
         self.done: dict[int, dict[str, int]] = {}
         self.templates: dict[int, list[Sequence[str | int]]] = {}
         self.faults: dict[int, BatchFaults] = {}  # only of batches that have some
@@ -41,7 +41,7 @@ class Journal:
         ours = self.path.is_file() or (out / MANIFEST).is_file()
         there = [*out.iterdir()] if out.is_dir() else []
         begun = {self.path.with_name(f".{self.path.name}.fresh")}  # killed at its very start
-        if there and not ours and (there != [work] or {*work.iterdir()} - begun):
+        if there and not ours and (there != [workdir] or {*workdir.iterdir()} - begun):
             # Nothing of somebody else's is ever removed, --restart or not.
             raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
         if not restart and not update and (out / MANIFEST).is_file():
@@ -54,8 +54,8 @@ class Journal:
             if head == orjson.dumps(state) or not update:  # else that of an update of other pages
                 self._resume(state)
                 return
-        _remove(work)
-        work.mkdir(parents=True, exist_ok=True)
+        _remove(workdir)
+        workdir.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, orjson.dumps(state) + b"\n")
 
     def _resume(self, state: Mapping[str, object]) -> None:
@@ -70,7 +70,7 @@ class Journal:
                 row = orjson.loads(each)
             except orjson.JSONDecodeError:
                 continue  # the last line of a build that was killed while it wrote
-            if part_file(self.work, row["number"]).is_file():
+            if part_file(self.workdir, row["number"]).is_file():
                 self.done[row["number"]] = row["counts"]
                 self.templates[row["number"]] = row["templates"]
                 if row.get("faults"):
@@ -93,17 +93,17 @@ class Journal:
         """Everything is in the corpus: the manifest says so, the parts go."""
         data = orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n"
         write_whole(self.out / MANIFEST, data)
-        _remove(self.work)
+        _remove(self.workdir)
 
 
-def part_file(work: Path, number: int) -> Path:
-    return work / f"{number:07d}.jsonl"
+def part_file(workdir: Path, number: int) -> Path:
+    return workdir / f"{number:07d}.jsonl"
 
 
-def _remove(work: Path) -> None:
-    if work.is_dir():
-        for path in work.iterdir():
+def _remove(workdir: Path) -> None:
+    if workdir.is_dir():
+        for path in workdir.iterdir():
             if _PART.fullmatch(path.name):
                 path.unlink()
-        if not any(work.iterdir()):
-            work.rmdir()
+        if not any(workdir.iterdir()):
+            workdir.rmdir()

@@ -108,13 +108,13 @@ class Kept:
         return _DOUBLED.sub(lambda two: " ".join(two.group()), text)
 
 
-def before_parsing(wikitext: str, kept: Kept) -> str:
+def before_parsing(wikitext: str, verbatim: Kept) -> str:
     """``wikitext`` without comments, references and dropped extensions, with galleries as lists
     and verbatim text taken out."""
     text = _BREAKS.sub("\n", wikitext)
     text = _MARKS.sub("", text)
     if "<" in text:
-        text = _extensions(_uncommented(text), kept)
+        text = _extensions(_uncommented(text), verbatim)
     if "<" in text:
         text = _OPEN_REF.sub("", _REF.sub("", text))
     if "''" in text:
@@ -157,7 +157,7 @@ def _uncommented(text: str) -> str:
     return "".join(parts) + text[at:]
 
 
-def _extensions(text: str, kept: Kept) -> str:
+def _extensions(text: str, verbatim: Kept) -> str:
     """``text`` with extension tags dealt with, in one go whatever is not closed: verbatim text
     taken out, galleries as lists, the others dropped. Of a tag without its end only the tag goes,
     as of an end without its tag."""
@@ -181,25 +181,25 @@ def _extensions(text: str, kept: Kept) -> str:
                 waiting.pop()
             if waiting and not mark.group().endswith("/>"):
                 end = waiting.pop()
-                said = _said(name, text[mark.end() : end.start()], kept)
+                said = _said(name, text[mark.end() : end.start()], verbatim)
                 after = end.end()
         parts += [text[at : mark.start()], said]
         at = after
     return "".join(parts) + text[at:]
 
 
-def _said(name: str, inside: str, kept: Kept) -> str:
+def _said(name: str, inside: str, verbatim: Kept) -> str:
     """What an extension tag leaves in the text."""
     if name in _DROPPED:
         return ""
     if name == "gallery":
         return _gallery(inside)
     if name in ("pre", "syntaxhighlight", "source"):
-        return kept.take(f"\n{inside}\n")
-    return kept.take(inside)
+        return verbatim.take(f"\n{inside}\n")
+    return verbatim.take(inside)
 
 
-def after_parsing(text: str, kept: Kept, account: Account) -> str:
+def after_parsing(text: str, verbatim: Kept, account: Account) -> str:
     """The last pass: whatever markup the parser left is taken out, white space made regular.
 
     The result holds no ``{{``, ``}}``, ``[[``, ``]]``, ``|-``, known HTML element or named
@@ -209,7 +209,7 @@ def after_parsing(text: str, kept: Kept, account: Account) -> str:
         text = leftovers(text, account)
     if COMPUTED in text:
         text = _COMPUTED_ASIDE.sub("", text).replace(COMPUTED, "…")
-    text = kept.restore(text)
+    text = verbatim.restore(text)
     text = _no_markup(text)
     text = _INVISIBLE.sub("", _CONTROL.sub("", text))
     text = _SPACES.sub(" ", text)

@@ -109,7 +109,7 @@ def _from_page(stream: IO[bytes], data: bytes, line: int, start: int) -> tuple[b
         more = stream.read(_CHUNK)
         if not more:
             return b"", line
-        kept = data[-len(_PAGE) + 1 :]
-        line += data.count(b"\n") - kept.count(b"\n")
-        data, start = kept + more, 0
+        tail = data[-len(_PAGE) + 1 :]
+        line += data.count(b"\n") - tail.count(b"\n")
+        data, start = tail + more, 0
     return data[at:], line + data.count(b"\n", 0, at)

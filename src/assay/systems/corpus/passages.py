@@ -112,8 +112,8 @@ def cut(text: str, window: WordWindow) -> Iterator[tuple[int, str, int, int]]:
         yield start, text[start:end], last - first, before - first
         first = last - window.overlap
         if ends:  # whole sentences again; nothing of the section before
-            again = marks[bisect_left(marks, first) : bisect_left(marks, last)]
-            first = again[0] if again and window.by is Cut.SENTENCES else last
+            ends_inside = marks[bisect_left(marks, first) : bisect_left(marks, last)]
+            first = ends_inside[0] if ends_inside and window.by is Cut.SENTENCES else last
 
 
 def _marks(text: str, spans: list[tuple[int, int]], by: Cut) -> list[int]:

@@ -87,8 +87,8 @@ def clean(
     the templates. Raises PrerequisiteError where the parsers are not installed.
     """
     how = settings or CleanSettings()
-    kept = Kept()
-    text = before_parsing(wikitext, kept)
+    verbatim = Kept()
+    text = before_parsing(wikitext, verbatim)
     account = Account() if account is None else account
     renderer = _Renderer(title, how, account)
     try:
@@ -98,7 +98,7 @@ def clean(
         renderer.categories.clear()
     if how.categories and renderer.categories:
         body = f"{body}\n\nCategories: {'; '.join(renderer.categories)}"
-    return after_parsing(body, kept, account)
+    return after_parsing(body, verbatim, account)
 
 
 class _ParserError(Exception):

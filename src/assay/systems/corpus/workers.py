@@ -35,9 +35,9 @@ Work = Callable[[int, Sequence[Page], Collection[int], Begin], Done]
 
 @dataclass
 class Workers(Generic[Page, Done]):
-    """``count`` processes that do ``work``; a page may take ``seconds`` of one."""
+    """``count`` processes that do ``job``; a page may take ``seconds`` of one."""
 
-    work: Work[Page, Done]
+    job: Work[Page, Done]
     count: int
     seconds: float
     _all: list[_Worker[Page]] = field(default_factory=list, init=False)
@@ -63,7 +63,7 @@ class Workers(Generic[Page, Done]):
                         left_out = {*worker.left_out, position}
                         too_slow(number, pages[position])
                         worker.end()
-                        worker.start(self.work)
+                        worker.start(self.job)
                         worker.give(number, pages, left_out)
         finally:
             for worker in self._all:
@@ -76,7 +76,7 @@ class Workers(Generic[Page, Done]):
         if len(self._all) == self.count:
             return None
         worker = _Worker[Page]()
-        worker.start(self.work)
+        worker.start(self.job)
         self._all.append(worker)
         return worker
 
@@ -90,10 +90,10 @@ class _Worker(Generic[Page]):
     batch: tuple[int, list[Page]] | None = None
     left_out: Collection[int] = ()
 
-    def start(self, work: Work[Page, Any]) -> None:
+    def start(self, job: Work[Page, Any]) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
         self.at = _CONTEXT.RawValue(ctypes.c_long, -1)
-        self.process = _CONTEXT.Process(target=_serve, args=(theirs, self.at, work), daemon=True)
+        self.process = _CONTEXT.Process(target=_serve, args=(theirs, self.at, job), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -136,7 +136,7 @@ def _died() -> AssayError:
     )
 
 
-def _serve(pipe: Connection[Any, Any], at: Any, work: Work[Any, Any]) -> None:
+def _serve(pipe: Connection[Any, Any], at: Any, job: Work[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def begin(position: int) -> None:
@@ -148,6 +148,6 @@ def _serve(pipe: Connection[Any, Any], at: Any, work: Work[Any, Any]) -> None:
         except EOFError:
             return
         try:
-            pipe.send(work(number, pages, left_out, begin))
+            pipe.send(job(number, pages, left_out, begin))
         except Exception as error:  # noqa: BLE001 - raised again by who gave the batch
             pipe.send(error)

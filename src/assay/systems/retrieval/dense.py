@@ -155,8 +155,8 @@ def _embedded(
     rows = np.empty((len(texts), known.size), dtype=np.float32)
     if made is not None:
         rows[fresh] = made
-    kept = [place for place, row in enumerate(old) if row is not None]
-    rows[kept] = known.vectors[[row for row in old if row is not None]]
+    known_places = [place for place, row in enumerate(old) if row is not None]
+    rows[known_places] = known.vectors[[row for row in old if row is not None]]
     return rows, len(fresh), seconds
 
 

@@ -215,8 +215,8 @@ def _swap(view: View, unit: Unit, random: Random, pool: Pool) -> Iterator[Change
 
 def _another(digits: str) -> str:
     """Another number of as many digits: each of its last two digits is moved on by three."""
-    moved = "".join(str((int(one) + 3) % 10) for one in digits[-2:])
-    return digits[:-2] + moved
+    shifted = "".join(str((int(one) + 3) % 10) for one in digits[-2:])
+    return digits[:-2] + shifted
 
 
 def order_of(view: View, unit: Plain, random: Random) -> list[int] | None:
