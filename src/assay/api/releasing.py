@@ -107,7 +107,7 @@ def release(
     named = dict(teams or {})
     for run, team in opened.folder.config.release.teams.items():
         named.setdefault(run, team)
-    with opened.ledger(create=False) as ledger:
+    with opened.ledger(create=False, by_index=False) as ledger:
         results, _ = opened.write(ledger)
         opened.write_report(results, ledger=ledger)
     out = opened.folder.out

@@ -188,7 +188,7 @@ def report_command(
 ) -> None:
     """Write out/ with its report from the ledger; asks no labeller."""
     opened = open_folder(folder, labeller, policy)
-    with opened.ledger(create=False) as ledger:
+    with opened.ledger(create=False, by_index=False) as ledger:
         results, _ = opened.write(ledger)
         report = opened.write_report(results, ledger=ledger)
     say(f"Report: {report}")
