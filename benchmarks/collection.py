@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import assay
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer
 
@@ -71,7 +71,7 @@ def searched(
         writer = BM25Writer(place, analysis, title=False, megabytes=128)
         names = []
         for name, text in documents(path.read_text(encoding="utf-8", errors="replace")):
-            writer.add(Passage(f"{name}#0", name, "", 0, text, 1, 0, 0))
+            writer.add(CutPassage(f"{name}#0", name, "", 0, text, 1, 0, 0))
             names.append(name)
         writer.finish()
         index = BM25Index(place, analysis, title=False)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer
 from assay.systems.retrieval.embedders import make_embedder
@@ -75,7 +75,7 @@ def ranked_by_terms(passages: Sequence[str], questions: Sequence[str]) -> list[l
     with tempfile.TemporaryDirectory() as folder:
         writer = BM25Writer(Path(folder) / "index", Analysis(), title=False, megabytes=64)
         for number, text in enumerate(passages):
-            writer.add(Passage(str(number), str(number), "", 0, text, 1, 0, 0))
+            writer.add(CutPassage(str(number), str(number), "", 0, text, 1, 0, 0))
         writer.finish()
         index = BM25Index(Path(folder) / "index", Analysis(), title=False)
         return [

@@ -19,7 +19,7 @@ from assay.protocols.answers.requests import (
     entailment_requests,
     request,
 )
-from assay.protocols.answers.results import AnswerResult, Found, State
+from assay.protocols.answers.results import AnswerResult, Found, LabelState
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
 
@@ -128,9 +128,9 @@ def test_a_label_stays_with_its_answer_when_a_person_changes_a_mark(two: World):
     person_says(two, present_unit(two.score().answers["B"]["0001"]), correct=False)
     person_says(two, pair(two, "B", 2), entailed=False)
     found = two.score().answers["B"]["0001"]
-    assert (found.state, found.correct) == (State.CARRIED, False)
+    assert (found.state, found.correct) == (LabelState.CARRIED, False)
     machine = two.score("machine").answers["B"]["0001"]
-    assert (machine.state, machine.correct) == (State.COUNTED, True)
+    assert (machine.state, machine.correct) == (LabelState.COUNTED, True)
 
 
 def test_what_is_said_later_of_a_former_unit_is_about_the_other_run(two: World):

@@ -15,7 +15,7 @@ from assay.model.labels import LabellerId, Status
 from assay.protocols.answers.results import Found
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import Inputs
+from assay.protocols.r2c2.inputs import R2c2Inputs
 from assay.protocols.r2c2.protocol import R2C2
 from assay.protocols.results import Result
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
@@ -89,7 +89,7 @@ class World:
         self.evaluation = Evaluation.open(self.folder, R2C2, None)
         self.labellers = self.evaluation.labellers()
         self.ledger = Ledger.open(self.folder.ledger_place)
-        self.inputs: Inputs = self.evaluation.inputs
+        self.inputs: R2c2Inputs = self.evaluation.inputs
 
     def judge(self, draw: random.Random, share: float = 1.0) -> None:
         """Have the machine label what it has not labelled; a ``share`` of that."""

@@ -10,11 +10,11 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.answers.results import AnswerResult, NuggetResult, State
+from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
 from assay.protocols.pages import page_of
 from assay.protocols.places import Place, Used, UsedLabels
 from assay.protocols.r2c2.findings import findings
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.results import Result
 from assay.reports.general import render_report
 from tests.films import FILMS
@@ -72,7 +72,7 @@ def certain(run, name, value, interval=None, topics=3, missing=0):
 
 def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy="people"):
     """A result from questions, PR runs and answers[run][question]."""
-    inputs = Inputs(tuple(questions), pr_runs, {})
+    inputs = R2c2Inputs(tuple(questions), pr_runs, {})
     rests_on = UsedLabels(used(answers))
     found = findings(inputs, RESAMPLING, answers, SimpleNamespace(used=rests_on))
     return Result(
@@ -103,7 +103,7 @@ def used(answers):
     for run, by_question in answers.items():
         for question, answer in by_question.items():
             found = [(one.entailment, f"nugget {one.nugget.num}") for one in answer.nuggets]
-            carried = "answer, carried" if answer.state is State.CARRIED else "answer"
+            carried = "answer, carried" if answer.state is LabelState.CARRIED else "answer"
             found += [(answer.label, carried), (answer.act_label, "dialogue act")]
             for said, position in found:
                 if said is not None:
@@ -113,7 +113,7 @@ def used(answers):
 def judged(run, question, answer, passages, bogus, correct, relevant, *, act="answer"):
     """An answer with its labels, as the protocol would resolve them."""
     if answer is None:
-        return AnswerResult(run, question, None, State.LEFT_OUT, False, Range.certain(0.0))
+        return AnswerResult(run, question, None, LabelState.LEFT_OUT, False, Range.certain(0.0))
     nuggets = []
     for nugget in answer.nuggets:
         entailed = nugget.num not in bogus
@@ -129,7 +129,7 @@ def judged(run, question, answer, passages, bogus, correct, relevant, *, act="an
                 nugget,
                 passages.get(nugget.key),
                 mark,
-                State.COUNTED,
+                LabelState.COUNTED,
                 [
                     label(
                         "r2c2.entailment",
@@ -148,7 +148,7 @@ def judged(run, question, answer, passages, bogus, correct, relevant, *, act="an
         run,
         question,
         answer,
-        State.COUNTED,
+        LabelState.COUNTED,
         correct,
         Range.certain(marks.count(Mark.RELEVANT) / len(marks) if marks else 0.0),
         tuple(nuggets),
@@ -253,7 +253,7 @@ def hostile():
             Nugget(i, key, bad),
             passage if i < 3 else None,
             mark,
-            State.COUNTED if mark else State.FAILED,
+            LabelState.COUNTED if mark else LabelState.FAILED,
             [said("r2c2.entailment", {"entailed": True} if mark else None, labeller, f"e{i}")],
             overruled=said("r2c2.entailment", {"entailed": False}, machine, f"o{i}"),
             helped=True,
@@ -267,7 +267,7 @@ def hostile():
                 name,
                 question,
                 Answer(bad, bad, 50, tuple(n.nugget for n in nuggets)),
-                State.COUNTED,
+                LabelState.COUNTED,
                 name != bad,
                 Range(0.25, 0.5),
                 nuggets,

@@ -16,7 +16,7 @@ from assay.model.labels import Status
 from assay.model.rag import Answer, Question
 from assay.model.wording import listing
 from assay.page.wording import visible
-from assay.protocols.answers.results import AnswerResult, State
+from assay.protocols.answers.results import AnswerResult, LabelState
 from assay.reports.page import setting
 from assay.reports.text import question_anchor, slug
 from assay.statistics.comparison import compare_confidences
@@ -134,29 +134,29 @@ def test_what_is_missing_is_said_first():
     found = cases.small(4, runs=("A", "B")).findings.detail
     answers = {run: dict(by_question) for run, by_question in found.answers.items()}
     one = answers["A"]["0001"]
-    unmarked = one.nuggets[0]._replace(mark=None, state=State.MISSING, labels=(None,), at=0)
+    unmarked = one.nuggets[0]._replace(mark=None, state=LabelState.MISSING, labels=(None,), at=0)
     failed = one.nuggets[0].entailment._replace(
         status=Status.FAILED, verdict=None, error="no JSON in the reply"
     )
     answers["A"]["0001"] = replace(
         one,
-        state=State.MISSING,
+        state=LabelState.MISSING,
         correct=None,
         precision=OPEN,
         label=None,
         nuggets=(unmarked,),
     )
-    broken = one.nuggets[0]._replace(mark=None, state=State.FAILED, labels=(failed,), at=0)
+    broken = one.nuggets[0]._replace(mark=None, state=LabelState.FAILED, labels=(failed,), at=0)
     answers["A"]["0002"] = replace(
         answers["A"]["0002"],
-        state=State.FAILED,
+        state=LabelState.FAILED,
         correct=None,
         precision=OPEN,
         nuggets=(broken,),
     )
-    answers["A"]["0003"] = replace(answers["A"]["0003"], state=State.CARRIED)
+    answers["A"]["0003"] = replace(answers["A"]["0003"], state=LabelState.CARRIED)
     answers["B"]["0004"] = AnswerResult(
-        "B", found.questions[3], None, State.LEFT_OUT, False, NOTHING
+        "B", found.questions[3], None, LabelState.LEFT_OUT, False, NOTHING
     )
     page = read(cases.assemble(found.questions, found.pr_runs, answers, warnings=("Mind this.",)))
     top = (
@@ -211,7 +211,7 @@ def test_a_run_that_leaves_out_everything():
     answers = {
         "A": found.answers["A"],
         "B": {
-            q.id: AnswerResult("B", q, None, State.LEFT_OUT, False, NOTHING)
+            q.id: AnswerResult("B", q, None, LabelState.LEFT_OUT, False, NOTHING)
             for q in found.questions
         },
     }
@@ -226,14 +226,14 @@ def test_no_label_at_all():
         "A": {
             q: replace(
                 a,
-                state=State.MISSING,
+                state=LabelState.MISSING,
                 correct=None,
                 precision=OPEN,
                 label=None,
                 act=None,
                 act_label=None,
                 nuggets=tuple(
-                    n._replace(mark=None, state=State.MISSING, labels=(None,), at=0)
+                    n._replace(mark=None, state=LabelState.MISSING, labels=(None,), at=0)
                     for n in a.nuggets
                 ),
             )
@@ -251,7 +251,7 @@ def test_no_passage_runs_and_no_categories():
         "A",
         question,
         Answer("1", "I", 0),
-        State.COUNTED,
+        LabelState.COUNTED,
         True,
         NOTHING,
         label=cases.label("t", {}),

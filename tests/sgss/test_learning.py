@@ -14,7 +14,7 @@ from assay.protocols.sgss.learning import (
     compared_ways,
     selected,
 )
-from assay.protocols.sgss.preferences import Pair
+from assay.protocols.sgss.preferences import PreferredPair
 
 SETTINGS = SgssSettings(resamples=200)
 
@@ -26,7 +26,7 @@ def differences(seed: int, queries: int, *, weights=None, test: bool = False) ->
     p = 0.5 if weights is None else 1 / (1 + np.exp(-20 * x @ weights))
     left = generator.binomial(3, p, len(x))
     found = [
-        Pair(f"q{place // 3}", "a", f"b{place % 3}", int(one), 3, test)
+        PreferredPair(f"q{place // 3}", "a", f"b{place % 3}", int(one), 3, test)
         for place, one in enumerate(left)
     ]
     return Differences(x, found)

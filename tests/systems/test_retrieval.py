@@ -20,7 +20,7 @@ from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.systems.asking import Asker, Spending
 from assay.systems.corpus.build import build_corpus
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.retrieval import dense
 from assay.systems.retrieval.analysis import Analysis
@@ -41,7 +41,7 @@ QUESTIONS = ROOT / "examples" / "films" / "questions.tsv"
 
 def passage(number, text, doc=None, title=""):
     doc = doc or f"d{number}"
-    return Passage(f"{doc}#0", doc, title, 0, text, len(text.split()), 0, 0)
+    return CutPassage(f"{doc}#0", doc, title, 0, text, len(text.split()), 0, 0)
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.store import Layout, write_passages
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer
@@ -72,7 +72,7 @@ def test_sentences_are_found(language, tmp_path):
     *texts, of_first, of_second = SENTENCES[language]
     writer = BM25Writer(tmp_path / "i", Analysis(language), title=False, megabytes=16)
     for number, text in enumerate(texts):
-        writer.add(Passage(f"d#{number}", "d", "", number, text, 0, 0, 0))
+        writer.add(CutPassage(f"d#{number}", "d", "", number, text, 0, 0, 0))
     writer.finish()
     index = BM25Index(tmp_path / "i", Analysis(language), title=False)
     for number, queries in enumerate((of_first, of_second)):
@@ -135,7 +135,7 @@ def test_terms():
 def test_another_language_than_the_index_warns(assay, tmp_path):
     texts = [f"{SENTENCES['de'][0]} {SENTENCES['de'][1]}", SENTENCES["de"][1]]
     write_passages(
-        (Passage(f"D{n}#0", f"D{n}", "", 0, t, 9, 0, 0) for n, t in enumerate(texts)),
+        (CutPassage(f"D{n}#0", f"D{n}", "", 0, t, 9, 0, 0) for n, t in enumerate(texts)),
         tmp_path / "corpus",
         Layout.JSONL,
     )
@@ -157,7 +157,7 @@ def test_another_language_than_the_index_warns(assay, tmp_path):
 
 
 def test_an_index_of_older_terms_says_so(assay, tmp_path):
-    write_passages([Passage("D#0", "D", "", 0, "text", 1, 0, 0)], tmp_path / "c", Layout.JSONL)
+    write_passages([CutPassage("D#0", "D", "", 0, "text", 1, 0, 0)], tmp_path / "c", Layout.JSONL)
     assay("index", "build", tmp_path / "c", tmp_path / "i")
     about = json.loads((tmp_path / "i" / "index.json").read_text())
     del about["form"], about["analysis"]["pairs"]

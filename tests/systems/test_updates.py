@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.model.errors import SettingsError
 from assay.systems.corpus import build as building
 from assay.systems.corpus.build import BuildSettings, build_corpus
-from assay.systems.corpus.passages import Passage, WordWindow
+from assay.systems.corpus.passages import CutPassage, WordWindow
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.updating import Updated
 from assay.systems.retrieval import index as indexing
@@ -144,7 +144,9 @@ def test_rankings_of_an_updated_index_are_those_of_a_full_build(tmp_path_factory
     place = tmp_path_factory.mktemp("index")
 
     def built(corpus, folder, passages, **more):
-        rows = (Passage(f"{n}#0", f"{n}", "", 0, " ".join(w), 1, 0, 0) for n, w in passages.items())
+        rows = (
+            CutPassage(f"{n}#0", f"{n}", "", 0, " ".join(w), 1, 0, 0) for n, w in passages.items()
+        )
         write_passages(rows, place / corpus, Layout.JSONL)
         how = IndexSettings(Analysis("none"), dense="letters", megabytes=16)
         build_index(place / corpus, place / folder, how, **more)
@@ -172,7 +174,9 @@ def test_rankings_of_an_updated_index_are_those_of_a_full_build(tmp_path_factory
 
 def test_a_stopped_update_of_an_index_changes_nothing_and_goes_on(tmp_path, monkeypatch):
     def corpus(name, numbers):
-        rows = (Passage(f"{n}#0", f"{n}", "", 0, f"text {chr(97 + n)}", 2, 0, 0) for n in numbers)
+        rows = (
+            CutPassage(f"{n}#0", f"{n}", "", 0, f"text {chr(97 + n)}", 2, 0, 0) for n in numbers
+        )
         write_passages(rows, tmp_path / name, Layout.JSONL)
         return tmp_path / name
 

@@ -33,8 +33,8 @@ from assay.protocols.label_sheets import (
 )
 from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.agreement import judgment_scores
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import Pool, retrieval_sheet
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.retrieval import JudgedPool, retrieval_sheet
 from assay.statistics.judgments import RJ_NAMES
 from tests.trec_rag.cases import lines, make, tables
 from tests.trec_rag.test_trec_rag_protocol import judged, opened, rows_of
@@ -185,8 +185,8 @@ guesses = st.dictionaries(
 )
 
 
-def pool_of(known: dict, hidden: dict) -> Pool:
-    return Pool(
+def pool_of(known: dict, hidden: dict) -> JudgedPool:
+    return JudgedPool(
         TOPICS,
         {
             topic: {doc: grade for doc, grade in known[topic].items() if doc not in hidden[topic]}
@@ -203,12 +203,12 @@ NOTHING_HIDDEN: dict = {topic: set() for topic in TOPICS}
 
 @given(grades, hidings, rankings, st.sampled_from(TOPICS))
 def test_retrieval_never_rises_by_less_and_ranges_hold(known, hidden, ranking, topic):
-    def ends(docs: dict, pool: Pool) -> dict[str, Range | None]:
+    def ends(docs: dict, pool: JudgedPool) -> dict[str, Range | None]:
         scores = {
             one: {doc: float(9 - place) for place, doc in enumerate(ranked)}
             for one, ranked in docs.items()
         }
-        inputs = Inputs({}, r_runs={"r": TrecRun("r", scores, {})})
+        inputs = TrecRagInputs({}, r_runs={"r": TrecRun("r", scores, {})})
         return floors(retrieval_sheet(inputs, SETTINGS, pool))
 
     pool = pool_of(known, hidden)
@@ -219,7 +219,7 @@ def test_retrieval_never_rises_by_less_and_ranges_hold(known, hidden, ranking, t
     assert all(holds(before[name], one) for name, one in full.items())
 
 
-def agreement(labels: dict, pool: Pool) -> dict[str, Score]:
+def agreement(labels: dict, pool: JudgedPool) -> dict[str, Score]:
     run = JudgmentRun(
         "r",
         {
@@ -227,7 +227,7 @@ def agreement(labels: dict, pool: Pool) -> dict[str, Score]:
             for topic, docs in labels.items()
         },
     )
-    return judgment_scores(Inputs({}, rj_runs={"r": run}), pool, SETTINGS)["r"]
+    return judgment_scores(TrecRagInputs({}, rj_runs={"r": run}), pool, SETTINGS)["r"]
 
 
 @given(grades, hidings, guesses, st.sampled_from(TOPICS))
@@ -247,7 +247,7 @@ def test_agreement_never_rises_by_less_and_ranges_hold(known, hidden, labels, to
 )
 def test_kappa_of_undecided_documents_is_the_least_of_every_way_to_label_them(rows):
     known = {"1": {f"d{place}": grade for place, (grade, _) in enumerate(rows)}}
-    pool = Pool(("1",), known, {"1": frozenset()}, 4)
+    pool = JudgedPool(("1",), known, {"1": frozenset()}, 4)
     mine = {f"d{place}": label for place, (_, label) in enumerate(rows)}
     undecided = [doc for doc, label in mine.items() if label is None]
     assume(len(undecided) <= 3)
@@ -265,7 +265,7 @@ def test_kappa_of_undecided_documents_is_the_least_of_every_way_to_label_them(ro
 
 def test_undecided_documents_count_against_a_judgment_run():
     """By hand: of four documents one agrees, one does not, two are undecided."""
-    pool = Pool(("1",), {"1": {"a": 2, "b": 1, "c": 0, "d": 0}}, {"1": frozenset()}, 4)
+    pool = JudgedPool(("1",), {"1": {"a": 2, "b": 1, "c": 0, "d": 0}}, {"1": frozenset()}, 4)
     found = {name: one.value for name, one in agreement({"1": {"a": 2, "b": 0}}, pool).items()}
     assert found["agreement"] == 0.25
     # c and d are 0, which is the commonest; the worst for κ is another that is common: 1 or 2.

@@ -13,7 +13,7 @@ from assay.model.labels import mode_of
 from assay.web import state
 from assay.web.desk import Desk, Refused
 from assay.web.people import Role
-from assay.web.state import State
+from assay.web.state import WorkbenchState
 from tests.conftest import ROOT
 from tests.web.conftest import write_folder
 
@@ -293,7 +293,7 @@ def test_units_are_taken_up_a_part_at_a_time(desk_of, monkeypatch):
     def each(rows):
         for row in rows:
             if isinstance(row, int):  # between two parts somebody labels
-                with State(desk.state.path) as other:
+                with WorkbenchState(desk.state.path) as other:
                     other.set_aside(1, ann.id, "note", f"before {row}")
                 given.append(row)
             yield row

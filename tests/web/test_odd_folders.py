@@ -19,7 +19,7 @@ from assay.model.places import TRUSTED
 from assay.web.desk import Desk
 from assay.web.people import Role
 from assay.web.server import opened_bench
-from assay.web.state import State
+from assay.web.state import WorkbenchState
 from tests.web.conftest import ANSWERS, write_folder
 from tests.web.test_server import Client
 
@@ -132,7 +132,7 @@ def test_a_damaged_state_is_told_with_its_cure(tmp_path, write, assay_process):
 
 
 def test_a_person_of_no_role_is_told(tmp_path):
-    with State(tmp_path / "w.sqlite") as state:
+    with WorkbenchState(tmp_path / "w.sqlite") as state:
         state.person("ANN")
         state.execute("UPDATE people SET role = 'king'")
         with pytest.raises(AssayError, match="no role that there is"):
@@ -141,15 +141,15 @@ def test_a_person_of_no_role_is_told(tmp_path):
 
 def test_a_copy_of_the_state_lets_nobody_in(tmp_path):
     path, copy = tmp_path / "w.sqlite", tmp_path / "copy.sqlite"
-    with State(path) as state:
+    with WorkbenchState(path) as state:
         ann = state.person("ANN", Role.ORGANISER)
         cookie = state.enter(state.link(ann, hours=1))
         token = state.link(ann, hours=1)
         assert state.session(cookie)
-    with State(path) as state:
+    with WorkbenchState(path) as state:
         assert state.session(cookie)
     shutil.copy(path, copy)
-    with State(copy) as state:
+    with WorkbenchState(copy) as state:
         assert state.session(cookie) is None
         assert state.enter(token) is None
         assert state.people() == [ann]

@@ -14,7 +14,7 @@ from assay.web import prospects
 from assay.web.desk import Desk
 from assay.web.forms import controls, verdict_of
 from assay.web.prospects import Ahead, look_ahead
-from assay.web.runs import Scored, ranges_in
+from assay.web.runs import ScoredFolder, ranges_in
 from assay.web.values import ago
 from tests.web.conftest import write_folder
 from tests.web.test_browser import until
@@ -37,7 +37,7 @@ def looked(folder, **more):
     opened = Opened.open(folder)
     with Desk.open(opened) as desk:
         desk.sync()
-        scored = Scored.of(opened)
+        scored = ScoredFolder.of(opened)
         desk.state.set_ranges(scored.ranges())
     measure, ranges = scored.open_ranges()
     return look_ahead(opened, scored, **more), measure, widths(ranges)
@@ -57,7 +57,7 @@ def give_all(folder, at):
                     one["field"]: filled(one, high) for one in controls(desk.tasks[task], unit)
                 }
                 desk.give(ann, screen["unit"], {"verdict": verdict, "mode": "blind"})
-    return Scored.of(opened)
+    return ScoredFolder.of(opened)
 
 
 @pytest.mark.parametrize("end", [0, -1])
@@ -183,7 +183,7 @@ def test_where_no_label_is_missing_it_says_what_drawn_labels_would_do(folder):
                     content=content, labeller=machine, status=Status.OK, verdict=verdict,
                 )  # fmt: skip
                 desk.ledger.add([label])
-    scored = Scored.of(opened)
+    scored = ScoredFolder.of(opened)
     assert not scored.missing
     found = look_ahead(opened, scored)
     assert not found.why

@@ -32,7 +32,7 @@ from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.exam.inputs import ExamSettings
 from assay.protocols.exam.items import ItemAnalysis, item_analysis
-from assay.protocols.exam.protocol import Scored
+from assay.protocols.exam.protocol import GradedRuns
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Result
@@ -210,7 +210,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedQuestion:
     """What becomes of the question ``identity``, in one query or whichever has it."""
 
     action: str
@@ -219,9 +219,9 @@ class Changed:
     more: Mapping[str, Any]
 
 
-def edit_bank(given: Path, by: str, wanted: Added | Changed) -> str:
+def edit_bank(given: Path, by: str, wanted: Added | ChangedQuestion) -> str:
     """Change one question of a bank, record who did it, and say what was done."""
-    path = bank_file(given, must_exist=isinstance(wanted, Changed))
+    path = bank_file(given, must_exist=isinstance(wanted, ChangedQuestion))
     if isinstance(wanted, Added):
         weight = 1.0 if wanted.weight is None else wanted.weight
         where, before, action = wanted.query, None, "add"
@@ -253,7 +253,7 @@ def items_of(part: Evaluation, result: Result) -> list[ItemAnalysis]:
     """What each question of a folder's bank tells of its runs; none for direct grading, which
     asks no questions."""
     found, settings = result.findings.detail, part.settings
-    if not isinstance(found, Scored) or not isinstance(settings, ExamSettings):
+    if not isinstance(found, GradedRuns) or not isinstance(settings, ExamSettings):
         return []
     if settings.grading.startswith("direct:"):
         return []

@@ -19,7 +19,7 @@ from assay.model.wording import counted, quoted
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.items import ItemAnalysis
 from assay.protocols.exam.meta import official_scores as official_of
-from assay.protocols.exam.protocol import Scored
+from assay.protocols.exam.protocol import GradedRuns
 from assay.protocols.exam.supervision import misled, uncovered
 from assay.statistics.items import ItemBoard, TopicItems, official_scores
 
@@ -114,7 +114,7 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
         found, inputs, settings = result.findings.detail, part.inputs, part.settings
     if not (
         items
-        and isinstance(found, Scored)
+        and isinstance(found, GradedRuns)
         and isinstance(inputs, ExamInputs)
         and isinstance(settings, ExamSettings)
     ):
@@ -148,7 +148,7 @@ class _Board:
     runs: int
 
     @classmethod
-    def of(cls, inputs: ExamInputs, found: Scored, settings: ExamSettings) -> Self:
+    def of(cls, inputs: ExamInputs, found: GradedRuns, settings: ExamSettings) -> Self:
         topics: dict[str, TopicItems] = {}
         columns = {}
         for query, least, most, _ in found.scorer.by_run(inputs.runs, settings.least):

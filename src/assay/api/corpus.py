@@ -15,7 +15,7 @@ from assay.systems.corpus.build import BuildSettings, Built, Told, build_corpus
 from assay.systems.corpus.documents import Document, Kind, Source, SourceFormat, SourceSettings
 from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.explain import explain as explain_page
-from assay.systems.corpus.passages import Cut, Passage, WordWindow
+from assay.systems.corpus.passages import Cut, CutPassage, WordWindow
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.wikitext import CleanSettings
 
@@ -33,7 +33,7 @@ class Corpus:
         self.folder = Path(folder)
         self.built = built or Built({}, (), 0, 0)
 
-    def __iter__(self) -> Iterator[Passage]:
+    def __iter__(self) -> Iterator[CutPassage]:
         """Every passage in order, one at a time. Raises FormatError for what cannot be read,
         SettingsError where there is no corpus."""
         return read_passages(self.folder)
@@ -50,7 +50,7 @@ class Corpus:
         """The passages of a document. Raises SettingsError where there is none of that id."""
         return _frame(self.of(doc))
 
-    def of(self, doc: str) -> list[Passage]:
+    def of(self, doc: str) -> list[CutPassage]:
         """The same as plain values."""
         found = Documents(self.folder).passages(doc)
         if not found:
@@ -162,7 +162,7 @@ def explain(
     raise SettingsError(f"There is {what} in {source}.")
 
 
-def _frame(passages: Iterable[Passage]) -> pl.DataFrame:
+def _frame(passages: Iterable[CutPassage]) -> pl.DataFrame:
     from assay.api.system_frames import passage_frame  # noqa: PLC0415 (polars, for this alone)
 
     return passage_frame(passages)

@@ -26,7 +26,7 @@ _MOST_TEXT = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedEntry:
     """An entry of the manifest that differs; None where one has none."""
 
     what: str
@@ -91,7 +91,7 @@ class Difference:
 
     first: Outcome
     second: Outcome
-    changed: tuple[Changed, ...]
+    changed: tuple[ChangedEntry, ...]
     moves: tuple[Move, ...]
     tests: tuple[Paired, ...]
     relabelled: Mapping[str, tuple[int, int]]
@@ -271,7 +271,7 @@ def _why(
     return found, {task: (count, other[task]) for task, count in both.items()}
 
 
-def _manifests(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Changed]:
+def _manifests(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[ChangedEntry]:
     """The entries that differ, prompts and labellers included."""
     for name in dict.fromkeys((*first, *second)):
         a, b = first.get(name), second.get(name)
@@ -280,9 +280,9 @@ def _manifests(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[
         if isinstance(a, dict) and isinstance(b, dict):
             for key in dict.fromkeys((*a, *b)):
                 if a.get(key) != b.get(key):
-                    yield Changed(f"{name} {key}", _words(a.get(key)), _words(b.get(key)))
+                    yield ChangedEntry(f"{name} {key}", _words(a.get(key)), _words(b.get(key)))
         else:
-            yield Changed(name, _words(a), _words(b))
+            yield ChangedEntry(name, _words(a), _words(b))
 
 
 def _words(value: Any) -> str | None:

@@ -14,7 +14,7 @@ from assay.formats.text import read_text
 from assay.model.errors import SettingsError
 from assay.model.wording import listed
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 
 Lines = tuple[NuggetLine, ...]
 Reader = Callable[..., Parsed[Lines]]
@@ -28,7 +28,7 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
     text that would be edited. Raises SettingsError where there are no nuggets."""
     (evaluation, *others) = opened.parts.values()
     inputs, settings = evaluation.inputs, evaluation.settings
-    if others or not isinstance(inputs, Inputs) or not isinstance(settings, TrecRagSettings):
+    if others or not isinstance(inputs, TrecRagInputs) or not isinstance(settings, TrecRagSettings):
         raise SettingsError(
             f"{opened.folder.path} is not a trec-rag evaluation, so that it has no nuggets."
         )

@@ -8,7 +8,7 @@ import polars as pl
 
 from assay.model.rag import AnswerRun
 from assay.model.trec_rag import RagRun
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.retrieval.rerank import RankedPassage
 
 _PASSAGE = {
@@ -34,7 +34,7 @@ _REPORTS: dict[str, pl.DataType] = {
 }
 
 
-def passage_frame(passages: Iterable[Passage]) -> pl.DataFrame:
+def passage_frame(passages: Iterable[CutPassage]) -> pl.DataFrame:
     """Passages, a column for each of their fields."""
     return pl.DataFrame(list(passages), schema=_PASSAGE, orient="row")
 

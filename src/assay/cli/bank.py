@@ -12,7 +12,7 @@ from assay.api.bank import (
     COLUMNS,
     HISTORY_COLUMNS,
     Added,
-    Changed,
+    ChangedQuestion,
     Listed,
     differences,
     edit_bank,
@@ -166,13 +166,13 @@ def edit_command(
     if len(given) != 1:
         raise typer.BadParameter(f"give one of {', '.join('--' + name for name in chosen)}")
     ((action, value),) = given.items()
-    wanted: Added | Changed
+    wanted: Added | ChangedQuestion
     if action == "add":
         if query is None:
             raise typer.BadParameter("--add needs the query: --query ID")
         wanted = Added(query, value, weight, gold or (), facet)
     else:
-        wanted = Changed(action, value, query, _new_values(action, text, weight, gold))
+        wanted = ChangedQuestion(action, value, query, _new_values(action, text, weight, gold))
     say(edit_bank(bank, by, wanted))
 
 

@@ -31,7 +31,7 @@ from assay.tasks.base import AnyTask
 T = TypeVar("T")
 
 
-class Resampling(TypedDict):
+class ResamplingArguments(TypedDict):
     """The settings of bootstrap intervals, by name."""
 
     level: float
@@ -50,7 +50,7 @@ class CommonSettings(BaseModel):
     seed: int = Field(20251210, ge=0)
 
     @property
-    def resampling(self) -> Resampling:
+    def resampling(self) -> ResamplingArguments:
         """As functions take them."""
         return {"level": self.level, "resamples": self.resamples, "seed": self.seed}
 

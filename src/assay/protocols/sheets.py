@@ -80,7 +80,7 @@ class Sheet:
         }
 
 
-class Resampling(NamedTuple):
+class FixedResampling(NamedTuple):
     """The settings of bootstrap intervals."""
 
     level: float
@@ -120,7 +120,7 @@ def means(
     leaves the means of all; one where the track left all that an answer cites unjudged leaves that
     run's. Nothing leaves a mean because a label is missing.
     """
-    resampling = Resampling(level, resamples, seed)
+    resampling = FixedResampling(level, resamples, seed)
     return {
         run: {
             measure: mean_score(run, measure, values.values(), resampling)

@@ -13,7 +13,7 @@ from assay.api import bank as banks
 from assay.model.wording import counted
 from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, body_of, page
-from assay.web.runs import Scored
+from assay.web.runs import ScoredFolder
 from assay.web.security import PERSON
 from assay.web.values import anchor
 
@@ -60,7 +60,7 @@ async def change(request: web.Request) -> Any:
     return await bench.edited_bank(wanted, f"human:{who.name}")
 
 
-def _wanted(said: dict[str, Any], queries: Collection[str]) -> banks.Added | banks.Changed:
+def _wanted(said: dict[str, Any], queries: Collection[str]) -> banks.Added | banks.ChangedQuestion:
     action, text = said["action"], " ".join(str(said.get("text", "")).split())
     query, identity = str(said.get("query", "")), str(said.get("id", ""))
     if action in ("reword", "add") and not text:
@@ -81,10 +81,10 @@ def _wanted(said: dict[str, Any], queries: Collection[str]) -> banks.Added | ban
         more = {"weight": float(weight)}
     elif action in ("drop", "restore"):
         more = {"active": action == "restore"}
-    return banks.Changed(action, identity, query, more)
+    return banks.ChangedQuestion(action, identity, query, more)
 
 
-def moved_in_words(before: Scored, after: Scored) -> str:
+def moved_in_words(before: ScoredFolder, after: ScoredFolder) -> str:
     """What an edit moves, for people: every score of the leaderboards that is another now."""
     names = [name for _, measures in after.boards for name in measures]
     then = {(run, name): ends for run, name, *ends in _ends(before, names)}
@@ -104,7 +104,7 @@ def moved_in_words(before: Scored, after: Scored) -> str:
     return ". ".join(lines) + f".{missing}"
 
 
-def _ends(scored: Scored, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+def _ends(scored: ScoredFolder, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     rows = scored.scores.filter(pl.col("measure").is_in(names))
     return rows.select("run", "measure", "floor", "ceiling").iter_rows()
 

@@ -24,7 +24,7 @@ Marked = Sequence[tuple[str, bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ShownPassage:
     """A passage of a run's list: its ``rank``, what it is called, its text, whether the run beside
     has it, and at which rank (``there``)."""
 
@@ -41,7 +41,7 @@ class HandedIn:
     many ``more`` there are."""
 
     lines: Sequence[Marked]
-    passages: Sequence[Passage]
+    passages: Sequence[ShownPassage]
     more: int
 
 
@@ -63,7 +63,7 @@ def handed_in(opened: Opened, topic: str, runs: Sequence[str]) -> Mapping[str, H
         own, others = lists.get(run, []), lists.get(runs[1 - at], []) if len(runs) > 1 else None
         ranks = {one: rank for rank, one in reversed(list(enumerate(others or (), 1)))}
         passages = [
-            Passage(rank, *one, others is not None and one not in ranks, ranks.get(one))
+            ShownPassage(rank, *one, others is not None and one not in ranks, ranks.get(one))
             for rank, one in enumerate(own[:_MOST_PASSAGES], 1)
         ]
         found[run] = HandedIn(marked[at], passages, len(own) - len(passages))

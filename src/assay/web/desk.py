@@ -34,7 +34,7 @@ from assay.web import forms
 from assay.web.asked import Asked
 from assay.web.database import FILE
 from assay.web.people import Person
-from assay.web.state import Each, State, UnitRow
+from assay.web.state import Each, UnitRow, WorkbenchState
 from assay.web.values import (
     anchor,
     as_given,
@@ -81,7 +81,7 @@ class Desk:
 
     opened: Opened
     ledger: Ledger
-    state: State
+    state: WorkbenchState
     asked: Asked = field(init=False)
     stale: bool = field(default=False, init=False)
     sync_takes: float = field(default=0.0, init=False)
@@ -95,7 +95,7 @@ class Desk:
         """The desk of a folder, whose ledger is made where there is none. Raises LedgerError, and
         SettingsError where a file of the workbench's lies elsewhere."""
         path = inside(opened.folder.path, FILE, "The workbench")
-        with opened.ledger() as ledger, State(path) as state:
+        with opened.ledger() as ledger, WorkbenchState(path) as state:
             ledger.checked()
             newest = state.newest_given()
             if newest and newest.uid not in {one.uid for one in ledger.of_units([newest.hash])}:
@@ -408,7 +408,7 @@ class Desk:
             for unit, verdict, content, _ in rows
         ]
 
-    def counts(self, person: Person, state: State) -> list[dict[str, Any]]:
+    def counts(self, person: Person, state: WorkbenchState) -> list[dict[str, Any]]:
         """For each task how many units there are, how many labels are wanted and given, how many
         are mine, and in which queues something waits; by a ``state`` of any thread."""
         found = []

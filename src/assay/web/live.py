@@ -21,7 +21,7 @@ from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.desk import Desk
 from assay.web.forms import Json
-from assay.web.state import State
+from assay.web.state import WorkbenchState
 from assay.web.values import comparable
 
 MACHINE = ""
@@ -44,7 +44,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class LabellerPair:
     """How two labellers agree under a task: each statistic with its interval, and the confusion
     table under the verdicts' names, with the units behind each cell."""
 
@@ -58,7 +58,7 @@ class Pair:
     table: Sequence[Sequence[tuple[int, Sequence[int]]]]
 
 
-def done(state: State) -> list[Done]:
+def done(state: WorkbenchState) -> list[Done]:
     """What everybody has done, task by task."""
     rows = state.all(
         "SELECT name, task, COUNT(DISTINCT unit), SUM(given.at > ?) FROM given "
@@ -69,7 +69,7 @@ def done(state: State) -> list[Done]:
     return [Done(*row) for row in rows]
 
 
-def topics(state: State, task: str) -> list[tuple[int, str, int, int]]:
+def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
     """Number and name of each topic, with the labels that are wanted and given."""
     rows: list[tuple[int, str, int, int]] = state.all(
         "SELECT topic, name, SUM(passes), SUM(min(labelled, passes)) FROM units "
@@ -80,9 +80,9 @@ def topics(state: State, task: str) -> list[tuple[int, str, int, int]]:
     return rows
 
 
-def pairs(desk: Desk) -> list[Pair]:
+def pairs(desk: Desk) -> list[LabellerPair]:
     """Agreement of every two people who labelled the same, and of each with the machine."""
-    found: list[Pair] = []
+    found: list[LabellerPair] = []
     for name, task in desk.tasks.items():
         said = _said(desk, name)
         for first, second in combinations(sorted(said, key=lambda who: (who == MACHINE, who)), 2):
@@ -118,7 +118,7 @@ def _said(desk: Desk, task: str) -> Said:
 
 def _agreement(
     desk: Desk, task: AnyTask, first: str, second: str, both: Sequence[int], said: Said
-) -> Iterator[Pair]:
+) -> Iterator[LabellerPair]:
     """A pair for each field of the verdict that is chosen from a scale."""
     rows = {row.id: row for row in desk.rows(both)}
     scales: dict[str, dict[str, int]] = {}
@@ -163,7 +163,7 @@ def _agreement(
             for what, one in result.estimates.items()
             if not what.startswith("kappa@")
         ]  # fmt: skip
-        yield Pair(
+        yield LabellerPair(
             task.name, name, _named(first), _named(second), len(found), estimates, labels, cells
         )
 

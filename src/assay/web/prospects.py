@@ -27,8 +27,8 @@ from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.database import FILE
 from assay.web.forms import Json
-from assay.web.runs import Scored, ranges_in
-from assay.web.state import State, UnitRow
+from assay.web.runs import ScoredFolder, ranges_in
+from assay.web.state import UnitRow, WorkbenchState
 
 MORE = 50
 """Labels that are assumed."""
@@ -52,7 +52,7 @@ class Ahead:
     plan: LabelPlan | None = None
 
 
-def look_ahead(opened: Opened, now: Scored, stopped: Callable[[], bool] = bool) -> Ahead:
+def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = bool) -> Ahead:
     """How wide those ranges would be that are open ``now``, after :data:`MORE` labels. Between two
     outcomes it ends where it is ``stopped``."""
     if now.seconds > _SECONDS:
@@ -63,7 +63,7 @@ def look_ahead(opened: Opened, now: Scored, stopped: Callable[[], bool] = bool) 
             return Ahead(plan=plan_opened(opened, Aim(n=MORE)))
         with (
             opened.ledger() as ledger,
-            State(inside(opened.folder.path, FILE, "The workbench")) as state,
+            WorkbenchState(inside(opened.folder.path, FILE, "The workbench")) as state,
         ):
             rows = _next(state, [task.name for task in opened.tasks()])
             if ledger.file_size() > _MOST_BYTES:
@@ -74,7 +74,7 @@ def look_ahead(opened: Opened, now: Scored, stopped: Callable[[], bool] = bool) 
         return Ahead(why=str(error) or type(error).__name__)
 
 
-def _next(state: State, tasks: Sequence[str]) -> list[UnitRow]:
+def _next(state: WorkbenchState, tasks: Sequence[str]) -> list[UnitRow]:
     """The next units that nobody labelled, of the topics whose scores' ranges are widest."""
     places = ",".join("?" * len(tasks))
     return state.units(

@@ -17,14 +17,14 @@ from assay.ledger.chain import Head
 from assay.model.labels import WORKBENCH
 from assay.protocols.exam.items import ItemAnalysis
 from assay.web.desk import Desk
-from assay.web.state import State, UnitRow
+from assay.web.state import UnitRow, WorkbenchState
 from assay.web.values import comparable, in_brief, reason_of
 
 MOST_FOUND = 100
 
 
 @dataclass
-class Scored:
+class ScoredFolder:
     """The scores of a folder as frames: ``scores``, ``per_topic`` and ``labels`` with their places
     (:class:`assay.Evaluation` says what is in them), the measures of the leaderboards, and whose
     labels these stand on."""
@@ -46,7 +46,7 @@ class Scored:
         self.topics = sorted(self.per_topic["topic"].unique().to_list())
 
     @classmethod
-    def of(cls, opened: Opened) -> Scored:
+    def of(cls, opened: Opened) -> ScoredFolder:
         """Score a folder, and note how many seconds that took. Raises AssayError."""
         began = time.monotonic()
         with opened.ledger() as ledger:
@@ -183,7 +183,7 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
     return {"row": row, "content": orjson.loads(row.content), "labels": labels, "asides": asides}
 
 
-def search(state: State, text: str) -> tuple[list[UnitRow], bool]:
+def search(state: WorkbenchState, text: str) -> tuple[list[UnitRow], bool]:
     """Units whose texts hold all words of ``text``, and whether there are more."""
     words = text.casefold().split()[:8]
     if not words:

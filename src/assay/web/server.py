@@ -26,7 +26,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from aiohttp import web
 
-from assay.api.bank import Added, Changed, edit_bank
+from assay.api.bank import Added, ChangedQuestion, edit_bank
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.ledger.claims import claim
@@ -42,9 +42,9 @@ from assay.web.pages import routes
 from assay.web.people import Person, Role
 from assay.web.prospects import Ahead, look_ahead
 from assay.web.replies import BENCH
-from assay.web.runs import Scored
+from assay.web.runs import ScoredFolder
 from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
-from assay.web.state import State
+from assay.web.state import WorkbenchState
 from assay.web.turns import SHARED, Turns
 
 P = ParamSpec("P")
@@ -69,9 +69,9 @@ class Bench:
     _stopped: threading.Event = field(default_factory=threading.Event, init=False)
     _context: Context = field(default_factory=copy_context, init=False)
     _rests_until: float = field(default=0.0, init=False)
-    _scored: Scored | None = field(default=None, init=False)
-    _pairs: tuple[Head | None, Sequence[live.Pair]] | None = field(default=None, init=False)
-    _tried: tuple[Scored, Ahead] | None = field(default=None, init=False)
+    _scored: ScoredFolder | None = field(default=None, init=False)
+    _pairs: tuple[Head | None, Sequence[live.LabellerPair]] | None = field(default=None, init=False)
+    _tried: tuple[ScoredFolder, Ahead] | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
     _turns: Turns = field(default_factory=Turns, init=False)
 
@@ -149,11 +149,11 @@ class Bench:
                 if isinstance(place, Path):
                     move_log(place)
 
-    async def beside(self, look: Callable[[State], T]) -> T:
+    async def beside(self, look: Callable[[WorkbenchState], T]) -> T:
         """What a look into the state finds that takes long: nobody's label waits for it."""
 
         def looked() -> T:
-            with State(self.desk.state.path) as state:
+            with WorkbenchState(self.desk.state.path) as state:
                 return look(state)
 
         return await asyncio.to_thread(looked)
@@ -172,7 +172,7 @@ class Bench:
         """Who comes with a cookie (:meth:`State.session`)."""
         return await self.do(self.desk.state.session, cookie, looks=looks) if cookie else None
 
-    async def _progress(self) -> tuple[Scored, Sequence[live.Pair]]:
+    async def _progress(self) -> tuple[ScoredFolder, Sequence[live.LabellerPair]]:
         """Scores and agreement, for a page that is looked at all the time."""
         return await self.scored(), await self.agreement()
 
@@ -185,24 +185,24 @@ class Bench:
             self._tried = (scored, await asyncio.wrap_future(job))
         return self._tried[1]
 
-    async def scored(self) -> Scored:
+    async def scored(self) -> ScoredFolder:
         """The scores as the labels stand, which are computed once for each state of the ledger;
         labelling goes on meanwhile."""
         return await self._in_scoring_thread(self._score)
 
-    def _score(self) -> Scored:
+    def _score(self) -> ScoredFolder:
         with self.opened.ledger() as ledger:
             head = ledger.head()
         if self._scored is None or self._scored.head != head:
-            self._scored = Scored.of(self.opened)
+            self._scored = ScoredFolder.of(self.opened)
             self.now(self.desk.state.set_ranges, self._scored.ranges())
         return self._scored
 
-    async def agreement(self) -> Sequence[live.Pair]:
+    async def agreement(self) -> Sequence[live.LabellerPair]:
         """How far labellers agree, which is computed once for each state of the ledger."""
         return await self._in_scoring_thread(self._agreement)
 
-    def _agreement(self) -> Sequence[live.Pair]:
+    def _agreement(self) -> Sequence[live.LabellerPair]:
         with Desk.open(self.opened) as other:
             head = other.ledger.head()
             if self._pairs is None or self._pairs[0] != head:
@@ -222,7 +222,7 @@ class Bench:
         said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
         return text, f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"
 
-    async def edited_bank(self, wanted: Added | Changed, by: str) -> dict[str, str]:
+    async def edited_bank(self, wanted: Added | ChangedQuestion, by: str) -> dict[str, str]:
         """Edit the folder's question bank, take the folder up anew, and say what moved."""
         before = await self.scored()
         told = await self.do(self._edit_bank, wanted, by)
@@ -234,7 +234,7 @@ class Bench:
         before, after = self._scored, await self.scored()
         return "" if before is None or before is after else moved_in_words(before, after)
 
-    def _edit_bank(self, wanted: Added | Changed, by: str) -> str:
+    def _edit_bank(self, wanted: Added | ChangedQuestion, by: str) -> str:
         done = edit_bank(self.opened.folder.path, by, wanted)
         self.opened = Opened.of(Folder.open(self.opened.folder.path))
         self.desk.take_up(self.opened)

@@ -50,7 +50,7 @@ class UnitRow:
     labelled: int
 
 
-class State(People):
+class WorkbenchState(People):
     """An open ``workbench.sqlite``; one thread. Raises LedgerError where it cannot be used."""
 
     # -- units -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from assay.web.desk import QUEUES, Desk, Refused
 from assay.web.people import Role
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON
-from assay.web.state import State, UnitRow
+from assay.web.state import UnitRow, WorkbenchState
 from assay.web.values import ago, comparable, in_brief
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -173,7 +173,7 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     bench = bench_of(request)
     tasks = bench.desk.tasks.items()
 
-    def looked(state: State) -> dict[str, Any]:
+    def looked(state: WorkbenchState) -> dict[str, Any]:
         return {
             "by_task": [(task.title, live.topics(state, name)) for name, task in tasks],
             "done": live.done(state),

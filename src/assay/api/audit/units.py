@@ -13,7 +13,7 @@ from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.protocols.base import Step
 from assay.protocols.evaluation import Evaluation
-from assay.tasks.audit.probes import Of, Pool
+from assay.tasks.audit.probes import Of, OtherUnits
 from assay.tasks.audit.views import VIEWS, View
 from assay.tasks.base import AnyTask, content_hash
 
@@ -62,9 +62,9 @@ class UnitSource:
     count: int
     asks: bool
 
-    def pool(self, view: View) -> Pool:
+    def pool(self, view: View) -> OtherUnits:
         """What other units hold."""
-        return Pool.of(view, [one.request.content for one in self.units["all"]])
+        return OtherUnits.of(view, [one.request.content for one in self.units["all"]])
 
 
 def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:

@@ -18,7 +18,7 @@ from assay.formats.imports.common import (
     parsed,
     passages_of,
 )
-from assay.formats.imports.spans import MODEL, RETRIEVER, Step, moment, records_of
+from assay.formats.imports.spans import MODEL, RETRIEVER, TraceStep, moment, records_of
 from assay.model.errors import SettingsError
 
 _ABOUT = ("release", "version", "environment", "tags")
@@ -70,13 +70,13 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def _observation(row: Mapping[str, Any], choices: Choices) -> Step:
+def _observation(row: Mapping[str, Any], choices: Choices) -> TraceStep:
     kind = str(row["type"]).upper()
     name = str(row.get("name") or "")
     retrieves = kind == "RETRIEVER" or (choices.retriever is not None and name == choices.retriever)
     failed = str(row.get("level", "")).upper() == "ERROR"
     query = parsed(row.get("input")) if retrieves else None
-    return Step(
+    return TraceStep(
         str(row["trace_id"]),
         str(row.get("id")),
         str(row.get("parent_observation_id") or "") or None,
@@ -94,8 +94,8 @@ def _observation(row: Mapping[str, Any], choices: Choices) -> Step:
     )
 
 
-def _trace(name: str, row: Mapping[str, Any], choices: Choices) -> Step:
-    return Step(
+def _trace(name: str, row: Mapping[str, Any], choices: Choices) -> TraceStep:
+    return TraceStep(
         name,
         f"trace {name}",
         None,

@@ -20,7 +20,7 @@ from assay.formats.imports.common import (
     passage_of,
     passages_of,
 )
-from assay.formats.imports.spans import MODEL, RERANKER, RETRIEVER, Step, moment, records_of
+from assay.formats.imports.spans import MODEL, RERANKER, RETRIEVER, TraceStep, moment, records_of
 
 _KINDS = {"RETRIEVER": RETRIEVER, "RERANKER": RERANKER, "LLM": MODEL}
 _OPERATIONS = {
@@ -54,7 +54,7 @@ def _spans(row: Any) -> Iterator[Mapping[str, Any]]:
             yield from objects_in(scope.get("spans"))
 
 
-def _step(span: Mapping[str, Any], choices: Choices) -> Step | None:
+def _step(span: Mapping[str, Any], choices: Choices) -> TraceStep | None:
     context = parsed(span.get("context"))
     context = context if isinstance(context, dict) else {}
     trace = name_in(context.get("trace_id")) or name_in(
@@ -76,7 +76,7 @@ def _step(span: Mapping[str, Any], choices: Choices) -> Step | None:
     code = status.get("code") if isinstance(status, dict) else span.get("status_code")
     message = status.get("message") if isinstance(status, dict) else span.get("status_message")
     failed = str(code).upper() in ("2", "ERROR", "STATUS_CODE_ERROR")
-    step = Step(
+    step = TraceStep(
         trace, str(own), None if parent is None else str(parent), name, kind,
         start=moment(first_of(span, ("start_time", "startTimeUnixNano", "start_time_unix_nano"))),
         end=moment(first_of(span, ("end_time", "endTimeUnixNano", "end_time_unix_nano"))),

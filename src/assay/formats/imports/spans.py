@@ -1,5 +1,5 @@
 """Traces: spans in the conventions of OpenInference and OpenTelemetry's GenAI, and Langfuse's
-observations, each as a :class:`Step`; from steps to a record."""
+observations, each as a :class:`TraceStep`; from steps to a record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
-class Step:
+class TraceStep:
     """A span of a trace in plain terms. ``start`` and ``end`` are nanoseconds (0: unknown);
     ``asked`` and ``said`` are its input and output as they stand there."""
 
@@ -60,9 +60,9 @@ def moment(value: Any) -> int:
     return (when - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
-def records_of(steps: Iterable[Step], choices: Choices, found: Imported) -> None:
+def records_of(steps: Iterable[TraceStep], choices: Choices, found: Imported) -> None:
     """One record a trace, in the order of the file; turns of a session in order of time."""
-    traces: dict[str, list[Step]] = {}
+    traces: dict[str, list[TraceStep]] = {}
     for step in steps:
         traces.setdefault(step.trace, []).append(step)
     rows: list[tuple[int, Row]] = []
@@ -74,7 +74,7 @@ def records_of(steps: Iterable[Step], choices: Choices, found: Imported) -> None
     found.records += by_session([row for _, row in rows], choices)
 
 
-def _record(name: str, steps: list[Step], choices: Choices, found: Imported) -> Row | None:
+def _record(name: str, steps: list[TraceStep], choices: Choices, found: Imported) -> Row | None:
     ids = {step.id for step in steps}
     root = next((step for step in steps if step.parent is None or step.parent not in ids), steps[0])
     ordered = sorted(steps, key=lambda step: step.start)
@@ -118,7 +118,7 @@ def _record(name: str, steps: list[Step], choices: Choices, found: Imported) -> 
     return row | {key: value for key, value in more.items() if value}
 
 
-def _chosen(steps: Sequence[Step], answering: Step, choices: Choices) -> list[Step]:
+def _chosen(steps: Sequence[TraceStep], answering: TraceStep, choices: Choices) -> list[TraceStep]:
     """The retrievals whose passages the answer had."""
     found = [step for step in steps if step.passages is not None]
     ways = choices.retrievers

@@ -9,7 +9,7 @@ from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, R
 from assay.page.parts import Part
 from assay.page.wording import one_line, span
 from assay.protocols.answers.acts import IN_WORDS
-from assay.protocols.answers.results import AnswerResult, Found, NuggetResult, State
+from assay.protocols.answers.results import AnswerResult, Found, LabelState, NuggetResult
 from assay.protocols.places import Place, WhereUsed
 from assay.protocols.remarks import remarks, shared
 
@@ -71,7 +71,7 @@ def _outcome(result: AnswerResult) -> str:
     if result.answer is None:
         return "out"
     if result.correct is None:
-        return "failed" if result.state is State.FAILED else "missing"
+        return "failed" if result.state is LabelState.FAILED else "missing"
     return "right" if result.correct else "declined" if result.refused else "wrong"
 
 
@@ -108,11 +108,13 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
         result.label, result.overruled, "correct", ("correct", "not correct"), before="Judged "
     )
     said = []
-    if result.state is not State.CARRIED:  # else its label is not about what the answer holds now
+    if (
+        result.state is not LabelState.CARRIED
+    ):  # else its label is not about what the answer holds now
         said.append(shared(result.label, at._replace(position="answer"), where))
     if not given:
         said.append("No label has been given to this answer yet.")
-    if result.state is State.CARRIED:
+    if result.state is LabelState.CARRIED:
         said.append(
             "Carried over: the label was given beside other entailed nuggets, before a person "
             "changed some mark."
@@ -139,7 +141,7 @@ def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
     if result.mark is not None:
         kind, word = _MARKS[result.mark]
         badge = Badge(kind, f"{result.mark}{num}", word)
-    elif result.state is State.FAILED:
+    elif result.state is LabelState.FAILED:
         badge = Badge("open", f"!{num}", "unmarked: label failed")
     else:
         badge = Badge("open", f"?{num}", "unmarked")

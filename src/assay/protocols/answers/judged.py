@@ -18,7 +18,7 @@ from assay.protocols.answers.requests import (
     entailment_content,
     is_entailed,
 )
-from assay.protocols.answers.results import AnswerResult, NuggetResult, State
+from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
 from assay.protocols.carried import carried
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
@@ -59,7 +59,7 @@ def judge_answers(
     for run, question, one in every:
         if one is None:
             nothing = Range.certain(0.0)
-            yield AnswerResult(run, question, None, State.LEFT_OUT, False, nothing)
+            yield AnswerResult(run, question, None, LabelState.LEFT_OUT, False, nothing)
         else:
             yield answers.judged(one, *next(labels))
 
@@ -76,9 +76,9 @@ def _nuggets(
         found = []
         for nugget in one.answer.nuggets:
             at, passage, overruled = next(numbers), one.passages[nugget.key], None
-            state = State.COUNTED
+            state = LabelState.COUNTED
             if isnan(entailed[at]):
-                state = State.FAILED if there[at] else State.MISSING
+                state = LabelState.FAILED if there[at] else LabelState.MISSING
             elif human[at]:
                 overruled = book.machine(ENTAILMENT, entailment_content(nugget, passage))
             mark = Mark.BOGUS if entailed[at] == 0 else None
@@ -104,16 +104,16 @@ class _AnswerJudge:
         """Verdict and marks of one answer, and what is missing."""
         run, question, _, answer = given
         book, at = self._book, Place(run, question.id)
-        unmarked = {one.state for one in step3} - {State.COUNTED}
+        unmarked = {one.state for one in step3} - {LabelState.COUNTED}
         beside = [at for at, one in enumerate(step3) if _is_open(one)]
         unit = _content(question, answer, beside)
         label, given_beside = book.find(ANSWER, unit), beside
-        state = State.COUNTED
+        state = LabelState.COUNTED
         if label is None or (self._by_people and not label.labeller.is_human):
             former = self._carried(question, answer, step3, unit)
             if former is not None and (label is None or former[0].labeller.is_human):
                 label, given_beside = former
-                state = State.CARRIED
+                state = LabelState.CARRIED
         if unmarked and label is not None and not label.labeller.is_human:
             label = None  # it is of other nuggets than the answer may turn out to have
         overruled = None
@@ -132,10 +132,10 @@ class _AnswerJudge:
             label = label if label.labeller.is_human else None
         if correct is None:
             failed = any(one is not None and one.verdict is None for one in (label, act_label))
-            failed = failed or unmarked == {State.FAILED}
-            state = State.FAILED if failed else State.MISSING
+            failed = failed or unmarked == {LabelState.FAILED}
+            state = LabelState.FAILED if failed else LabelState.MISSING
         elif label is None:
-            state = State.COUNTED
+            state = LabelState.COUNTED
         helps.update(_helps(label, answer, given_beside))
         usable = label is not None and label.verdict is not None
         silent = False if usable and act not in (None, Act.ANSWER) else None
@@ -145,7 +145,7 @@ class _AnswerJudge:
             label, overruled, act, act_label,
         )  # fmt: skip
         if label is not None:
-            carried_on = "answer, carried" if state is State.CARRIED else "answer"
+            carried_on = "answer, carried" if state is LabelState.CARRIED else "answer"
             book.note(label, at._replace(position=carried_on))
         if found.lacks or label is not None:
             book.count(ANSWER, unit, None if found.lacks else label)
@@ -179,7 +179,7 @@ def _content(question: Question, answer: Answer, beside: Sequence[int]) -> Conte
 
 def _is_open(one: NuggetResult) -> bool:
     """Whether a nugget is entailed, and may have helped."""
-    return one.state is State.COUNTED and one.mark is None
+    return one.state is LabelState.COUNTED and one.mark is None
 
 
 def _marked(
@@ -194,7 +194,7 @@ def _marked(
             if not correct:
                 helped, why = False, why or "The answer is not correct."
             mark = None if helped is None else Mark.RELEVANT if helped else Mark.NONRELEVANT
-            state = State.MISSING if helped is None else State.COUNTED
+            state = LabelState.MISSING if helped is None else LabelState.COUNTED
             found[at] = one._replace(mark=mark, state=state, helped=helped, help_reason=why)
     return found
 

@@ -22,7 +22,7 @@ from assay.protocols.confidence_scores import Verdicts
 from assay.protocols.relevance import RelevanceCheck
 
 
-class State(StrEnum):
+class LabelState(StrEnum):
     """Whether there is a label to score with. ``carried``: the label counted for this answer
     beside other entailed nuggets, before some mark was changed."""
 
@@ -45,7 +45,7 @@ class NuggetResult(NamedTuple):
     nugget: Nugget
     passage: Passage | None
     mark: Mark | None
-    state: State
+    state: LabelState
     labels: Sequence[Label | None] = (None,)
     at: int = 0
     by_person: bool = False
@@ -80,7 +80,7 @@ class AnswerResult:
     run: str
     question: Question
     answer: Answer | None
-    state: State
+    state: LabelState
     correct: bool | None
     precision: Range
     nuggets: tuple[NuggetResult, ...] = ()
@@ -113,7 +113,7 @@ class AnswerResult:
     def lacks(self) -> bool:
         """Whether a label is missing that a score hangs on."""
         states = (self.state, *(one.state for one in self.nuggets))
-        return not self.complete and State.MISSING in states
+        return not self.complete and LabelState.MISSING in states
 
     @property
     def refused(self) -> bool:
@@ -200,9 +200,9 @@ class RunNotes:
             answered=sum(result.answer is not None for result in results),
             left_out=tuple(r.question.id for r in results if r.answer is None),
             refusals=dict(Counter(str(r.act) for r in results if r.refused)),
-            missing_answers=states[State.MISSING],
-            failed_answers=states[State.FAILED],
-            carried_answers=states[State.CARRIED],
+            missing_answers=states[LabelState.MISSING],
+            failed_answers=states[LabelState.FAILED],
+            carried_answers=states[LabelState.CARRIED],
             unmarked_nuggets=marks[None],
             marks={mark.value: marks[mark] for mark in Mark},
             by_people=sum(one is not None and one.labeller.is_human for one in answers)

@@ -76,7 +76,7 @@ class BattleSettings(CommonSettings):
 
 
 @dataclass(frozen=True)
-class Inputs:
+class BattleInputs:
     """Questions by topic, and the answers of runs: ``answers[run][topic]``. ``sample`` are the
     battles that are judged before any is chosen adaptively."""
 
@@ -165,7 +165,7 @@ class Counted(Redrawn):
         return found[:, [self.runs.index(run) for run in runs]]
 
 
-def load(folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
+def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleInputs:
     """Read the answers that the folder has; all faults of all files are raised together."""
     questions: dict[str, str] = {}
     answers: dict[str, dict[str, str]] = {}
@@ -205,4 +205,4 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
     if not reading.faults and len(answers) < 2:
         reading.fault(folder.path, "Battles need the answers of two runs.", "Name further files.")
     reading.done()
-    return Inputs(questions, answers, settings)
+    return BattleInputs(questions, answers, settings)

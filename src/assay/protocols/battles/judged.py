@@ -10,7 +10,7 @@ import numpy as np
 from assay.labellers.base import Request
 from assay.model.battles import Battle, BattleVerdict, merged
 from assay.model.labels import Label, Why
-from assay.protocols.battles.inputs import Counted, Inputs
+from assay.protocols.battles.inputs import BattleInputs, Counted
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.statistics.battles import tally
@@ -39,7 +39,7 @@ class Fought:
         return len(self.judgments) > 1 and len(outcomes) > 1
 
 
-def fought(inputs: Inputs, book: LabelBook, match: Match, *, count: bool = True) -> Fought:
+def fought(inputs: BattleInputs, book: LabelBook, match: Match, *, count: bool = True) -> Fought:
     """A battle as it was judged. One that a person judged in one order needs no other: nobody
     judges the same two answers twice. With ``count`` the labels that count, and those that are
     missing, are noted."""
@@ -70,7 +70,7 @@ def fought(inputs: Inputs, book: LabelBook, match: Match, *, count: bool = True)
     return Fought(match, tuple(judgments), len(judgments) < len(wanted))
 
 
-def requests(inputs: Inputs, matches: Iterable[Match]) -> Iterator[Request]:
+def requests(inputs: BattleInputs, matches: Iterable[Match]) -> Iterator[Request]:
     """What is asked about battles, each in the order that is drawn for it."""
     for match in matches:
         if inputs.known(match) is None:
@@ -78,7 +78,7 @@ def requests(inputs: Inputs, matches: Iterable[Match]) -> Iterator[Request]:
 
 
 def turned(
-    inputs: Inputs, matches: Iterable[Match], book: LabelBook | None = None
+    inputs: BattleInputs, matches: Iterable[Match], book: LabelBook | None = None
 ) -> Iterator[Request]:
     """The same battles in the other order; with a ``book`` those alone that a machine judged in
     the first one: a person's judgment needs no other."""
@@ -91,7 +91,7 @@ def turned(
                 yield Request(BATTLE, second)
 
 
-def count(inputs: Inputs, results: Iterable[Battle]) -> Counted:
+def count(inputs: BattleInputs, results: Iterable[Battle]) -> Counted:
     """Battles as arrays."""
     run_number = {run: place for place, run in enumerate(inputs.runs)}
     topic_number = {topic: place for place, topic in enumerate(inputs.topics)}
@@ -109,7 +109,7 @@ def count(inputs: Inputs, results: Iterable[Battle]) -> Counted:
 
 
 def chosen(
-    inputs: Inputs, book: LabelBook, upto: int | None = None
+    inputs: BattleInputs, book: LabelBook, upto: int | None = None
 ) -> tuple[list[Fought], list[Match]]:
     """Battles beside the sample that were judged, and those that are to be judged next: as many
     together as the setting ``adaptive`` says, or ``upto``, those that tell most first."""

@@ -21,7 +21,7 @@ from assay.model.wording import counted
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Grid, Part, Table, Value
 from assay.protocols.base import Assumed, Protocol, Reading, Step
-from assay.protocols.battles.inputs import ENTRIES, BattleSettings, Counted, Inputs, load
+from assay.protocols.battles.inputs import ENTRIES, BattleInputs, BattleSettings, Counted, load
 from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
@@ -51,7 +51,7 @@ DEFINITIONS = (
 )
 
 
-class BattleProtocol(Protocol[BattleSettings, Inputs]):
+class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
     """Battles between the answers of runs."""
 
     name = "battles"
@@ -62,10 +62,10 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
     def tasks(self, settings: BattleSettings) -> Sequence[AnyTask]:
         return (BATTLE,)
 
-    def load(self, folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
+    def load(self, folder: Folder, settings: BattleSettings, reading: Reading) -> BattleInputs:
         return load(folder, settings, reading)
 
-    def steps(self, inputs: Inputs, settings: BattleSettings) -> Sequence[Step]:
+    def steps(self, inputs: BattleInputs, settings: BattleSettings) -> Sequence[Step]:
         steps = []
         if inputs.sample:
             steps.append(Step("battles", BATTLE, partial(_sampled, inputs)))
@@ -90,7 +90,7 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
             )
         return steps
 
-    def score(self, inputs: Inputs, settings: BattleSettings, book: LabelBook) -> Findings:
+    def score(self, inputs: BattleInputs, settings: BattleSettings, book: LabelBook) -> Findings:
         every = [fought(inputs, book, match) for match in _matches(inputs, book)]
         results = [one.result for one in every if one.result is not None]
         counts = count(inputs, results)
@@ -137,14 +137,14 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
             detail=counts,
         )
 
-    def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
+    def contents(self, inputs: BattleInputs, run: str) -> Mapping[str, Content]:
         return {
             topic: Content(question, answer=text or None, lines=[text] if text else [])
             for topic, question in inputs.questions.items()
             for text in [inputs.text(run, topic)]
         }
 
-    def inputs_in_words(self, inputs: Inputs) -> str:
+    def inputs_in_words(self, inputs: BattleInputs) -> str:
         runs, topics = counted(len(inputs.runs), "run"), counted(len(inputs.topics), "topic")
         return f"{topics}, {runs}, {counted(len(inputs.sample), 'battle')}"
 
@@ -152,25 +152,25 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
 BATTLES = BattleProtocol()
 
 
-def _sampled(inputs: Inputs, _book: LabelBook) -> Iterator[Request]:
+def _sampled(inputs: BattleInputs, _book: LabelBook) -> Iterator[Request]:
     return requests(inputs, inputs.sample)
 
 
-def _adaptive(inputs: Inputs, number: int, book: LabelBook) -> Iterator[Request]:
+def _adaptive(inputs: BattleInputs, number: int, book: LabelBook) -> Iterator[Request]:
     upto = math.ceil(inputs.settings.adaptive * number / ROUNDS)
     return requests(inputs, chosen(inputs, book, upto)[1])
 
 
-def _turned(inputs: Inputs, book: LabelBook) -> Iterator[Request]:
+def _turned(inputs: BattleInputs, book: LabelBook) -> Iterator[Request]:
     return turned(inputs, _matches(inputs, book), book)
 
 
-def _matches(inputs: Inputs, book: LabelBook) -> list[Match]:
+def _matches(inputs: BattleInputs, book: LabelBook) -> list[Match]:
     more, wanted = chosen(inputs, book)
     return [*inputs.sample, *(one.match for one in more), *wanted]
 
 
-def _lacking(inputs: Inputs, every: Sequence[Fought]) -> dict[str, dict[str, int]]:
+def _lacking(inputs: BattleInputs, every: Sequence[Fought]) -> dict[str, dict[str, int]]:
     """run → topic → how many battles lack a judgment."""
     found: dict[str, dict[str, int]] = {run: {} for run in inputs.runs}
     for one in every:

@@ -11,7 +11,7 @@ from assay.measures.coverage import standard_error
 from assay.measures.scores import Scores
 from assay.model.exam import GradedPassage, Judgment, Ranked, Ranking
 from assay.model.exam_grades import NO_GRADES
-from assay.protocols.exam.grading import Pool
+from assay.protocols.exam.grading import GradedPool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.meta import Sweeps
 from assay.protocols.exam.scoring import ExamScorer, Values
@@ -35,7 +35,7 @@ PACKED = {
 def own_files(
     inputs: ExamInputs,
     settings: ExamSettings,
-    pool: Pool,
+    pool: GradedPool,
     scorer: ExamScorer,
     scores: Scores,
     values: Mapping[str, Values],
@@ -87,7 +87,7 @@ def own_files(
     return files
 
 
-def _who(inputs: ExamInputs, pool: Pool) -> str:
+def _who(inputs: ExamInputs, pool: GradedPool) -> str:
     """What stands as the model in the workbench's format: everybody whose grades are in the pool.
     labels.jsonl says which grade is whose."""
     names = list(pool.by)
@@ -96,7 +96,7 @@ def _who(inputs: ExamInputs, pool: Pool) -> str:
     return " + ".join(names) or "nobody"
 
 
-def _graded(inputs: ExamInputs, pool: Pool) -> Iterator[GradedQuery]:
+def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
     """The pool by query, with all that the graded file holds besides, its order first."""
     given = inputs.given.queries if inputs.given is not None else {}
     for query in dict.fromkeys([*given, *pool.sheets]):

@@ -159,7 +159,7 @@ def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class GradedPool:
     """The graded pool by query. ``by`` names the labellers whose labels the grades are, but for
     those that are from the graded file."""
 
@@ -187,7 +187,7 @@ class Pool:
         return sum(int(sheet.from_file.sum()) for sheet in self.sheets.values())
 
 
-def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Pool:
+def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> GradedPool:
     """Grades from labels, and from the graded file where nobody was asked."""
     task = tasks(settings)[0]
     every = list(sheets(inputs, settings))
@@ -207,7 +207,7 @@ def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Pool:
         given[sheet.asked] = own
         sheet.grades = Grades(sheet.passages, tuple(one.id for one in sheet.questions), given)
     names = {label.labeller.name for label, _ in labels.by_kind()}
-    return Pool({sheet.query: sheet for sheet in every}, tuple(sorted(names)))
+    return GradedPool({sheet.query: sheet for sheet in every}, tuple(sorted(names)))
 
 
 def _places(every: list[Sheet]) -> Iterator[Place]:

@@ -13,7 +13,7 @@ from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.contents import Content
 from assay.protocols.exam.files import PACKED, own_files
 from assay.protocols.exam.grading import (
-    Pool,
+    GradedPool,
     grade,
     questions,
     requests,
@@ -177,11 +177,11 @@ EXAM = Exam()
 
 
 @dataclass(frozen=True)
-class Scored:
+class GradedRuns:
     """Grades, and the scores of every run: ``values`` by query, ``scores`` over them, and what
     they are at every τ."""
 
-    pool: Pool
+    pool: GradedPool
     bank: Bank
     scorer: ExamScorer
     values: Mapping[str, Values]
@@ -191,7 +191,7 @@ class Scored:
 
 def scored(
     inputs: ExamInputs, settings: ExamSettings, book: LabelBook, *, sweep: bool = False
-) -> Scored:
+) -> GradedRuns:
     """Score all runs by the labels in ``book``; with ``sweep`` at every τ up to the best grade."""
     pool = grade(inputs, settings, book)
     bank = questions(inputs, settings)
@@ -213,7 +213,7 @@ def scored(
         }
         for run, found in per_topic.items()
     }
-    return Scored(pool, bank, scorer, per_topic, scores, sweeps(by_tau) if sweep else {})
+    return GradedRuns(pool, bank, scorer, per_topic, scores, sweeps(by_tau) if sweep else {})
 
 
 def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ def _board(
 
 
 def _facts(
-    inputs: ExamInputs, scorer: ExamScorer, bank: Bank, pool: Pool, settings: ExamSettings
+    inputs: ExamInputs, scorer: ExamScorer, bank: Bank, pool: GradedPool, settings: ExamSettings
 ) -> tuple[tuple[str, str], ...]:
     facts = [
         ("Queries", f"{len(scorer.queries):,}"),

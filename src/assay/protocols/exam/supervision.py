@@ -11,7 +11,7 @@ from assay.measures.hits import Bools
 from assay.model.exam_grades import NO_GRADE
 from assay.model.wording import counted
 from assay.page.parts import Grid, Item, Part, Table
-from assay.protocols.exam.grading import Pool, Sheet
+from assay.protocols.exam.grading import GradedPool, Sheet
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import ExamScorer
 
@@ -27,7 +27,7 @@ MISLED_COLUMNS = ("query", "question_id", "question", "passage", "judged", "grad
 Row = tuple[str | int | None, ...]
 
 
-def answers(inputs: ExamInputs, pool: Pool) -> Iterator[Row]:
+def answers(inputs: ExamInputs, pool: GradedPool) -> Iterator[Row]:
     """Every graded pair, by query and question, the best grade first."""
     for sheet in pool.sheets.values():
         yield from _answers(inputs, sheet, sheet.grades.values != NO_GRADE)
@@ -71,7 +71,7 @@ def uncovered(inputs: ExamInputs, scorer: ExamScorer, tau: int) -> list[Row]:
     return sorted(rows, key=lambda row: (str(row[0]), -int(row[2] or 0), str(row[1])))
 
 
-def misled(inputs: ExamInputs, pool: Pool, tau: int) -> list[Row]:
+def misled(inputs: ExamInputs, pool: GradedPool, tau: int) -> list[Row]:
     """Questions that passages answer which were judged not relevant."""
     found: list[Row] = []
     for sheet in pool.sheets.values():
@@ -84,7 +84,7 @@ def misled(inputs: ExamInputs, pool: Pool, tau: int) -> list[Row]:
     return found
 
 
-def _unknown(inputs: ExamInputs, pool: Pool, scorer: ExamScorer, tau: int) -> tuple[str, str]:
+def _unknown(inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, tau: int) -> tuple[str, str]:
     """What is to be said of passages that missing grades keep from the lists of
     :func:`uncovered` and :func:`misled`."""
     relevant = other = 0
@@ -107,7 +107,7 @@ def _unknown_words(count: int, judged: str) -> str:
 
 
 def supervision_parts(
-    inputs: ExamInputs, pool: Pool, scorer: ExamScorer, settings: ExamSettings
+    inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, settings: ExamSettings
 ) -> tuple[Part, ...]:
     """The lists and grids as sections of the report."""
     if settings.grading.startswith("direct:"):
@@ -129,7 +129,7 @@ def supervision_parts(
     return tuple(parts)
 
 
-def _fit(inputs: ExamInputs, pool: Pool, scorer: ExamScorer, tau: int) -> Part:
+def _fit(inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, tau: int) -> Part:
     """What of the bank does not fit the judgments, query by query."""
     uncovered_unknown, misled_unknown = _unknown(inputs, pool, scorer, tau)
     lists = (

@@ -29,7 +29,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_scores
 from assay.protocols.output import csv_bytes
 from assay.protocols.r2c2 import views
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings, Unlabelled
@@ -37,7 +37,9 @@ from assay.protocols.results import Findings, Unlabelled
 Grades = Mapping[str, Mapping[PassageKey, int]]
 
 
-def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: LabelBook) -> Findings:
+def findings(
+    inputs: R2c2Inputs, settings: R2C2Settings, judged: Judged, book: LabelBook
+) -> Findings:
     """Scores, files and tables of what was found of answers."""
     grades, rising = derived_grades(inputs, judged)
     ranked, more = ranked_passages(inputs, settings, grades, rising)
@@ -121,7 +123,7 @@ def _per_topic(found: Mapping[str, AnswerResult]) -> Mapping[str, Mapping[str, R
     }
 
 
-def _files(inputs: Inputs, found: Found) -> Iterator[tuple[str, bytes]]:
+def _files(inputs: R2c2Inputs, found: Found) -> Iterator[tuple[str, bytes]]:
     yield "confidence.csv", csv_bytes(CONFIDENCE_COLUMNS, confidence_rows(found.answers))
     if found.relevance is not None:
         passages = (
@@ -138,7 +140,7 @@ def _files(inputs: Inputs, found: Found) -> Iterator[tuple[str, bytes]]:
 
 
 def derived_grades(
-    inputs: Inputs, judged: Judged
+    inputs: R2c2Inputs, judged: Judged
 ) -> tuple[dict[str, dict[PassageKey, int]], dict[str, Counter[PassageKey]]]:
     """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
     across all AC runs; every passage of every PR run has one. And by how much the grades of a
@@ -158,7 +160,7 @@ def derived_grades(
 
 
 def ranked_passages(
-    inputs: Inputs, settings: R2C2Settings, grades: Grades, rising: Grades
+    inputs: R2c2Inputs, settings: R2C2Settings, grades: Grades, rising: Grades
 ) -> tuple[Ranked, dict[str, dict[str, float]]]:
     """The PR runs as rankings of relevance units with their grades, and by how much these may
     rise."""

@@ -51,7 +51,7 @@ class R2C2Settings(CommonSettings):
 
 
 @dataclass(frozen=True)
-class Inputs:
+class R2c2Inputs:
     """All inputs of an evaluation, checked.
 
     ``as_support``: step 3 is asked as a question of support; ``strict``: nothing but the yes-no
@@ -107,7 +107,7 @@ class Inputs:
         return Content(question.text, question.gold, True, answer, passages, lines=lines)
 
 
-def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
+def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs:
     """Read and check every input; raises FormatError with the faults of *all* files."""
     questions = reading.one("questions", read_questions) or ()
     pr_runs: dict[str, PassageRun] = {}
@@ -131,7 +131,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
                     "To bring in a person's marks, use 'assay labels import'."
                 )
     reading.done()
-    return Inputs(questions, pr_runs, ac_files, *_asked_as(folder, settings.entailment))
+    return R2c2Inputs(questions, pr_runs, ac_files, *_asked_as(folder, settings.entailment))
 
 
 def _asked_as(folder: Folder, chosen: str) -> tuple[bool, bool]:

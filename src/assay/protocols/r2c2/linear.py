@@ -17,11 +17,11 @@ from assay.protocols.answers.requests import (
 from assay.protocols.answers.results import PRECISION
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure, Share
-from assay.protocols.r2c2.inputs import Inputs
+from assay.protocols.r2c2.inputs import R2c2Inputs
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, Act
 
 
-def linear_measures(inputs: Inputs, book: LabelBook) -> Iterator[LinearMeasure]:
+def linear_measures(inputs: R2c2Inputs, book: LabelBook) -> Iterator[LinearMeasure]:
     """Accuracy, and nugget precision: of an answer, (entailed nuggets / nuggets) times the share of
     the entailed ones that helped, where it is correct. Answers that say nothing of the question
     are not among them: their act decides."""

@@ -21,7 +21,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
 from assay.protocols.r2c2.findings import findings
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load
+from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings, load
 from assay.protocols.r2c2.linear import linear_measures
 from assay.protocols.relevance import CHECKS, relevance_requests
 from assay.protocols.results import Findings
@@ -30,7 +30,7 @@ from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, TASKS
 from assay.tasks.trec_rag import SUPPORT
 
 
-class R2c2(Protocol[R2C2Settings, Inputs]):
+class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
     """RAG Responses, Confident and Correct? (NTCIR-19): the organisers' steps 3 to 6."""
 
     name = "r2c2"
@@ -44,30 +44,30 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
         check = settings.relevance_check
         return (ENTAILMENT, ANSWER, DIALOGUE_ACT, *([CHECKS[check]] if check else ()))
 
-    def load(self, folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
+    def load(self, folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs:
         return load(folder, settings, reading)
 
     def linear(
-        self, inputs: Inputs, settings: R2C2Settings, book: LabelBook
+        self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook
     ) -> Iterator[LinearMeasure]:
         return linear_measures(inputs, book)
 
-    def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
+    def contents(self, inputs: R2c2Inputs, run: str) -> Mapping[str, Content]:
         return {one.id: inputs.content(run, one) for one in inputs.questions}
 
-    def marked(self, inputs: Inputs) -> Originals:
+    def marked(self, inputs: R2c2Inputs) -> Originals:
         return Originals(inputs.questions, inputs.ac_files, inputs.pr_runs)
 
-    def inputs_in_words(self, inputs: Inputs) -> str:
+    def inputs_in_words(self, inputs: R2c2Inputs) -> str:
         return (
             f"{counted(len(inputs.questions), 'question')}, "
             f"{counted(len(inputs.pr_runs), 'PR run')}, {counted(len(inputs.ac_files), 'AC run')}"
         )
 
-    def steps(self, inputs: Inputs, settings: R2C2Settings) -> Sequence[Step]:
+    def steps(self, inputs: R2c2Inputs, settings: R2C2Settings) -> Sequence[Step]:
         return list(_steps(inputs, settings))
 
-    def score(self, inputs: Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
+    def score(self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
         judged: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
         for found in judge_answers(inputs.every_answer(), book):
             judged[found.run][found.question.id] = found
@@ -82,7 +82,7 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
         return str(place) if position.startswith("nugget ") else f"{run} {question}"
 
 
-def _steps(inputs: Inputs, settings: R2C2Settings) -> Iterator[Step]:
+def _steps(inputs: R2c2Inputs, settings: R2C2Settings) -> Iterator[Step]:
     yield Step("dialogue acts", DIALOGUE_ACT, lambda _: act_requests(inputs.answers()))
     yield Step(
         "bogus nuggets",

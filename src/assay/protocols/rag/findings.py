@@ -26,7 +26,7 @@ from assay.protocols.categories import scores_by_category
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.rag.inputs import RagInputs, RagSettings
-from assay.protocols.rag.judged import Judged, Walk
+from assay.protocols.rag.judged import JudgedRecord, Walk
 from assay.protocols.rag.scoring import (
     LOWER,
     Values,
@@ -56,19 +56,19 @@ _BRIEF = {
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredRecords:
     """What was found: ``judged[run][question]`` of every record that is there, ``values`` of every
     question by run."""
 
     inputs: RagInputs
-    judged: Mapping[str, Mapping[str, Judged]]
+    judged: Mapping[str, Mapping[str, JudgedRecord]]
     values: Mapping[str, Mapping[str, Values]]
 
 
 def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
     walk = Walk(inputs, settings, book)
-    judged: dict[str, dict[str, Judged]] = {run: {} for run in inputs.runs}
+    judged: dict[str, dict[str, JudgedRecord]] = {run: {} for run in inputs.runs}
     for record in inputs.records():
         judged[record.run][record.id] = walk.judged(record)
         walk.looked_up.clear()
@@ -80,7 +80,7 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         }
         for run in inputs.runs
     }
-    found = Scored(inputs, judged, values)
+    found = ScoredRecords(inputs, judged, values)
     ranked, rankings = _rankings(found, settings)
     names = [*ANSWERS, *REFUSALS, *PASSAGES, *ANSWER_CELLS, *REFERENCE_CELLS]
     per_topic: dict[str, dict[str, dict[str, Range | None]]] = {}
@@ -117,7 +117,7 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
 
 
 def _values(
-    inputs: RagInputs, settings: RagSettings, run: str, question: str, judged: Judged | None,
+    inputs: RagInputs, settings: RagSettings, run: str, question: str, judged: JudgedRecord | None,
     *, half: bool,
 ) -> Values:  # fmt: skip
     about = inputs.questions[question]
@@ -136,7 +136,7 @@ def _values(
 
 
 def _table(
-    found: Scored,
+    found: ScoredRecords,
     per_topic: Mapping[str, Mapping[str, Mapping[str, Range | None]]],
     settings: RagSettings,
     questions: list[str],
@@ -165,7 +165,7 @@ def _table(
     return table
 
 
-def _utilization(judged: Mapping[str, Judged]) -> Range | None:
+def _utilization(judged: Mapping[str, JudgedRecord]) -> Range | None:
     """Over the references' claims; not known before all of these are."""
     every = [one for one in judged.values() if one.references]
     if any(not one.split for one in every):
@@ -175,7 +175,7 @@ def _utilization(judged: Mapping[str, Judged]) -> Range | None:
 
 
 def _rankings(
-    found: Scored, settings: RagSettings
+    found: ScoredRecords, settings: RagSettings
 ) -> tuple[Ranked | None, Mapping[str, Mapping[str, Mapping[str, Range | None]]]]:
     """The runs' passages as rankings, with the passages of all runs as the ideal. A passage is its
     text: one that several runs have under one id is one document."""
@@ -237,7 +237,7 @@ def _facts(inputs: RagInputs) -> Iterator[tuple[str, str]]:
     yield "A claim is", "a claim by rag.claims" if inputs.splits else "a sentence"
 
 
-def _gaps(found: Scored) -> Iterator[Gap]:
+def _gaps(found: ScoredRecords) -> Iterator[Gap]:
     """Records that are not there, answers of nothing, passages without text."""
     inputs = found.inputs
     for run, of in inputs.runs.items():
@@ -279,7 +279,7 @@ def _warnings(inputs: RagInputs) -> Iterator[str]:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def _files(found: Scored) -> Iterator[tuple[str, bytes]]:
+def _files(found: ScoredRecords) -> Iterator[tuple[str, bytes]]:
     claims: list[bytes] = []
     support: list[bytes] = []
     passages: list[bytes] = []
@@ -297,7 +297,7 @@ def _files(found: Scored) -> Iterator[tuple[str, bytes]]:
     yield "passages.jsonl", b"".join(passages)
 
 
-def _claim_rows(record: Record, judged: Judged) -> Iterator[dict[str, object]]:
+def _claim_rows(record: Record, judged: JudgedRecord) -> Iterator[dict[str, object]]:
     labels = judged.best()
     about = {"run": record.run, "id": record.id}
     for n, claim in enumerate(judged.claims or ()):
@@ -310,13 +310,13 @@ def _claim_rows(record: Record, judged: Judged) -> Iterator[dict[str, object]]:
             yield {**about, "side": side, "n": n + 1, "claim": claim, "cell": cell}
 
 
-def _by_reference(judged: Judged) -> list[ClaimLabels | None]:
+def _by_reference(judged: JudgedRecord) -> list[ClaimLabels | None]:
     """The labels against each reference, None where its claims are not known."""
     waiting = iter(judged.labels())
     return [None if claims is None else next(waiting) for claims in judged.references]
 
 
-def _support_rows(record: Record, judged: Judged) -> Iterator[dict[str, object]]:
+def _support_rows(record: Record, judged: JudgedRecord) -> Iterator[dict[str, object]]:
     tables = [("answer", judged.e), *((f"reference {n}", r) for n, r in enumerate(judged.r, 1))]
     for side, table in tables:
         for claim, row in enumerate(table.tolist(), 1):

@@ -30,7 +30,7 @@ NAN = float("nan")
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRecord:
     """What the labels say of a record. ``declined`` None is open; ``claims`` None could not be
     split yet, and where there is none at all the answer says nothing, as one that declines. ``e``
     and ``grades`` have a column a passage; ``e``, ``r`` and ``u`` are worths of support (1, .5, 0,
@@ -106,7 +106,7 @@ class Walk:
                     yield Request(task, unit, topic=topic)
             self.looked_up.clear()
 
-    def judged(self, record: Record) -> Judged:
+    def judged(self, record: Record) -> JudgedRecord:
         """All that is said of a record."""
         question = self.inputs.questions[record.id]
         use = question.answerable
@@ -125,7 +125,7 @@ class Walk:
         )
         answer = Retrieved("", record.answer or None, truncated=record.truncated)
         golds = [Retrieved("", text) for text in question.references]
-        return Judged(
+        return JudgedRecord(
             declined=declined,
             claims=claims,
             references=references,

@@ -21,7 +21,7 @@ from assay.measures.confidence import Floats
 from assay.measures.ranges import Range
 from assay.measures.support import Citations, support_scores
 from assay.model.records import Record
-from assay.protocols.rag.judged import Judged, entailed
+from assay.protocols.rag.judged import JudgedRecord, entailed
 
 RELEVANT = 2
 """The least grade of a passage that is relevant; of a claim, 1."""
@@ -57,7 +57,7 @@ def worst(*, reference: bool, cites: bool, half: bool) -> Values:
 
 
 def scores(
-    record: Record, judged: Judged, *, cites: bool, half: bool, citations: Citations
+    record: Record, judged: JudgedRecord, *, cites: bool, half: bool, citations: Citations
 ) -> Values:
     """The scores of a record on a question that can be answered. A refusal, or an answer without
     claims, is the worst that could be handed in; the retriever's measures stand. Where it is open
@@ -87,7 +87,7 @@ def _wider(one: Values, other: Values) -> Values:
     return found
 
 
-def _answered(record: Record, judged: Judged, *, half: bool) -> Values:
+def _answered(record: Record, judged: JudgedRecord, *, half: bool) -> Values:
     own = ("Faithfulness", "AnswerRelevance", "ClaimPrecision", *ANSWER_CELLS)
     found: Values = {}
     references = bool(judged.references)
@@ -112,7 +112,7 @@ def _answered(record: Record, judged: Judged, *, half: bool) -> Values:
     return found
 
 
-def _of_references(judged: Judged, *, half: bool, silent: bool = False) -> Values:
+def _of_references(judged: JudgedRecord, *, half: bool, silent: bool = False) -> Values:
     """What became of the reference's claims. References are alternatives: recall has the greatest
     floor and the greatest ceiling of any, the other measures are of the one that is best."""
     if not judged.references:
@@ -146,7 +146,7 @@ def _half(worth: Floats) -> Range:
     return Range(float(low.max(axis=1).mean()), float(high.max(axis=1).mean()))
 
 
-def _retrieved(judged: Judged) -> Values:
+def _retrieved(judged: JudgedRecord) -> Values:
     grades = judged.grades
     if not len(grades):
         return dict.fromkeys(RETRIEVAL, _ZERO)
@@ -159,7 +159,7 @@ def _retrieved(judged: Judged) -> Values:
     }
 
 
-def _citations(record: Record, judged: Judged, which: Citations) -> Values:
+def _citations(record: Record, judged: JudgedRecord, which: Citations) -> Values:
     names = ("CitationPrecision", "CitationRecall")
     if judged.claims is None:
         return {name: open_range(name) for name in names}

@@ -13,7 +13,7 @@ from assay.page.page import Definition
 from assay.page.parts import Cited, Item, Marked, MarkedSentence, Part, Table
 from assay.page.wording import shortened
 from assay.protocols.rag.inputs import RagInputs
-from assay.protocols.rag.judged import Judged
+from assay.protocols.rag.judged import JudgedRecord
 
 _OURS = "docs/rag.md"
 _Q = "Mean over the questions that can be answered"
@@ -66,7 +66,7 @@ DEFINITIONS = (
 )  # fmt: skip
 
 
-def parts(inputs: RagInputs, judged: Mapping[str, Mapping[str, Judged]]) -> Iterator[Part]:
+def parts(inputs: RagInputs, judged: Mapping[str, Mapping[str, JudgedRecord]]) -> Iterator[Part]:
     """Each question with what is said of the claims of its answers."""
 
     def items(question: str) -> Iterator[Item]:
@@ -85,7 +85,7 @@ def parts(inputs: RagInputs, judged: Mapping[str, Mapping[str, Judged]]) -> Iter
     yield Part("Question by question", note, groups=groups)
 
 
-def _marked(record: Record, judged: Judged) -> Marked:
+def _marked(record: Record, judged: JudgedRecord) -> Marked:
     labels = judged.best()
     marked = []
     for n, claim in enumerate(judged.claims or ()):

@@ -8,7 +8,7 @@ from assay.measures.summaries import lines_read
 from assay.protocols.output import csv_bytes
 from assay.protocols.sgss.inputs import SgssSettings
 from assay.protocols.sgss.meta import Compared, group, preference_scores
-from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing
+from assay.protocols.sgss.scoring import LABELS, SCORES, ScoredSummary, covers_nothing
 
 SUMMARY_COLUMNS = (
     "query", "run", "original", "degraded", "sections", "lines", *SCORES, *LABELS,
@@ -17,7 +17,7 @@ SUMMARY_COLUMNS = (
 
 
 def own_files(
-    scored: Mapping[str, Mapping[str, Scored]], compared: Compared, settings: SgssSettings
+    scored: Mapping[str, Mapping[str, ScoredSummary]], compared: Compared, settings: SgssSettings
 ) -> dict[str, bytes]:
     """Name under ``out/`` → bytes. A value that hangs on a missing label is empty."""
     files = {
@@ -53,7 +53,7 @@ def own_files(
     return files
 
 
-def _summaries(scored: Mapping[str, Mapping[str, Scored]]) -> Iterator[tuple[object, ...]]:
+def _summaries(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[tuple[object, ...]]:
     for query, by_run in scored.items():
         for run, one in by_run.items():
             summary = one.judged.summary
@@ -74,7 +74,7 @@ def _summaries(scored: Mapping[str, Mapping[str, Scored]]) -> Iterator[tuple[obj
             )  # fmt: skip
 
 
-def _lines(scored: Mapping[str, Mapping[str, Scored]]) -> Iterator[tuple[object, ...]]:
+def _lines(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[tuple[object, ...]]:
     for query, by_run in scored.items():
         for run, one in by_run.items():
             for place, (line, x) in enumerate(

@@ -188,7 +188,7 @@ def requests(inputs: SgssInputs, task: AnyTask) -> Iterator[Request]:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSummary:
     """A summary with its labels as numbers. ``grades`` are g(S, sec*) over the pool, empty where
     the summary has no sections, None where the evaluation has one summariser alone;
     ``comprehensive`` is the absolute label where it was asked for."""
@@ -207,11 +207,11 @@ def verdict_number(settings: SgssSettings, task: str, verdict: Content) -> float
 
 def judge_all(
     inputs: SgssInputs, settings: SgssSettings, book: LabelBook
-) -> dict[str, dict[str, Judged]]:
+) -> dict[str, dict[str, JudgedSummary]]:
     """query → run → labels."""
     of_scores = [task for task in tasks(settings) if task is not PREFERENCE]
     numbers = {task.name: _numbers(inputs, settings, book, task) for task in of_scores}
-    found: dict[str, dict[str, Judged]] = {}
+    found: dict[str, dict[str, JudgedSummary]] = {}
     for query, by_run in inputs.summaries.items():
         pooled = pool(inputs, query)
         found[query] = {
@@ -227,7 +227,7 @@ def judged(
     summary: Summary,
     pooled: list[Pooled],
     value: Callable[[AnyTask], Value],
-) -> Judged:
+) -> JudgedSummary:
     """The labels of one summary; ``value`` gives the number of the next that :func:`asked` has of
     a task. What is not asked about is not known."""
     point = settings.mapping
@@ -263,7 +263,7 @@ def judged(
             for _, content in covers(inputs, summary, pooled if summary.sections else ())
         )
     asks = COMPREHENSIVENESS in tasks(settings)
-    return Judged(summary, labels, grades, value(COMPREHENSIVENESS) if asks else None)
+    return JudgedSummary(summary, labels, grades, value(COMPREHENSIVENESS) if asks else None)
 
 
 def _numbers(

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from assay.measures.summaries import Weights
 from assay.model.errors import SettingsError
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings
-from assay.protocols.sgss.labels import Judged
-from assay.protocols.sgss.preferences import Pair, agreement_rate, assumed, is_there, pairs
+from assay.protocols.sgss.labels import JudgedSummary
+from assay.protocols.sgss.preferences import PreferredPair, agreement_rate, assumed, is_there, pairs
 from assay.protocols.sgss.scoring import features
 from assay.statistics.logistic import fit_logistic
 from assay.statistics.worsening import session_interval
@@ -38,7 +38,7 @@ LEARNED = (ALL, SELECTED)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SelectionStep:
     """A model of the selection: its criteria, and its MAR in cross-validation."""
 
     criteria: tuple[str, ...]
@@ -73,7 +73,7 @@ class Learned:
 
     weights: Weights
     criteria: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SelectionStep, ...]
     pairs: int
     assumed: int
     labels: int
@@ -116,7 +116,7 @@ class Differences:
     """Pairs with the difference, left less right, of what each weight is multiplied with."""
 
     x: Floats
-    pairs: Sequence[Pair]
+    pairs: Sequence[PreferredPair]
 
     def only(self, places: Sequence[int]) -> Differences:
         """Those of some pairs."""
@@ -160,7 +160,7 @@ class Differences:
 def learn(
     inputs: SgssInputs,
     settings: SgssSettings,
-    judged: Mapping[str, Mapping[str, Judged]],
+    judged: Mapping[str, Mapping[str, JudgedSummary]],
     *,
     select: bool = True,
     degraded: bool = False,
@@ -204,14 +204,14 @@ def learn(
 
 
 def _known(
-    wanted: Sequence[Pair],
+    wanted: Sequence[PreferredPair],
     inputs: SgssInputs,
     settings: SgssSettings,
-    judged: Mapping[str, Mapping[str, Judged]],
+    judged: Mapping[str, Mapping[str, JudgedSummary]],
 ) -> Differences:
     """Those pairs that have all summaries and labels."""
     rows: list[Floats] = []
-    usable: list[Pair] = []
+    usable: list[PreferredPair] = []
     for pair in wanted:
         here = judged.get(pair.query, {})
         if not is_there(pair, here):
@@ -225,7 +225,7 @@ def _known(
 
 def selected(
     training: Differences, settings: SgssSettings, *, select: bool
-) -> tuple[tuple[int, ...], tuple[Step, ...]]:
+) -> tuple[tuple[int, ...], tuple[SelectionStep, ...]]:
     """The criteria that stay, by place, and the models that were looked at."""
     every = tuple(range(len(CRITERIA)))
     steps = [_step(training, every, settings)]
@@ -242,7 +242,7 @@ def selected(
     return columns[place], tuple(steps)
 
 
-def _step(training: Differences, columns: Sequence[int], settings: SgssSettings) -> Step:
+def _step(training: Differences, columns: Sequence[int], settings: SgssSettings) -> SelectionStep:
     """Cross-validated MAR of a model; with a single query its MAR on the training pairs."""
     names = tuple(CRITERIA[one] for one in columns)
     held = [
@@ -253,8 +253,8 @@ def _step(training: Differences, columns: Sequence[int], settings: SgssSettings)
         )
     ]
     if not held:
-        return Step(names, training.mar(training.fitted(columns, settings.ridge)))
-    return Step(names, sum(held) / len(held))
+        return SelectionStep(names, training.mar(training.fitted(columns, settings.ridge)))
+    return SelectionStep(names, sum(held) / len(held))
 
 
 def compared_ways(

@@ -15,19 +15,19 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
 from assay.protocols.sgss.labels import SUPPORTED, asked, tasks
-from assay.protocols.sgss.preferences import Pair
+from assay.protocols.sgss.preferences import PreferredPair
 from assay.statistics.agreement import cohen_kappa
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.sgss import PREFERENCE
 from assay.tasks.shared import sources
 from assay.tasks.trec_rag import SUPPORT
 
-Compared = Sequence[tuple[Pair, Range | None, Range | None]]
+Compared = Sequence[tuple[PreferredPair, Range | None, Range | None]]
 _RANK = {"no": 0, "partially": 1, "perfectly": 2}
 GROUPS = ("test", "train", "assumed", "asked")
 
 
-def group(pair: Pair) -> str:
+def group(pair: PreferredPair) -> str:
     """``assumed`` (an original and its degraded version), ``asked`` (here), ``test`` or
     ``train``."""
     if pair.asked:

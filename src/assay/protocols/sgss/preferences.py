@@ -16,12 +16,12 @@ from assay.model.summaries import Preference, Summary
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, is_test
-from assay.protocols.sgss.labels import Judged, preference, sides
+from assay.protocols.sgss.labels import JudgedSummary, preference, sides
 from assay.tasks.sgss import PREFERENCE
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class PreferredPair:
     """Two summaries of a query with all preferences between them. ``left_better`` of ``labels``
     labellers prefer the left one; ``test`` is its part; an ``assumed`` pair is an original and
     its degraded version, an ``asked`` one was compared under the task ``sgss.preference``, by a
@@ -39,7 +39,7 @@ class Pair:
     asked: bool = False
 
 
-def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[Pair]:
+def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[PreferredPair]:
     """The pairs that were compared, each once, whichever side a summary stood on."""
     found: dict[tuple[str, str, str], list[bool]] = {}
     tests: dict[tuple[str, str, str], bool] = {}
@@ -49,12 +49,14 @@ def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[Pai
         found.setdefault(key, []).append(one.left_better == (one.left == left))
         tests[key] = is_test(one, settings)
     return [
-        Pair(*key, left_better=sum(said), labels=len(said), test=tests[key])
+        PreferredPair(*key, left_better=sum(said), labels=len(said), test=tests[key])
         for key, said in found.items()
     ]
 
 
-def assumed(inputs: SgssInputs, judged: Mapping[str, Mapping[str, Judged]]) -> list[Pair]:
+def assumed(
+    inputs: SgssInputs, judged: Mapping[str, Mapping[str, JudgedSummary]]
+) -> list[PreferredPair]:
     """Originals with sections, assumed better than their degraded versions; one that lost its first
     section only where that held a relevant statement (section 4.1)."""
     found = []
@@ -69,7 +71,9 @@ def assumed(inputs: SgssInputs, judged: Mapping[str, Mapping[str, Judged]]) -> l
                 if not sure and None not in lost:
                     continue
             found.append(
-                Pair(query, summary.original, run, 1, 1, test=True, assumed=True, sure=sure)
+                PreferredPair(
+                    query, summary.original, run, 1, 1, test=True, assumed=True, sure=sure
+                )
             )
     return found
 
@@ -91,7 +95,7 @@ def compared_in(inputs: SgssInputs) -> Iterator[tuple[str, Summary, Summary]]:
             yield query, *sides(query, one, other)
 
 
-def told(inputs: SgssInputs, book: LabelBook) -> list[Pair]:
+def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
     """The pairs that were asked about, with what counts of either order; labels that count, and
     those that are missing, are noted. One that lacks an order is none."""
     found = []
@@ -114,11 +118,13 @@ def told(inputs: SgssInputs, book: LabelBook) -> list[Pair]:
             if label is not None and label.verdict is not None:
                 said.append(side[label.verdict["preferred"] == "RIGHT"].run == left)
         if len(said) == len(wanted):
-            found.append(Pair(query, left, right, sum(said), len(said), test=False, asked=True))
+            found.append(
+                PreferredPair(query, left, right, sum(said), len(said), test=False, asked=True)
+            )
     return found
 
 
-def agreement_rate(pair: Pair, difference: float) -> float:
+def agreement_rate(pair: PreferredPair, difference: float) -> float:
     """AR, eq. 14: the share of preferences that agree with the sign of ΔSGSS (eq. 13). A
     difference of 0 agrees with none."""
     if difference > 0:
@@ -129,12 +135,12 @@ def agreement_rate(pair: Pair, difference: float) -> float:
 
 
 def rates(
-    found: Sequence[Pair], scores: Mapping[str, Mapping[str, Range | None]]
-) -> list[tuple[Pair, Range | None, Range | None]]:
+    found: Sequence[PreferredPair], scores: Mapping[str, Mapping[str, Range | None]]
+) -> list[tuple[PreferredPair, Range | None, Range | None]]:
     """Each pair with ΔSGSS and AR; None where SGSS is undefined in the evaluation. A missing label
     of both summaries counts as two, so that the ends are safe. Of a summary that is not there
     people saw what nobody can score: ΔSGSS is unknown, and AR all that it can be."""
-    rows: list[tuple[Pair, Range | None, Range | None]] = []
+    rows: list[tuple[PreferredPair, Range | None, Range | None]] = []
     for pair in found:
         here = scores[pair.query]
         if not is_there(pair, here):
@@ -149,12 +155,12 @@ def rates(
     return rows
 
 
-def is_there(pair: Pair, runs: Container[str]) -> bool:
+def is_there(pair: PreferredPair, runs: Container[str]) -> bool:
     """Whether both summaries are among those of the query, by run."""
     return pair.left in runs and pair.right in runs
 
 
-def _rate(pair: Pair, difference: Range) -> Range:
+def _rate(pair: PreferredPair, difference: Range) -> Range:
     if not pair.sure:
         # With any rate from 0 to 1 the mean's ends hold those of the mean without the pair.
         return Range(0.0, 1.0)

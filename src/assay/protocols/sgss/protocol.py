@@ -22,7 +22,14 @@ from assay.protocols.sgss.labels import OF_TASK, judge_all, requests, tasks
 from assay.protocols.sgss.linear import linear_measures
 from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
 from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates, told, turned
-from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing, nothing, score
+from assay.protocols.sgss.scoring import (
+    LABELS,
+    SCORES,
+    ScoredSummary,
+    covers_nothing,
+    nothing,
+    score,
+)
 from assay.protocols.sgss.views import line_part, plot_part
 from assay.tasks.base import AnyTask
 from assay.tasks.sgss import COVERAGE, PREFERENCE
@@ -220,7 +227,7 @@ def _board_note(inputs: SgssInputs, settings: SgssSettings) -> str:
 
 def _per_topic(
     inputs: SgssInputs,
-    scored: Mapping[str, Mapping[str, Scored]],
+    scored: Mapping[str, Mapping[str, ScoredSummary]],
     settings: SgssSettings,
     names: Sequence[str],
 ) -> dict[str, dict[str, dict[str, Range | None]]]:
@@ -247,7 +254,7 @@ def _per_topic(
 
 def _gaps(
     inputs: SgssInputs,
-    scored: Mapping[str, Mapping[str, Scored]],
+    scored: Mapping[str, Mapping[str, ScoredSummary]],
     compared: Compared,
     settings: SgssSettings,
 ) -> tuple[Gap, ...]:

@@ -25,24 +25,26 @@ from assay.measures.summaries import (
     xux_g,
 )
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, distribution
-from assay.protocols.sgss.labels import Judged
+from assay.protocols.sgss.labels import JudgedSummary
 
 SCORES = ("SGSS", "XUX", "XUX_F", "XUX_G", "Comp")
 LABELS = ("OS", "OF", "OR", "HR", "SRel", "SF")
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredSummary:
     """A summary's scores by name (None: undefined in this evaluation), its curve X(l), and the mean
     of each criterion's labels."""
 
-    judged: Judged
+    judged: JudgedSummary
     values: Mapping[str, Range | None]
     x: tuple[Range, ...]
     labels: Mapping[str, Range]
 
 
-def score(judged: Judged, inputs: SgssInputs, settings: SgssSettings, weights: Weights) -> Scored:
+def score(
+    judged: JudgedSummary, inputs: SgssInputs, settings: SgssSettings, weights: Weights
+) -> ScoredSummary:
     """All scores of one summary. A missing label is worth any point of the scale."""
     ends = _ends(judged, settings)
     floor, ceiling = experience_ends(*ends, weights)
@@ -60,7 +62,7 @@ def score(judged: Judged, inputs: SgssInputs, settings: SgssSettings, weights: W
     x = tuple(Range(*both) for both in zip(floor, ceiling, strict=True))
     least, greatest = (means_of_labels(one) for one in ends)
     labels = {name: Range(least[name], greatest[name]) for name in LABELS}
-    return Scored(judged, values, x, labels)
+    return ScoredSummary(judged, values, x, labels)
 
 
 def nothing(settings: SgssSettings, weights: Weights) -> dict[str, float]:
@@ -91,7 +93,7 @@ def _sgss(main: Range, grade: Range | None, weights: Weights) -> Range:
     )
 
 
-def comprehensiveness(judged: Judged, settings: SgssSettings) -> Range | None:
+def comprehensiveness(judged: JudgedSummary, settings: SgssSettings) -> Range | None:
     """Comp; 0 for a summary without sections, None where there is nobody to compare with."""
     if judged.grades is None:
         return None
@@ -101,12 +103,12 @@ def comprehensiveness(judged: Judged, settings: SgssSettings) -> Range | None:
     return comp_range(judged.grades, tuple(settings.mapping.values()), between=settings.average)
 
 
-def covers_nothing(one: Scored) -> bool:
+def covers_nothing(one: ScoredSummary) -> bool:
     """Whether a summary with sections is relevant to none of the pool, not even its own."""
     return bool(one.judged.grades) and one.values["Comp"] == Range.certain(0.0)
 
 
-def _ends(judged: Judged, settings: SgssSettings) -> tuple[Labelled[float], Labelled[float]]:
+def _ends(judged: JudgedSummary, settings: SgssSettings) -> tuple[Labelled[float], Labelled[float]]:
     points = settings.mapping.values()
     return filled(judged.labels, min(points)), filled(judged.labels, max(points))
 
@@ -129,7 +131,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def features(
-    judged: Judged, inputs: SgssInputs, settings: SgssSettings
+    judged: JudgedSummary, inputs: SgssInputs, settings: SgssSettings
 ) -> npt.NDArray[np.float64] | None:
     """What each weight is multiplied with in SGSS (eqs. 5, 8, 12): XUX with that weight 1 and the
     others 0, and Comp. None where one of them hangs on a missing label, or Comp is undefined."""

@@ -12,13 +12,13 @@ from assay.model.summaries import LineKind
 from assay.page.parts import Item, LineChart, Part, Point, Scatter, Series, Text
 from assay.page.wording import span
 from assay.protocols.sgss.inputs import SgssInputs
-from assay.protocols.sgss.labels import Judged
-from assay.protocols.sgss.scoring import Scored
+from assay.protocols.sgss.labels import JudgedSummary
+from assay.protocols.sgss.scoring import ScoredSummary
 
 OPEN = " Where labels are missing, what is drawn is the floor, and bars reach up to the ceiling."
 
 
-def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
+def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Part:
     """XUX against Comp: the means of the summarisers."""
     means = []
     for run, found in scores.items():
@@ -34,7 +34,7 @@ def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, Scored]]) -> Par
     return Part("XUX and Comp", note, items if means else ())
 
 
-def _query_points(query: str, by_run: Mapping[str, Scored]) -> Iterator[Scatter]:
+def _query_points(query: str, by_run: Mapping[str, ScoredSummary]) -> Iterator[Scatter]:
     """XUX against Comp on a query."""
     points = []
     for run, one in by_run.items():
@@ -54,7 +54,7 @@ def _open(ends: Range) -> Range | None:
     return ends if ends.value is None else None
 
 
-def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
+def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Part:
     """Each query: XUX against Comp, and X(l) of each summary beside its text."""
     groups = tuple(
         (
@@ -71,7 +71,7 @@ def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) ->
     return Part("Line by line", note, groups=groups)
 
 
-def _query(query: str, by_run: Mapping[str, Scored]) -> Iterator[Item]:
+def _query(query: str, by_run: Mapping[str, ScoredSummary]) -> Iterator[Item]:
     yield from _query_points(query, by_run)
     longest = max(len(one.x) for one in by_run.values())
     yield LineChart(
@@ -92,7 +92,7 @@ def _query(query: str, by_run: Mapping[str, Scored]) -> Iterator[Item]:
         yield _text(run, one)
 
 
-def _text(run: str, one: Scored) -> Text:
+def _text(run: str, one: ScoredSummary) -> Text:
     shown = ", ".join(f"{name} {span(*v)}" for name, v in one.values.items() if v is not None)
     rows = tuple(
         (
@@ -108,7 +108,7 @@ def _text(run: str, one: Scored) -> Text:
     return Text(run, rows, "X(l)", note=shown)
 
 
-def line_labels(judged: Judged) -> list[str]:
+def line_labels(judged: JudgedSummary) -> list[str]:
     """The labels of each line in words, in reading order."""
     found = judged.labels
     overview = f"OS {_said(found.os)} OF {_said(found.of)} OR {_said(found.orep)}"

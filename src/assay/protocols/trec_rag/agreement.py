@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from assay.measures.scores import Score
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import Pool
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.retrieval import JudgedPool
 from assay.statistics.agreement import Agreement, agree
 from assay.statistics.judgments import Graded, judgment_ranges
 
@@ -29,14 +29,14 @@ class Way:
 
 
 def judgment_scores(
-    inputs: Inputs, pool: Pool, settings: TrecRagSettings
+    inputs: TrecRagInputs, pool: JudgedPool, settings: TrecRagSettings
 ) -> dict[str, dict[str, Score]]:
     """Agreement of every judgment run with the labels used, over the whole pool
     (:func:`assay.statistics.judgments.judgment_ranges`)."""
     return {name: _judgments(run, pool, settings) for name, run in inputs.rj_runs.items()}
 
 
-def judged_shares(inputs: Inputs, pool: Pool) -> dict[str, float | None]:
+def judged_shares(inputs: TrecRagInputs, pool: JudgedPool) -> dict[str, float | None]:
     """The share of the pool that each judgment run judged."""
     return {
         name: sum(label is not None for *_, label in rows) / len(rows) if rows else None
@@ -45,7 +45,7 @@ def judged_shares(inputs: Inputs, pool: Pool) -> dict[str, float | None]:
     }
 
 
-def _rows(run: JudgmentRun, pool: Pool) -> list[Graded]:
+def _rows(run: JudgmentRun, pool: JudgedPool) -> list[Graded]:
     found = []
     for topic in pool.topics:
         guesses, grades = run.guesses.get(topic, {}), pool.grades[topic]
@@ -55,7 +55,7 @@ def _rows(run: JudgmentRun, pool: Pool) -> list[Graded]:
     return found
 
 
-def _judgments(run: JudgmentRun, pool: Pool, settings: TrecRagSettings) -> dict[str, Score]:
+def _judgments(run: JudgmentRun, pool: JudgedPool, settings: TrecRagSettings) -> dict[str, Score]:
     rows = _rows(run, pool)
     topics = len({row.topic for row in rows})
     missing = len({row.topic for row in rows if row.grade is None})

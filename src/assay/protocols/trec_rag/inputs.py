@@ -114,7 +114,7 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class Inputs:
+class TrecRagInputs:
     """All inputs of an evaluation, checked. ``qrels``, ``assignments`` (by run and topic) and
     ``support`` are labels that were given; ``nuggets`` a given nugget bank by topic. ``ranks`` is
     the best rank of each document of a topic in any retrieval run, up to the pool depth;
@@ -149,7 +149,7 @@ class Inputs:
         )
 
 
-def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> Inputs:
+def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
     """Read and check every input through ``reading``; raises FormatError with all faults."""
     name = "narratives" if "narratives" in folder.config.inputs else "topics"
     if name not in folder.config.inputs:
@@ -186,7 +186,7 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
             support[each.run, each.topic] = each
     nuggets = reading.optional("nuggets", read_nuggets)
     reading.done()
-    return Inputs(
+    return TrecRagInputs(
         narratives,
         {
             topic: mine

@@ -18,7 +18,12 @@ from assay.model.trec_rag import Segment, SubNarrative
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
-from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS, WITH_ASPECTS, Inputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import (
+    RELEVANCE_TASKS,
+    WITH_ASPECTS,
+    TrecRagInputs,
+    TrecRagSettings,
+)
 from assay.protocols.trec_rag.needs import Needs
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.trec_rag import AspectsAnswered
@@ -41,7 +46,7 @@ Pooled = tuple[str, str]
 
 
 @dataclass
-class Judged:
+class JudgedDocuments:
     """What labels of one way of asking say of documents: their ``grades``, which labels are
     ``by_people`` and which ``failed``, and, where an ensemble voted, the share of the votes that
     agree with its label."""
@@ -79,14 +84,14 @@ class Narratives:
     they are only looked at (planning).
     """
 
-    inputs: Inputs
+    inputs: TrecRagInputs
     settings: TrecRagSettings
     book: LabelBook
     counting: bool = False
     _texts: dict[str, str | None] = field(default_factory=dict, init=False)
     _aspects: dict[str, tuple[SubNarrative, ...] | None] = field(default_factory=dict, init=False)
     _grades: dict[str, dict[str, int | None]] = field(default_factory=dict, init=False)
-    _judged: MutableMapping[str, Judged] = field(default_factory=dict, init=False)
+    _judged: MutableMapping[str, JudgedDocuments] = field(default_factory=dict, init=False)
 
     def label(self, task: AnyTask, unit: Unit, place: Place) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
@@ -202,20 +207,20 @@ class Narratives:
         content, task = self.relevance_content(topic, doc, way), RELEVANCE_TASKS[way]
         return None if content is None else Request(task, task.unit(**content), topic=topic)
 
-    def judged(self, way: str) -> Judged:
+    def judged(self, way: str) -> JudgedDocuments:
         """What the labels of one way say of the pooled documents."""
         if way not in self._judged:
             self._judged[way] = self._looked_up(way)
         return self._judged[way]
 
-    def _looked_up(self, way: str) -> Judged:
+    def _looked_up(self, way: str) -> JudgedDocuments:
         every = [
             (topic, doc)
             for topic in self.inputs.topics
             for doc in self.inputs.ranks.get(topic, {})
             if self.relevance_content(topic, doc, way) is not None
         ]
-        found = Judged()
+        found = JudgedDocuments()
         if self.people_given and way == self.settings.relevance:
             # A grade that was given goes before all labels but a person's: no other is wanted.
             found.read(way, *self._labels(way, list(filter(self._is_given, every))))
@@ -241,7 +246,7 @@ class Narratives:
         beyond the pool are kept."""
         if topic not in self._grades:
             way = self.settings.relevance
-            judged = Judged() if way == "none" else self.judged(way)
+            judged = JudgedDocuments() if way == "none" else self.judged(way)
             given = self.inputs.qrels.get(topic, {}) if self.people_given else {}
             found = {
                 doc: given[doc]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assay.model.trec_rag import RagNugget
-from assay.protocols.trec_rag.inputs import WITH_ASPECTS, Inputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import WITH_ASPECTS, TrecRagInputs, TrecRagSettings
 
 
 @dataclass(frozen=True)
 class Needs:
     """Which kinds of labels the scores need beside what was given."""
 
-    inputs: Inputs
+    inputs: TrecRagInputs
     settings: TrecRagSettings
 
     @property

@@ -15,7 +15,7 @@ from assay.protocols.results import Findings
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import (
     RELEVANCE_TASKS,
-    Inputs,
+    TrecRagInputs,
     TrecRagSettings,
     load_inputs,
 )
@@ -32,7 +32,7 @@ from assay.tasks.trec_rag_nuggets import CREATE, EDIT, IMPORTANCE, MAPPING, MERG
 Requests = Callable[[LabelBook], Iterable[Request]]
 
 
-class TrecRag(Protocol[TrecRagSettings, Inputs]):
+class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
     """R, AG, RAG and RJ of the TREC RAG track."""
 
     name = "trec-rag"
@@ -72,11 +72,11 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
         every = self.tasks(settings)
         return every if settings.support else [one for one in every if one is not SUPPORT]
 
-    def load(self, folder: Folder, settings: TrecRagSettings, reading: Reading) -> Inputs:
+    def load(self, folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
         return load_inputs(folder, settings, reading)
 
     def by_people(
-        self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook
+        self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook
     ) -> Iterator[Request]:
         """Edits of nuggets; the empty one is for what the list misses."""
         bank = Bank(inputs, settings, book)
@@ -85,7 +85,7 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
             for root in () if listed is None else ("", *(one.text for one in listed)):
                 yield Request(EDIT, bank.edit_unit(topic, root), topic=topic)
 
-    def given(self, inputs: Inputs, asked: Request) -> Mapping[str, str]:
+    def given(self, inputs: TrecRagInputs, asked: Request) -> Mapping[str, str]:
         """Of the nugget that is edited."""
         listed = inputs.nuggets.get(asked.topic) if asked.task is EDIT else None
         root = asked.content.get("nugget")
@@ -96,11 +96,11 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
         }
 
     def linear(
-        self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook
+        self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook
     ) -> Iterator[LinearMeasure]:
         return linear_measures(Bank(inputs, settings, book))
 
-    def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
+    def contents(self, inputs: TrecRagInputs, run: str) -> Mapping[str, Content]:
         answers = inputs.answers[run].answers if run in inputs.answers else {}
         retrieved = inputs.r_runs.get(run)
         found = {}
@@ -120,7 +120,7 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
             )
         return found
 
-    def inputs_in_words(self, inputs: Inputs) -> str:
+    def inputs_in_words(self, inputs: TrecRagInputs) -> str:
         return (
             f"{counted(len(inputs.narratives), 'narrative')}, "
             f"{counted(len(inputs.r_runs), 'retrieval run')}, "
@@ -132,17 +132,17 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
     def more_labellers(self, folder: Folder, settings: TrecRagSettings) -> dict[str, Labeller]:
         return {_creator(spec): folder.make_labeller(spec) for spec in settings.creators}
 
-    def steps(self, inputs: Inputs, settings: TrecRagSettings) -> Sequence[Step]:
+    def steps(self, inputs: TrecRagInputs, settings: TrecRagSettings) -> Sequence[Step]:
         return list(_Steps(inputs, settings).all())
 
-    def score(self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
+    def score(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
         return score(inputs, settings, book)
 
 
 class _Steps:
     """What is asked, in order; only what the inputs leave open."""
 
-    def __init__(self, inputs: Inputs, settings: TrecRagSettings) -> None:
+    def __init__(self, inputs: TrecRagInputs, settings: TrecRagSettings) -> None:
         self.inputs = inputs
         self.settings = settings
         self.needs = Needs(inputs, settings)

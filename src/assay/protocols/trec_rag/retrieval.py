@@ -9,14 +9,14 @@ from assay.measures.ranges import Range
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.sheets import Sheet, Values
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.narratives import Narratives
 
 HIGHEST = {"counted": 4, "at-once": 4, "0-3": 3, "yes-no": 1, "none": 0}
 """The top of the scale of every way to ask for relevance."""
 
 
-class Pool(NamedTuple):
+class JudgedPool(NamedTuple):
     """The grades of documents by topic, and the documents whose label is ``missing``: these have a
     grade from 0 to ``highest``. A document in neither is not relevant. ``topics`` are those that
     retrieval is scored on, and ``grades`` and ``missing`` have all of them."""
@@ -33,7 +33,7 @@ class Pool(NamedTuple):
         return float(max(1, max(known, default=1)))
 
 
-def pooled(bank: Narratives) -> Pool:
+def pooled(bank: Narratives) -> JudgedPool:
     """The grades under a bank's policy. Where documents are labelled by the evaluation, every topic
     counts and every pooled document has a label or lacks one; where only qrels were given, what
     they do not have is unjudged by design."""
@@ -44,7 +44,7 @@ def pooled(bank: Narratives) -> Pool:
         for topic, docs in found.items()
     }
     topics = tuple(topic for topic in found if asked or grades[topic])
-    return Pool(
+    return JudgedPool(
         topics,
         {topic: grades[topic] for topic in topics},
         {
@@ -55,7 +55,9 @@ def pooled(bank: Narratives) -> Pool:
     )
 
 
-def retrieval_sheet(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Sheet | None:
+def retrieval_sheet(
+    inputs: TrecRagInputs, settings: TrecRagSettings, pool: JudgedPool
+) -> Sheet | None:
     """Every retrieval run by every measure; None without runs or topics."""
     if not pool.topics or not inputs.r_runs:
         return None
@@ -78,12 +80,14 @@ def retrieval_sheet(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Sh
     return Sheet(pool.topics, settings.measures, values, nothing)
 
 
-def ranked_runs(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Ranked | None:
+def ranked_runs(
+    inputs: TrecRagInputs, settings: TrecRagSettings, pool: JudgedPool
+) -> Ranked | None:
     """The retrieval runs as they are scored, for files; None without grades."""
     return _ranked(inputs, settings, pool) if any(pool.grades.values()) else None
 
 
-def _ranked(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Ranked:
+def _ranked(inputs: TrecRagInputs, settings: TrecRagSettings, pool: JudgedPool) -> Ranked:
     return Ranked(
         topics=pool.topics,
         qrels=pool.grades,

@@ -30,11 +30,11 @@ from assay.protocols.trec_rag.agreement import (
     relevance_rows,
 )
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, assigned_answers, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sheet
 from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
-from assay.protocols.trec_rag.state import State
+from assay.protocols.trec_rag.state import ScoredLabels
 from assay.protocols.trec_rag.support import support_labels
 from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts
 from assay.statistics.judgments import RJ_NAMES
@@ -42,10 +42,10 @@ from assay.statistics.judgments import RJ_NAMES
 PerRun = dict[str, dict[str, dict[str, Range | None]]]
 
 
-def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
+def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
     bank = Bank(inputs, settings, book, counting=True)
-    state = State(inputs, settings, bank, pooled(bank))
+    state = ScoredLabels(inputs, settings, bank, pooled(bank))
     scores: dict[str, dict[str, Score]] = {}
     per_topic: PerRun = {}
     nuggets, support = _responses(state)
@@ -86,7 +86,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
     )
 
 
-def _responses(state: State) -> tuple[Sheet | None, Sheet | None]:
+def _responses(state: ScoredLabels) -> tuple[Sheet | None, Sheet | None]:
     """Nugget and support values of every answer."""
     inputs, settings = state.inputs, state.settings
     if not inputs.answers:
@@ -114,7 +114,7 @@ def _add(
         per_topic.setdefault(run, {}).update(sheet.completed(run, settings.answers))
 
 
-def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Board, ...]:
+def _boards(state: ScoredLabels, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Board, ...]:
     """A leaderboard for each kind of run that there is."""
     policy = {
         "all": "A run gets 0 on a topic that it does not answer.",
@@ -151,7 +151,7 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
     return tuple(boards)
 
 
-def _given(state: State) -> str:
+def _given(state: ScoredLabels) -> str:
     """Which labels that count are among the inputs, and whose."""
     inputs = state.inputs
     every = (
@@ -164,7 +164,7 @@ def _given(state: State) -> str:
     return f"{listing(kinds)} as {state.settings.given_by_words} gave it in the inputs"
 
 
-def _given_words(state: State, what: str, given: Collection[tuple[str, str]]) -> str:
+def _given_words(state: ScoredLabels, what: str, given: Collection[tuple[str, str]]) -> str:
     """What is said of labels among the inputs, where they count."""
     answers = {(run, topic) for run, one in state.inputs.answers.items() for topic in one.answers}
     count = len(answers.intersection(given))
@@ -173,7 +173,7 @@ def _given_words(state: State, what: str, given: Collection[tuple[str, str]]) ->
     return f" The {what} of {count} of {len(answers)} answers are given."
 
 
-def _relevance_words(state: State) -> str:
+def _relevance_words(state: ScoredLabels) -> str:
     given = bool(state.inputs.qrels) and state.bank.people_given
     way = state.settings.relevance
     asked = {
@@ -188,7 +188,7 @@ def _relevance_words(state: State) -> str:
     return "the given qrels" if given else asked
 
 
-def _files(state: State) -> dict[str, FileData]:
+def _files(state: ScoredLabels) -> dict[str, FileData]:
     """The protocol's own files under ``out/``."""
     inputs, bank = state.inputs, state.bank
     files: dict[str, FileData] = {}
@@ -219,7 +219,7 @@ def _files(state: State) -> dict[str, FileData]:
     return files
 
 
-def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[Gap, ...]:
+def _gaps(state: ScoredLabels, nuggets: Sheet | None, support: Sheet | None) -> tuple[Gap, ...]:
     inputs = state.inputs
     gaps = []
     for what, runs in (
@@ -283,7 +283,7 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
     return tuple(gaps)
 
 
-def _passages_without_text(state: State) -> set[str]:
+def _passages_without_text(state: ScoredLabels) -> set[str]:
     """Cited passages that lack a label because they lack a text."""
     if state.support is None:
         return set()
@@ -293,7 +293,7 @@ def _passages_without_text(state: State) -> set[str]:
     return docs - state.inputs.segments.keys()
 
 
-def _warnings(state: State) -> tuple[str, ...]:
+def _warnings(state: ScoredLabels) -> tuple[str, ...]:
     found = []
     if state.support is not None and state.support.unmatched:
         found.append(

@@ -20,7 +20,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.scores import SCORE_COLUMNS, score_row
 from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, retrieval_sheet
 from assay.protocols.trec_rag.support import support_labels
@@ -36,7 +36,7 @@ SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
 
 
 @dataclass(frozen=True)
-class Pair:
+class SettingsPair:
     """Two settings and how a measure's scores correlate between them."""
 
     first: str
@@ -53,11 +53,11 @@ class Sides:
     title: str
     measures: tuple[str, ...]
     means: Mapping[str, Mapping[str, Mapping[str, Score]]]
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SettingsPair, ...]
 
 
 def compare_settings(
-    inputs: Inputs, settings: TrecRagSettings, book: LabelBook
+    inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook
 ) -> tuple[Sides, ...]:
     """Scores by people's and machines' labels side by side, where both exist, whatever policy the
     evaluation is scored under: nuggets and assignments, support, relevance."""
@@ -140,7 +140,7 @@ def _sides(
 ) -> Sides:
     names = tuple(one for one in next(iter(sheets.values())).measures if one in measures)
     pairs = tuple(
-        Pair(first, second, measure, report)
+        SettingsPair(first, second, measure, report)
         for first, second in combinations(sheets, 2)
         for measure in names
         if (report := _correlated(sheets[first], sheets[second], measure, settings)) is not None
@@ -156,7 +156,7 @@ def _sides(
     return Sides(title, names, tables, pairs)
 
 
-def _bank(inputs: Inputs, settings: TrecRagSettings, book: LabelBook, policy: str) -> Bank:
+def _bank(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook, policy: str) -> Bank:
     if book.book is None:
         raise ValueError("there is no ledger")
     return Bank(inputs, settings, LabelBook(book.book.under(Policy.parse(policy))))

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 
 from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import Pool
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.retrieval import JudgedPool
 from assay.protocols.trec_rag.support import SupportLabels
 
 
 @dataclass
-class State:
+class ScoredLabels:
     """The bank, the labels of nuggets (by topic; none where there are no answers) and of support
     (None where that is left out), and the grades used. ``counts`` are of the sentences of each
     run."""
 
-    inputs: Inputs
+    inputs: TrecRagInputs
     settings: TrecRagSettings
     bank: Bank
-    pool: Pool
+    pool: JudgedPool
     nuggets: Mapping[str, NuggetTable] = field(default_factory=dict)
     support: SupportLabels | None = None
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

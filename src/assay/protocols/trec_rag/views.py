@@ -24,7 +24,7 @@ from assay.page.parts import (
 )
 from assay.protocols.trec_rag.agreement import Way
 from assay.protocols.trec_rag.settings import Sides
-from assay.protocols.trec_rag.state import State
+from assay.protocols.trec_rag.state import ScoredLabels
 from assay.statistics.agreement import label_name
 
 _TRACK = "Overview of the TREC 2025 RAG track"
@@ -80,7 +80,7 @@ DEFINITIONS = (
 _STATED = {1.0: "support", 0.5: "partial", 0.0: "no"}
 
 
-def facts(state: State) -> tuple[tuple[str, str], ...]:
+def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
     """What heads the report."""
     inputs = state.inputs
     nuggets = [len(state.bank.nuggets(topic) or ()) for topic in inputs.topics]
@@ -98,7 +98,7 @@ def facts(state: State) -> tuple[tuple[str, str], ...]:
 
 
 def parts(
-    state: State, ways: Sequence[Way], sides: Sequence[Sides], per_topic: PerTopic
+    state: ScoredLabels, ways: Sequence[Way], sides: Sequence[Sides], per_topic: PerTopic
 ) -> tuple[Part, ...]:
     """The sections of the report. ``per_topic`` is run -> measure -> topic -> value."""
     found: list[Part] = [_narratives(state, per_topic)] if per_topic else []
@@ -111,7 +111,7 @@ def parts(
 # --- narratives ----------------------------------------------------------------------------------
 
 
-def _narratives(state: State, per_topic: PerTopic) -> Part:
+def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
     numbers = {(one.topic, one.run): at for at, one in enumerate(state.inputs.every_answer)}
 
     def items(topic: str) -> Iterator[Item]:
@@ -148,7 +148,7 @@ def _scores(topic: str, per_topic: PerTopic) -> Table:
     return Table("Scores on this narrative", ("run", *measures), rows, folded=True)
 
 
-def _heat(state: State, topic: str) -> list[Item]:
+def _heat(state: ScoredLabels, topic: str) -> list[Item]:
     """Runs by nuggets: what each answer states."""
     standing = state.bank.nuggets(topic)
     table = state.nuggets.get(topic)
@@ -168,7 +168,7 @@ def _heat(state: State, topic: str) -> list[Item]:
     return [Grid("Runs by nuggets", table.runs, columns, cells, note=note, about=about, digits=1)]
 
 
-def _nugget_table(state: State, topic: str) -> list[Item]:
+def _nugget_table(state: ScoredLabels, topic: str) -> list[Item]:
     standing = state.bank.nuggets(topic)
     if not standing:
         return []
@@ -192,7 +192,7 @@ def _nugget_table(state: State, topic: str) -> list[Item]:
     return [Table("Nuggets", columns, rows, texts=texts, folded=True)]
 
 
-def _labels(state: State, answers: Sequence[int]) -> dict[int, Label]:
+def _labels(state: ScoredLabels, answers: Sequence[int]) -> dict[int, Label]:
     """The labels of the citations of these answers, whole, by number. The ledger must be open."""
     if state.support is None:
         return {}
@@ -204,7 +204,7 @@ def _labels(state: State, answers: Sequence[int]) -> dict[int, Label]:
 
 
 def _answer(
-    state: State, number: int, per_topic: PerTopic, labels: Mapping[int, Label]
+    state: ScoredLabels, number: int, per_topic: PerTopic, labels: Mapping[int, Label]
 ) -> Iterator[Item]:
     answer = state.inputs.every_answer[number]
     yield _marked(state, number, per_topic.get(answer.run, {}), labels)
@@ -215,7 +215,7 @@ def _answer(
 
 
 def _marked(
-    state: State, number: int, scores: Mapping[str, Mapping[str, Range | None]],
+    state: ScoredLabels, number: int, scores: Mapping[str, Mapping[str, Range | None]],
     whole: Mapping[int, Label],
 ) -> Marked:  # fmt: skip
     answer, support = state.inputs.every_answer[number], state.support
@@ -263,7 +263,7 @@ def _mark(cited: Sequence[Cited], first: bool) -> str:
 
 
 def _assignments(
-    state: State, answer: RagAnswer, nuggets: Sequence[RagNugget], worth: Sequence[float]
+    state: ScoredLabels, answer: RagAnswer, nuggets: Sequence[RagNugget], worth: Sequence[float]
 ) -> Table:
     rows = [
         (

@@ -26,7 +26,7 @@ from assay.systems.corpus.accounting import Account, Became
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
 from assay.systems.corpus.journal import BatchFaults, Done, Journal, part_file
 from assay.systems.corpus.markup import plain
-from assay.systems.corpus.passages import Passage, WordWindow, passages
+from assay.systems.corpus.passages import CutPassage, WordWindow, passages
 from assay.systems.corpus.store import (
     DOCUMENTS,
     MANIFEST,
@@ -102,11 +102,11 @@ def document_text(
 
 def document_passages(
     document: Document, settings: BuildSettings, account: Account | None = None
-) -> list[Passage]:
+) -> list[CutPassage]:
     """The passages of a document; a segment is one as it is."""
     text = document_text(document, settings.clean, account)
     if document.kind is Kind.SEGMENT:
-        whole = Passage(
+        whole = CutPassage(
             document.segment, document.id, document.title, 0, text, len(text.split()), 0, 0
         )
         return [whole] if text else []

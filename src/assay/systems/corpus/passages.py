@@ -35,7 +35,7 @@ _HEADING = re.compile(
 )
 
 
-class Passage(NamedTuple):
+class CutPassage(NamedTuple):
     """One passage. ``number`` counts from 0 within the document; ``start`` is the offset of its
     first character in the document's text; ``overlap`` is how many of its ``words`` words the
     passage before it holds too."""
@@ -126,7 +126,7 @@ def _marks(text: str, spans: list[tuple[int, int]], by: Cut) -> list[int]:
     return sorted({word for word in found if 0 < word < len(spans)})
 
 
-def passages(doc: str, title: str, text: str, window: WordWindow) -> Iterator[Passage]:
+def passages(doc: str, title: str, text: str, window: WordWindow) -> Iterator[CutPassage]:
     """The passages of a document; their ids are ``DOC#0``, ``DOC#1`` …"""
     for number, (start, part, words, overlap) in enumerate(cut(text, window)):
-        yield Passage(f"{doc}#{number}", doc, title, number, part, words, overlap, start)
+        yield CutPassage(f"{doc}#{number}", doc, title, number, part, words, overlap, start)

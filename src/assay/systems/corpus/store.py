@@ -24,7 +24,7 @@ import orjson
 from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import printable
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.damage import told_of_damage
 
 MANIFEST = "corpus.json"
@@ -56,7 +56,7 @@ _LISTS = ("passages", "chunks", "contents")
 _ROWS = 20_000
 
 
-def line(passage: Passage) -> bytes:
+def line(passage: CutPassage) -> bytes:
     """A passage as one line of JSON, with the line feed."""
     return (
         orjson.dumps({**passage._asdict(), "overlap_ratio": round(passage.overlap_ratio, 6)})
@@ -64,7 +64,7 @@ def line(passage: Passage) -> bytes:
     )
 
 
-def from_line(data: bytes) -> Passage:
+def from_line(data: bytes) -> CutPassage:
     """A passage from a line that :func:`line` made."""
     return _of(orjson.loads(data), Path(PASSAGES), 0)
 
@@ -76,7 +76,7 @@ def write_whole(path: Path, data: bytes) -> None:
     fresh.replace(path)
 
 
-def read_passages(path: Path) -> Iterator[Passage]:
+def read_passages(path: Path) -> Iterator[CutPassage]:
     """All passages of a corpus in order: a folder made by ``assay corpus build``, a folder of
     documents, or a JSONL (also packed) or Parquet file.
 
@@ -98,7 +98,7 @@ def read_passages(path: Path) -> Iterator[Passage]:
         yield from _lines(path)
 
 
-def write_passages(passages: Iterable[Passage], folder: Path, layout: Layout) -> int:
+def write_passages(passages: Iterable[CutPassage], folder: Path, layout: Layout) -> int:
     """Write ``passages`` (those of a document together) into ``folder``; returns how many.
 
     The file appears under its name only when whole.
@@ -205,7 +205,7 @@ class Documents:
         with told_of_damage(self._folder, _CURE):
             return int(self._database.execute("SELECT count(*) FROM documents").fetchone()[0])
 
-    def passages(self, doc: str) -> list[Passage]:
+    def passages(self, doc: str) -> list[CutPassage]:
         """A document's passages in order; empty where there is no such document."""
         if self._by_file is not None:
             path = self._by_file / f"{file_name(doc)}.json.gz"
@@ -244,7 +244,7 @@ class Documents:
         return joined(found) if found else None
 
 
-def joined(passages: Iterable[Passage]) -> str:
+def joined(passages: Iterable[CutPassage]) -> str:
     """The text that ``passages`` of one document were cut from (but for its last white space)."""
     text = ""
     for passage in passages:
@@ -266,7 +266,7 @@ def file_name(doc: str) -> str:
     )
 
 
-def _lines(path: Path) -> Iterator[Passage]:
+def _lines(path: Path) -> Iterator[CutPassage]:
     try:
         with path.open("rb") as raw:
             packed = raw.peek(2)[:2] == b"\x1f\x8b"
@@ -282,7 +282,7 @@ def _lines(path: Path) -> Iterator[Passage]:
         raise _fault(path, 0, f"It cannot be read: {error}.") from error
 
 
-def _parquet(path: Path) -> Iterator[Passage]:
+def _parquet(path: Path) -> Iterator[CutPassage]:
     pl = importlib.import_module("polars")  # late: most readers need none of it
     try:
         frame = pl.scan_parquet(path)
@@ -294,7 +294,7 @@ def _parquet(path: Path) -> Iterator[Passage]:
         raise _fault(path, 0, f"It cannot be read: {error}.") from error
 
 
-def _documents(folder: Path) -> Iterator[Passage]:
+def _documents(folder: Path) -> Iterator[CutPassage]:
     with os.scandir(folder) as entries:
         names = sorted(e.name for e in entries if re.search(r"\.json(?:\.gz)?$", e.name))
     names = [name for name in names if name != MANIFEST]
@@ -307,7 +307,7 @@ def _documents(folder: Path) -> Iterator[Passage]:
         yield from _document(folder / name)
 
 
-def _document(path: Path) -> Iterator[Passage]:
+def _document(path: Path) -> Iterator[CutPassage]:
     """The passages in one document's file: a list, or an object with a list in it."""
     try:
         found = orjson.loads(read_text(path).data)
@@ -325,7 +325,7 @@ def _document(path: Path) -> Iterator[Passage]:
         yield _of({"doc": stem, "number": number, **about, **row}, path, 0)
 
 
-def _of(row: object, path: Path, number: int) -> Passage:
+def _of(row: object, path: Path, number: int) -> CutPassage:
     if not isinstance(row, Mapping):
         raise _fault(path, number, "A passage is a JSON object.")
     value = {
@@ -345,10 +345,10 @@ def _of(row: object, path: Path, number: int) -> Passage:
         raise _fault(path, number, f"Its places and counts are whole numbers: {error}.") from None
     one = str(value["id"]) if value["id"] is not None else f"{doc}#{place}"
     title = str(value["title"] or "")
-    return Passage(one, str(doc), title, place, text, words, overlap, start)
+    return CutPassage(one, str(doc), title, place, text, words, overlap, start)
 
 
-def _write_documents(passages: Iterable[Passage], folder: Path) -> int:
+def _write_documents(passages: Iterable[CutPassage], folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for doc, rows in groupby(passages, key=lambda passage: passage.doc):
@@ -372,7 +372,7 @@ def _write_documents(passages: Iterable[Passage], folder: Path) -> int:
     return count
 
 
-def _write_parquet(passages: Iterable[Passage], target: Path) -> int:
+def _write_parquet(passages: Iterable[CutPassage], target: Path) -> int:
     """Through a JSONL file beside it, which polars turns into Parquet as a stream."""
     pl = importlib.import_module("polars")
     schema = {name: getattr(pl, kind) for name, kind in _SCHEMA.items()}

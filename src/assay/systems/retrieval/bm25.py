@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.model.errors import SettingsError
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.damage import told_of_damage
 from assay.systems.retrieval.analysis import Analysis, backend
 
@@ -63,7 +63,7 @@ class BM25Settings:
             raise SettingsError("Scores that are not exact have k1 = 1.2 and b = 0.75.")
 
 
-def indexed_text(passage: Passage, *, title: bool) -> str:
+def indexed_text(passage: CutPassage, *, title: bool) -> str:
     """What of a passage is indexed: its text, after the title where wanted and not there yet."""
     if not title or not passage.title or passage.text.startswith(passage.title):
         return passage.text
@@ -93,7 +93,7 @@ class BM25Writer:
     def __len__(self) -> int:
         return len(self._lengths)
 
-    def add(self, passage: Passage) -> None:
+    def add(self, passage: CutPassage) -> None:
         """Add one passage; its number is how many there were before."""
         text = indexed_text(passage, title=self._title)
         document = self._document()
@@ -174,17 +174,17 @@ class BM25Index:
         idf = {term: self._idf(df) * terms[term] for term, df in known.items() if df}
         return self._exact(asked, idf, k, settings)
 
-    def passage(self, number: int) -> Passage:
+    def passage(self, number: int) -> CutPassage:
         """The passage with this number (its place in the document is not kept)."""
         with told_of_damage(self._folder, _CURE):
             query = self._tantivy.Query.term_query(self._schema, "n", number)
             hits = self._searcher.search(query, limit=1, count=False).hits
             return self._at(hits[0][1])
 
-    def _at(self, address: Any) -> Passage:
+    def _at(self, address: Any) -> CutPassage:
         document = self._searcher.doc(address)
         one, doc, title, text = (bytes(document.get_first(name)).decode() for name in _STORED)
-        return Passage(one, doc, title, 0, text, 0, 0, 0)
+        return CutPassage(one, doc, title, 0, text, 0, 0, 0)
 
     def _query(self, terms: Mapping[str, int]) -> Any:
         kind, should = self._tantivy.Query, self._tantivy.Occur.Should

@@ -16,7 +16,7 @@ import orjson
 
 from assay.model.errors import SettingsError
 from assay.model.version import __version__
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.store import read_passages, write_whole
 from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.analysis import FORM, STEMMERS, Analysis
@@ -170,7 +170,7 @@ class _Digest:
         self._hash = hashlib.blake2b(digest_size=16)
         self.count = 0
 
-    def add(self, passage: Passage) -> None:
+    def add(self, passage: CutPassage) -> None:
         text = f"{passage.id}\0{passage.doc}\0{passage.title}\0{passage.text}\0"
         self._hash.update(text.encode("utf-8", "replace"))
         self.count += 1
@@ -290,6 +290,6 @@ class Index:
             for code, count in found.most_common()
         ]
 
-    def passage(self, number: int) -> Passage:
+    def passage(self, number: int) -> CutPassage:
         """The passage with this number."""
         return self.bm25.passage(number)

@@ -10,7 +10,7 @@ from assay.labellers.base import Request
 from assay.model.errors import SettingsError
 from assay.model.labels import Label
 from assay.systems.asking import Asker, usable
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.tasks.r2c2 import RELEVANCE as YES_NO
 from assay.tasks.r2c2 import RelevanceUnit as YesNoUnit
 from assay.tasks.retrieval import MOST_ORDERED, ORDER, OrderUnit, in_order
@@ -27,7 +27,7 @@ STRIDE = 10
 class RankedPassage(NamedTuple):
     """A passage in a ranked list, with its score."""
 
-    passage: Passage
+    passage: CutPassage
     score: float
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 from assay.labellers.base import Request
 from assay.model.errors import SettingsError
 from assay.systems.asking import Asker, usable
-from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.passages import CutPassage
 from assay.systems.retrieval.bm25 import BM25Settings, Hit
 from assay.systems.retrieval.embedders import Embedder
 from assay.systems.retrieval.fusion import K, rrf
@@ -102,7 +102,7 @@ def retrieve(
             else:
                 failed += 1
     ranked = _searched(index, queries, settings, embedder)
-    known: dict[int, Passage] = {}
+    known: dict[int, CutPassage] = {}
     lists: dict[str, list[RankedPassage]] = {}
     most = settings.k if settings.rerank is None else max(settings.k, settings.rerank_depth)
     for topic, hits in ranked.items():
