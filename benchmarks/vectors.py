@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.systems.retrieval.dense import DenseIndex, build_dense
+from assay.systems.retrieval.dense import FEW, DenseIndex, build_dense
 from assay.systems.retrieval.embedders import Vectors
 from assay.systems.retrieval.stored import Form
 
@@ -80,7 +80,9 @@ def measure(folder: Path, form: Form, vectors: Vectors, queries: Vectors, best: 
     index = DenseIndex(folder)
     for exact in (True, False):
         started = time.process_time()
-        found = index.search(queries, max(DEPTHS), exact=exact)
+        size = len(queries) if exact else FEW
+        parts = [queries[at : at + size] for at in range(0, len(queries), size)]
+        found = [hits for part in parts for hits in index.search(part, max(DEPTHS), exact=exact)]
         spent = 1000 * (time.process_time() - started) / len(queries)
         shares = []
         for depth in DEPTHS:
