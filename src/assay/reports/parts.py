@@ -51,6 +51,9 @@ _ROW_TEXT = 90
 _DENSE = 14
 """With more columns than this a grid has narrow ones, and their names stand upright."""
 
+_VAST = 40
+"""With more columns than this a grid is small print on paper."""
+
 
 MARKS = {
     "full": ("✓", "full support"),
@@ -178,14 +181,15 @@ def _grid(grid: Grid) -> Markup:
         floor = value.floor if isinstance(value, Range) else value
         text = span(*value, grid.digits) if isinstance(value, Range) else number(value, grid.digits)
         step = None if floor is None else min(10, max(0, round((floor - grid.low) / width * 10)))
-        text = narrow(text) if wide else text
+        text = narrow(text) if wide and grid.digits > 1 else text
         return text, step, shade.about if shade else "", shade.below if shade else ""
 
     cells = [[cell(value) for value in row] for row in grid.cells]
     columns = [(name, *name.partition("\n")[::2]) for name in grid.columns]
     rows = [(name, shortened(grid.about.get(name, ""), _ROW_TEXT)) for name in grid.rows]
+    width_class = "wide vast" if len(columns) > _VAST else "wide" if wide else ""
     legend = [(name, grid.about[name]) for name in grid.columns if name in grid.about]
-    return macro("parts", "grid", grid, columns, rows, cells, legend, "wide" if wide else "")
+    return macro("parts", "grid", grid, columns, rows, cells, legend, width_class)
 
 
 def _text(text: Text) -> Markup:
