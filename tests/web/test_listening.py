@@ -157,6 +157,25 @@ def test_an_empty_queue_is_told_and_its_keys_do_nothing(opened):
     page.locator("#bench").wait_for()
 
 
+def test_long_lists_go_on_with_capital_letters(opened):
+    page = opened("r2c2.entailment")
+    items = [f"Nugget {n}" for n in range(40)]
+    options = [{"value": "NO", "label": "No"}, {"value": "YES", "label": "Yes"}]
+    control = {"field": "x", "label": "Each", "kind": "items", "shape": "list"}
+    page.evaluate(
+        "(one) => show({...state.screen, controls: [one]})",
+        control | {"items": items, "options": options},
+    )
+    keys = page.locator("li.item kbd").all_inner_texts()
+    assert len({*keys}) == 40
+    assert "" not in keys
+    press(page, f"Shift+{keys[-1]}")
+    assert page.evaluate(SPOKEN) == "Yes: Nugget 39"
+    assert page.locator("li.item[data-value=YES]").count() == 1
+    press(page, f"Shift+{keys[0].upper()}")  # held with Shift it is another's, or nobody's
+    assert page.locator("li.item").first.get_attribute("data-value") == "NO"
+
+
 def test_every_item_of_a_list_has_its_words_and_its_key(opened):
     page = opened("trec_rag.sub_narratives_draft", trec_rag)
     press(page, "+")

@@ -5,7 +5,8 @@
 const start = JSON.parse(document.getElementById("start").textContent);
 const keys = start.keys;
 const find = (id) => document.getElementById(id);
-const ITEM_KEYS = [..."abcdehijklmopqrtuvwxyz"].filter((one) => !Object.values(keys).includes(one));
+const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
+const ITEM_KEYS = [...LETTERS, ...LETTERS.map((one) => one.toUpperCase())].filter((one) => !Object.values(keys).includes(one));
 const AHEAD = 3;
 const LONGEST_SAID = 1000; // characters, of what is judged
 const LONGEST_BESIDE = 300; // of any other text
@@ -669,7 +670,7 @@ for (const [name, [title, work]] of Object.entries(commands)) {
   button.addEventListener("click", () => { if (!waits()) work(); });
   find("commands").append(button);
 }
-for (const [key, text] of [["0 … 9", "A verdict, as its button says"], ["a … z", "The next value of a list's item"], ["+", "Add an entry to a list"],
+for (const [key, text] of [["0 … 9", "A verdict, as its button says"], ["a … z A … Z", "The next value of a list's item"], ["+", "Add an entry to a list"],
   ["Tab", "The next text, which screen readers read out, or control"], ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
   ["↑ ↓", "Marking: another sentence; with Shift more or less of the text"], ["Enter", "Marking: what is selected is evidence; Esc leaves"]]) {
   find("keys").append(make("tr", {}, make("td", {}, make("kbd", {}, key)), make("td", {}, text)));
@@ -692,7 +693,7 @@ document.addEventListener("keydown", (event) => {
   const written = event.getModifierState && event.getModifierState("AltGraph"); // [ and ] on many keyboards
   if (!written && (event.ctrlKey || event.metaKey || event.altKey)) return;
   // Capitals lock makes no other keys.
-  const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key;
+  const key = LETTERS.includes(event.key.toLowerCase()) ? (event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase()) : event.key;
   const radio = target.closest("[role=radiogroup] [role=radio]");
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
   if (radio && step) {
