@@ -155,3 +155,13 @@ def test_what_may_be_meant_is_said(text: str, told: str, tmp_path: Path, assay: 
     (tmp_path / "assay.toml").write_text(text)
     done = assay("status", tmp_path)
     assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+def test_many_wrong_entries_are_told_in_part_and_at_once(tmp_path: Path, assay: Assay):
+    many = "".join(f"n{n} = 'x'\n" for n in range(20_000))
+    (tmp_path / "assay.toml").write_text(many + "[evaluation]\nprotocol = 'rag'\n[inputs]\n")
+    done = assay("status", tmp_path)
+    assert (done.returncode, len(done.stderr) < 20_000) == (2, True)
+    assert "and 19,900 more" in done.stderr
+    (tmp_path / "assay.toml").write_text("[evaluation]\nprotocol = 'rag'\n[inputs]\n" + many)
+    assert len(assay("score", tmp_path).stderr) < 20_000

@@ -28,7 +28,7 @@ from assay.model.places import files_like, inside
 from assay.protocols import registry
 from assay.protocols.config import Config
 from assay.protocols.output import file_name
-from assay.protocols.settings_file import explain, no_entry, read_settings
+from assay.protocols.settings_file import MOST_TOLD, explain, no_entry, read_settings
 from assay.tasks.base import AnyTask
 from assay.tasks.overrides import check_overrides
 from assay.tasks.rendering import Renderer
@@ -202,7 +202,8 @@ class Folder:
         strangers = [name for name in self.config.inputs if name not in known]
         if strangers and all(of):
             others = {one for name in registry.OWN for one in registry.find_protocol(name).entries}
-            lines = [f"  {one}: {no_entry(one, known)}" for one in strangers if one not in others]
+            wrong = [one for one in strangers if one not in others]
+            lines = [f"  {one}: {no_entry(one, known)}" for one in wrong[:MOST_TOLD]]
             if lines:
                 raise SettingsError("\n".join((self._entry("[inputs]"), *lines)))
 

@@ -16,6 +16,8 @@ from assay.model.errors import SettingsError
 from assay.model.places import check_file
 
 _LARGEST = 1_000_000  # bytes
+MOST_TOLD = 100
+"""Wrong entries that are told of one file; looking for what was meant takes time."""
 _KEY = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 # Reading "a.a.a.…" takes time that grows with the square of its length.
 _DEEP = re.compile(rf"(?<![\w-]){_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{50}}")
@@ -59,7 +61,7 @@ def _too_large(value: object, name: str = "") -> Iterator[tuple[str, int]]:
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """What is wrong with each entry of the tables that ``model`` reads, a line each."""
     lines = []
-    for fault in error.errors(include_url=False):
+    for fault in error.errors(include_url=False)[:MOST_TOLD]:
         *place, name = map(str, fault["loc"])
         if fault["type"] == "extra_forbidden":
             table = _table(model, place)
@@ -70,6 +72,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         else:
             wrong = fault["msg"].removeprefix("Value error, ")
         lines.append(f"  {'.'.join((*place, name))}: {wrong}")
+    if error.error_count() > MOST_TOLD:
+        lines.append(f"  and {error.error_count() - MOST_TOLD:,} more")
     return "\n".join(lines)
 
 
