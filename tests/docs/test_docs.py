@@ -9,6 +9,7 @@ import runpy
 import shlex
 import shutil
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -70,6 +71,9 @@ def test_the_pages_have_examples_at_all():
 
 
 def test_the_command_line_page_is_what_help_says():
+    locked = re.search(r"^typer==(\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+    if locked is None or version("typer") != locked[1]:
+        pytest.skip("the page is what the typer of the lock prints")
     page = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["page"]
     made = (ROOT / "docs" / "cli.md").read_text()
     assert made == page(), "run: python docs/make_cli.py"
