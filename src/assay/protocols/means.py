@@ -67,12 +67,14 @@ def mean_score(
 def mean_scores(
     run: str,
     by_measure: Mapping[str, Mapping[str, Range | None]],
-    topics: Iterable[str],
+    topics: Iterable[str] | None,
     settings: Resampling,
 ) -> dict[str, Score]:
-    """:func:`mean_score` of every measure over some topics."""
-    wanted = list(topics)
+    """:func:`mean_score` of every measure over some topics; None: over those that each has."""
+    wanted = None if topics is None else list(topics)
     return {
-        measure: mean_score(run, measure, (values[topic] for topic in wanted), settings)
+        measure: mean_score(
+            run, measure, values.values() if wanted is None else map(values.get, wanted), settings
+        )
         for measure, values in by_measure.items()
     }

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from assay.measures.confidence import Floats
 from assay.measures.ranges import IfDefined, Range
 from assay.measures.scores import Score
-from assay.protocols.means import mean_score
+from assay.protocols.means import mean_scores
 
 Topics = Literal["all", "answered"]
 Values = dict[str, dict[str, Range | None]]
@@ -122,9 +122,6 @@ def means(
     """
     resampling = FixedResampling(level, resamples, seed)
     return {
-        run: {
-            measure: mean_score(run, measure, values.values(), resampling)
-            for measure, values in sheet.completed(run, topics).items()
-        }
+        run: mean_scores(run, sheet.completed(run, topics), None, resampling)
         for run in sheet.values
     }

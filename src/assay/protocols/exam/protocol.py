@@ -42,7 +42,7 @@ from assay.protocols.exam.scoring import (
 from assay.protocols.exam.supervision import supervision_parts
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
-from assay.protocols.means import mean_score
+from assay.protocols.means import mean_scores
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER
@@ -206,13 +206,7 @@ def scored(
         run: _averaged(by_tau[settings.least][run], measures, ranking, settings)
         for run, ranking in inputs.runs.items()
     }
-    scores = {
-        run: {
-            measure: mean_score(run, measure, by_query.values(), settings)
-            for measure, by_query in found.items()
-        }
-        for run, found in per_topic.items()
-    }
+    scores = {run: mean_scores(run, found, None, settings) for run, found in per_topic.items()}
     return GradedRuns(pool, bank, scorer, per_topic, scores, sweeps(by_tau) if sweep else {})
 
 

@@ -55,7 +55,7 @@ def findings(
         }
 
     scores = table(list(range(len(topics))))
-    answer_scores = {name: scores[name] for name in judged}
+    of_answers = {name: scores[name] for name in judged}
     attempted = {
         name: scores[name] if one.all_tried else one.attempted(name, settings)
         for name, one in verdicts.items()
@@ -88,14 +88,12 @@ def findings(
         boards=tuple(views.boards(found, settings, attempted, scores)),
         definitions=views.DEFINITIONS,
         facts=views.facts(found, book.used),
-        lede=views.lede(found, answer_scores),
+        lede=views.lede(found, of_answers),
         nothing=views.nothing_missing(found),
         gaps=tuple(views.gaps(found)),
         files=dict(_files(inputs, found)),
         ranked=ranked,
-        parts=lambda: views.parts(
-            found, verdicts, answer_scores, abstention(), settings, book.used
-        ),
+        parts=lambda: views.parts(found, verdicts, of_answers, abstention(), settings, book.used),
         document=lambda: {
             "attempted": [asdict(one) for by in attempted.values() for one in by.values()],
             "abstention": {name: one.document() for name, one in abstention().items()},

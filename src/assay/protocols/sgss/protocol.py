@@ -14,7 +14,7 @@ from assay.protocols.contents import Content, cited
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
-from assay.protocols.means import mean_score
+from assay.protocols.means import mean_scores
 from assay.protocols.results import Findings
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, load
@@ -120,13 +120,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         )  # fmt: skip
         criteria = tuple(one for one in LABELS if one not in inputs.unasked)
         per_topic = _per_topic(inputs, scored, settings, (*names, *criteria))
-        scores = {
-            run: {
-                name: mean_score(run, name, values.values(), settings)
-                for name, values in found.items()
-            }
-            for run, found in per_topic.items()
-        }
+        scores = {run: mean_scores(run, found, None, settings) for run, found in per_topic.items()}
         by_sgss = {
             query: {run: one.values["SGSS"] for run, one in by_run.items()}
             for query, by_run in scored.items()
