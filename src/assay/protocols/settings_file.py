@@ -62,7 +62,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """What is wrong with each entry of the tables that ``model`` reads, a line each."""
     lines = []
     for fault in error.errors(include_url=False)[:MOST_TOLD]:
-        *place, name = map(str, fault["loc"])
+        *place, name = map(str, fault["loc"] or ("",))  # none: entries that do not go together
         if fault["type"] == "extra_forbidden":
             table = _table(model, place)
             known = [] if table is None else list(table.model_fields)
@@ -71,7 +71,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
             wrong = "missing"
         else:
             wrong = fault["msg"].removeprefix("Value error, ")
-        lines.append(f"  {'.'.join((*place, name))}: {wrong}")
+        lines.append(f"  {': '.join(filter(None, ('.'.join((*place, name)), wrong)))}")
     if error.error_count() > MOST_TOLD:
         lines.append(f"  and {error.error_count() - MOST_TOLD:,} more")
     return "\n".join(lines)
