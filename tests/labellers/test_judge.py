@@ -12,7 +12,7 @@ from assay.labellers.judge.evidence import (
     Tokens,
 )
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.judge.model import JudgeQuestion, Network, Ruling, rule
+from assay.labellers.judge.model import JudgeQuestion, Network, Ruling, rule, settings
 from assay.labellers.judge.texts import (
     Ability,
     claim_text,
@@ -198,7 +198,8 @@ def test_relevance_to_a_narrative_is_counted_by_sub_narrative(no: list[float], g
     unit = AspectsUnit(narrative=NARRATIVE, sub_narratives=ASPECTS, passage=PASSAGE)
     questions, _ = unit_questions(SUB_NARRATIVES_ANSWERED, unit)
     assert len(questions) == 3
-    levels = [Levels(Ruling(one, 0.0, 1 - one, PASSAGE, 1, 9), one < 0.5, False, 0.5) for one in no]
+    rulings = [Ruling(one, 0.0, 1 - one, PASSAGE, 1, 9) for one in no]
+    levels = [Levels(one, one.no < 0.5, False, 0.5, one.yes) for one in rulings]
     counted = WAYS[SUB_NARRATIVES_ANSWERED.name].verdict(unit, levels)
     assert isinstance(counted, AspectsAnswered)
     assert counted.answered == tuple(one < 0.5 for one in no)
@@ -238,3 +239,65 @@ def test_its_labels_carry_version_and_hash() -> None:
     assert "assay-judge" in str(who.params["model"])
     unit = EntailmentUnit(passage=PASSAGE, nugget="It is a film.")
     assert request_key(JudgeLabeller(), Request(ENTAILMENT, unit)) != ""
+
+
+# --- abstaining ----------------------------------------------------------------------------------
+
+
+def waverers(monkeypatch: pytest.MonkeyPatch, yes: float) -> None:
+    def ruled(_network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+        return [Ruling(1 - yes, 0.0, yes, PASSAGE, 1, 9) for _ in questions]
+
+    monkeypatch.setattr("assay.labellers.judge.labeller.rule", ruled)
+
+
+def wavering(network: Network, task: AnyTask, unit: Unit, *, abstains: bool = True) -> Outcome:
+    async def run() -> Outcome:
+        async with JudgeLabeller(network=network, abstains=abstains) as labeller:
+            return await labeller.label(Request(task, unit))
+
+    return asyncio.run(run())
+
+
+def test_where_it_knows_too_little_it_abstains_if_it_is_to(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = EntailmentUnit(passage=PASSAGE, nugget="Casablanca won three prizes.")
+    low, high = settings().unsure(Ability.E)
+    for yes, status in (((low + high) / 2, Status.FAILED), (low, Status.OK), (high, Status.OK)):
+        waverers(monkeypatch, yes)
+        found = wavering(network, ENTAILMENT, claim)
+        assert found.status is status
+        assert wavering(network, ENTAILMENT, claim, abstains=False).status is Status.OK
+    waverers(monkeypatch, (low + high) / 2)
+    found = wavering(network, ENTAILMENT, claim)
+    assert found.verdict is None
+    assert not found.suspect
+    assert found.error is not None
+    assert "the judge abstains" in found.error
+    assert found.detail["rulings"][0]["ability"] == "E"
+
+
+def test_it_abstains_by_what_decides_and_never_where_a_rule_does(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question, gold = "Who directed Casablanca?", ("Michael Curtiz",)
+    low, high = settings().unsure(Ability.C)
+    doubt = (low + high) / 2
+    waverers(monkeypatch, doubt)
+    for answer, status in (("Curtiz, M.", Status.FAILED), ("I don't know.", Status.OK)):
+        unit = AnswerUnit(question=question, answer=answer, gold=gold)
+        assert wavering(network, ANSWER, unit).status is status
+    # Nuggets that may have helped say nothing of whether the answer is right.
+    help_low, help_high = settings().unsure(Ability.A)
+    assert help_low < low < help_high
+    waverers(monkeypatch, low)
+    unit = AnswerUnit(question=question, answer="Curtiz, M.", gold=gold, nuggets=("It was he.",))
+    assert wavering(network, ANSWER, unit).status is Status.OK
+
+
+def test_a_judge_that_abstains_is_another_labeller() -> None:
+    plain, careful = JudgeLabeller().id, JudgeLabeller(abstains=True).id
+    assert plain.name == careful.name
+    assert "abstains" not in plain.params
+    assert careful.params["abstains"] is True

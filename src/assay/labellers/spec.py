@@ -56,6 +56,8 @@ class LabellerOptions:
     named: bool = True
     # Whether what people of the folder taught the embedded judge counts.
     local: bool = False
+    # Whether its labels fail where it knows too little.
+    abstains: bool = False
     # Processor threads of a model in this process, all by default.
     threads: int | None = None
     # Arguments of vLLM's engine.
@@ -86,7 +88,7 @@ def make_labeller(
         from assay.labellers.judge.local import FILE, read_local  # noqa: PLC0415
 
         local = read_local(inside(folder, FILE, "The judge")) if options.local else None
-        made = JudgeLabeller(local=local, threads=options.threads)
+        made = JudgeLabeller(local=local, threads=options.threads, abstains=options.abstains)
     elif kind == "embedded":
         model = rest
         if model.endswith(".gguf") or "/" in model:

@@ -52,6 +52,7 @@ class JudgingSection(_Section):
     max_reply_mb: float = Field(MAX_REPLY / 1e6, gt=0, le=1e6)
     temperature: float | None = 0.0
     reasons: bool = True
+    abstain: bool = False
     budget: float | None = Field(None, gt=0)
     give_up_after: int = Field(20, ge=0)
     extra: dict[str, Any] = Field(default_factory=dict)

@@ -343,6 +343,7 @@ class Folder:
             fetching=self.fetching,
             named=self.labeller is not None and spec == self.labeller.strip(),
             local=True,
+            abstains=judging.abstain,
         )
         made = make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
         if self.hosting is None:

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,13 +28,13 @@ from assay.labellers.judge.model import (
     settings_hash,
     size_ahead,
 )
-from assay.labellers.judge.texts import TEXTS_VERSION
+from assay.labellers.judge.texts import TEXTS_VERSION, Ability
 from assay.labellers.judge.verdicts import (
     UNFITTED,
     WAYS,
     Levels,
     refusal,
-    ruled_out,
+    ruled,
     unit_questions,
 )
 from assay.model.labels import LabellerId, Status
@@ -52,8 +52,9 @@ class _Waiting:
 
 class JudgeLabeller(BaseLabeller):
     """Judges with the packaged encoder. ``threads`` is how many it may use, all by default;
-    ``local`` is what people of the collection taught it; ``network`` is for tests. The model is
-    loaded at the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
+    ``local`` is what people of the collection taught it; where it ``abstains``, the label of a unit
+    that it knows too little of fails and says so; ``network`` is for tests. The model is loaded at
+    the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
     missing."""
 
     def __init__(
@@ -62,9 +63,11 @@ class JudgeLabeller(BaseLabeller):
         threads: int | None = None,
         network: Network | None = None,
         local: Local | None = None,
+        abstains: bool = False,
     ) -> None:
         self._threads = threads
         self._local = local
+        self._abstains = abstains
         self._network = network
         self._worker: ThreadPoolExecutor | None = None
         self._waiting: list[_Waiting] = []
@@ -80,6 +83,7 @@ class JudgeLabeller(BaseLabeller):
             "texts": TEXTS_VERSION,
             "denials": VERSION,
             **({} if self._local is None else {"calibration": self._local.digest}),
+            **({"abstains": True} if self._abstains else {}),
         }
         return LabellerId(f"embedded:{NAME}", "model", params)
 
@@ -153,7 +157,8 @@ class JudgeLabeller(BaseLabeller):
         outcomes = []
         for request, (questions, problem) in zip(requests, asked, strict=True):
             own = [next(rulings) for _ in questions]
-            outcomes.append(_outcome(request, questions, own, problem, each, self._local))
+            found = _outcome(request, questions, own, problem, each, self._local)
+            outcomes.append(_abstaining(request, found) if self._abstains else found)
         return outcomes
 
 
@@ -191,7 +196,8 @@ def _outcome(
         }
         for question, one in zip(questions, levels, strict=False)
     ]
-    if ruled_out(request.unit):
+    by_rule = ruled(request.unit)
+    if by_rule is not None and not by_rule.correct:
         detail["by_rule"] = True
     if request.task.name in UNFITTED:
         detail["calibrated"] = False
@@ -199,6 +205,27 @@ def _outcome(
     return Outcome(
         Status.OK, verdict, tokens_in=read, tokens_out=0, cost=0.0, seconds=seconds, detail=detail
     )
+
+
+def _abstaining(request: Request, outcome: Outcome) -> Outcome:
+    """The outcome, failed where a probability that its verdict hangs on lies where the judge knows
+    too little: neither yes nor no can be left out at the coverage it was fitted for. What rules
+    decide needs no probability. A folder's own calibration moves the threshold, not what the judge
+    knows: the probability is the one before it."""
+    if outcome.status is not Status.OK or ruled(request.unit) is not None:
+        return outcome
+    deciding = WAYS[request.task.name].deciding
+    for one in outcome.detail["rulings"][:deciding]:
+        low, high = settings().unsure(Ability(one["ability"]))
+        yes = one.get("unfitted", one["yes"])
+        if one["windows"] and low < yes < high:
+            error = (
+                f"the judge abstains: yes has the probability {yes:.2f}, and from {low:.2f} to "
+                f"{high:.2f} it can leave out neither yes nor no. Have people label it, or another "
+                "labeller, or judge without abstain in [judging]"
+            )
+            return replace(outcome, status=Status.FAILED, verdict=None, error=error)
+    return outcome
 
 
 def levelled(question: JudgeQuestion, ruling: Ruling, local: Local | None = None) -> Levels:

@@ -81,6 +81,12 @@ class Settings:
     def threshold(self, ability: Ability) -> float:
         return float(self.calibration[ability]["threshold"])
 
+    def unsure(self, ability: Ability) -> tuple[float, float]:
+        """The probabilities of yes between which it had better abstain: there both yes and no are
+        in the conformal prediction sets that hold nine of ten pairs of either kind (Vovk 2012)."""
+        low, high = self.calibration[ability]["unsure"]
+        return float(low), float(high)
+
 
 @cache
 def settings() -> Settings:

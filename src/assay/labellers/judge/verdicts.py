@@ -68,7 +68,7 @@ class Levels:
     yes: bool
     partly: bool
     threshold: float
-    unfitted: float = 0.0
+    unfitted: float
 
     def quoted(self, start: str) -> str:
         """``start`` and the sentence that counted most, in quotation marks."""
@@ -83,12 +83,14 @@ class Levels:
 @dataclass(frozen=True, slots=True)
 class TaskQuestions:
     """How a task is done: the ``questions`` of a unit (none where it cannot be judged, as
-    ``cannot`` then says), what is ``settled`` of their ``Levels``, and the verdict from that."""
+    ``cannot`` then says), what is ``settled`` of their ``Levels``, and the verdict from that. The
+    first ``deciding`` levels are what the verdict hangs on, all where it is None."""
 
     questions: Callable[[Any], list[JudgeQuestion]]
     verdict: Callable[[Any, Sequence[Levels]], Verdict]
     cannot: Callable[[Any], str | None] = lambda _unit: None
     settled: Callable[[Any, Sequence[Levels]], Sequence[Levels]] = lambda _unit, levels: levels
+    deciding: int | None = None
 
 
 def _entailment_questions(unit: EntailmentUnit) -> list[JudgeQuestion]:
@@ -143,12 +145,9 @@ def _by_rule(unit: AnswerUnit) -> AnswerVerdict | None:
     return None
 
 
-def ruled_out(unit: Unit) -> bool:
-    """Whether rules on refusals, denials and lists decide that an answer is wrong."""
-    if not isinstance(unit, AnswerUnit):
-        return False
-    ruled = _by_rule(unit)
-    return ruled is not None and not ruled.correct
+def ruled(unit: Unit) -> AnswerVerdict | None:
+    """What rules on refusals, denials and lists decide of an answer, before anything is read."""
+    return _by_rule(unit) if isinstance(unit, AnswerUnit) else None
 
 
 def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
@@ -164,7 +163,9 @@ def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
     tokens = sum(one.ruling.tokens for one in (first, *said))
     cut = said[0].threshold
     ruling = Ruling(no, partly, yes, best.sentence, best.windows, tokens)
-    return [Levels(ruling, ruling.yes > cut, ruling.yes + ruling.partly > cut, cut), *helps]
+    unfitted = float(np.mean([one.unfitted for one in said]))
+    partly_so = ruling.yes + ruling.partly > cut
+    return [Levels(ruling, ruling.yes > cut, partly_so, cut, unfitted), *helps]
 
 
 def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
@@ -315,7 +316,9 @@ def _aspects_at_once(unit: AspectsUnit, levels: Sequence[Levels]) -> RelevanceGr
 WAYS: Mapping[str, TaskQuestions] = {
     **{name: TaskQuestions(*pair) for name, pair in PAIRS.items()},
     ENTAILMENT.name: TaskQuestions(_entailment_questions, _entailment),
-    ANSWER.name: TaskQuestions(_answer_questions, _answer, _answer_cannot, _answer_levels),
+    ANSWER.name: TaskQuestions(
+        _answer_questions, _answer, _answer_cannot, _answer_levels, deciding=1
+    ),
     RELEVANCE.name: TaskQuestions(_relevance_questions, _relevance),
     GRADED_RELEVANCE.name: TaskQuestions(_relevance_questions, _graded, _narrative),
     SELF_RATING.name: TaskQuestions(_relevance_questions, _rated),
@@ -372,7 +375,7 @@ _PARTS = {
 def _unreadable(unit: Unit, questions: Sequence[JudgeQuestion]) -> str | None:
     """Why the texts cannot be read: they are not in English. Answers that are decided by rules are
     not read."""
-    if isinstance(unit, AnswerUnit) and _by_rule(unit) is not None:
+    if ruled(unit) is not None:
         return None
     for question in questions:
         texts = (question.first.partition(": ")[2].rpartition(" | question: ")[-1], question.second)
