@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
 from assay.model.exam_grades import NO_GRADE, Grades
 from assay.protocols.exam.items import item_analysis
 from assay.protocols.exam.scoring import ExamOptions, ExamScorer
+from assay.statistics.items import ItemBoard, TopicItems
 
 QUESTIONS = ("q1", "q2", "q3", "q4")
 #                 q1 q2 q3 q4
@@ -50,3 +52,44 @@ def test_grades_that_are_missing_leave_a_range():
     found = analysed(matrix)
     assert (found["q2"].answered.floor, found["q2"].answered.ceiling) == (3, 4)
     assert found["q2"].discrimination is None
+
+
+def test_what_an_item_may_decide_holds_every_completion_of_the_labels():
+    generator = np.random.default_rng(3)
+    narrow = 0
+    for _ in range(60):
+        values = generator.integers(0, 2, (4, 3)).astype(float)
+        holes = np.argwhere(generator.random((4, 3)) < 0.2)[:5]
+        values[tuple(holes.T)] = np.nan
+        board = ItemBoard({"t": TopicItems(values, np.ones(4, bool))}, np.full(4, np.nan))
+        counts = []
+        for filling in product((0.0, 1.0), repeat=len(holes)):
+            full = values.copy()
+            full[tuple(holes.T)] = filling
+            whole, rest = full.sum(axis=1), full[:, 1:].sum(axis=1)
+            counts.append(
+                sum(
+                    np.sign(whole[a] - whole[b]) != np.sign(rest[a] - rest[b])
+                    for a, b in combinations(range(4), 2)
+                )
+            )
+        floor, ceiling = board.may_decide("t", 0)
+        assert floor <= min(counts) <= max(counts) <= ceiling
+        narrow += ceiling < 6
+        if not len(holes):
+            assert floor == ceiling == counts[0] == board.decides("t", 0)
+    assert narrow > 10  # the ends say something
+
+
+def test_what_one_more_item_can_settle_is_the_best_that_any_does():
+    generator = np.random.default_rng(4)
+    for _ in range(20):
+        values = generator.integers(0, 2, (6, 2)).astype(float)
+        board = ItemBoard({"t": TopicItems(values, np.ones(6, bool))}, np.full(6, np.nan))
+        for without, kept in ((None, values), (0, values[:, 1:])):
+            sums = kept.sum(axis=1)
+            tied = [(a, b) for a, b in combinations(range(6), 2) if sums[a] == sums[b]]
+            best = max(
+                sum(item[a] != item[b] for a, b in tied) for item in product((0, 1), repeat=6)
+            )
+            assert board.may_settle("t", without) == best

@@ -105,6 +105,7 @@ _RULES = {
     "trec_rag.mapping": _mapping,
     "trec_rag.assignment": _assignment,
     "trec_rag.support": _support,
+    "trec_rag.support_in_context": _support,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from assay.formats.trec_rag_support import read_support
 from assay.judging.engine import judge as ask
 from assay.judging.engine import plan
 from assay.labellers.base import Request
+from assay.labellers.judge.verdicts import unit_questions
 from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
 from assay.page.parts import made
@@ -23,6 +25,8 @@ from assay.protocols.label_sheets import citations_of, support_sheet
 from assay.protocols.registry import find_protocol
 from assay.protocols.sheets import means
 from assay.protocols.trec_rag.settings import ASSIGNED, AUTO, EDITED, MANUAL
+from assay.tasks.rendering import Renderer
+from assay.tasks.trec_rag import SUPPORT_IN_CONTEXT
 from assay.tasks.trec_rag_nuggets import MAPPING, MappingUnit
 from tests.conftest import ROOT, Assay
 from tests.trec_rag import judge as judging
@@ -699,3 +703,36 @@ def test_windows_that_were_asked_alone_keep_their_labels(tmp_path: Path):
     assert result.lacking == 0
     assert len([one for one in labels_of(folder) if one.task == MAPPING.name]) == 3
     assert len(sub_narratives_of_topic_1(folder)) == 12  # as it was
+
+
+def test_support_in_context_has_the_title_and_the_sentences_before(tmp_path: Path):
+    folder = make(tmp_path / "e", settings='support = "in-context"')
+    _, result = judged(folder)
+    assert result.lacking == 0
+    asked = [
+        one["unit"] for one in rows_of(folder / "out" / "labels.jsonl")
+        if one["task"].startswith("trec_rag.support")
+    ]  # fmt: skip
+    by_sentence = {one["sentence"]: one for one in asked}
+    assert len(asked) == len(by_sentence) == 4
+    [second] = [one for one in asked if one["sentence"] == "Locks lift boats between levels."]
+    assert (second["title"], second["before"]) == ("d2", [ANSWERS["good"]["1"][0][0]])
+    assert by_sentence["Rivers meander because banks erode outside."]["before"] == []
+    assert values(result, "good")["weighted_recall"] == pytest.approx((2 / 3 + 1) / 2)
+    assert judged(folder)[0].asked == 0
+    # Labels of sentences alone are another task's: nothing of it is taken for this one.
+    toml = (folder / "assay.toml").read_text().replace('support = "in-context"', "")
+    (folder / "assay.toml").write_text(toml)
+    assert judged(folder)[0].asked == 4
+    unit = SUPPORT_IN_CONTEXT.unit
+    with_both = Renderer().chat(SUPPORT_IN_CONTEXT, unit.model_validate(second))[1]["content"]
+    alone = unit.model_validate({**second, "title": "", "before": []})
+    bare = Renderer().chat(SUPPORT_IN_CONTEXT, alone)[1]["content"]
+    names = ("TITLE", "PASSAGE", "SENTENCES BEFORE", "SENTENCE")
+    places = [re.search(rf"^\W*{name}\b(?! BEFORE)", with_both, re.M) for name in names]
+    assert [one.start() for one in places] == sorted(one.start() for one in places)
+    assert "TITLE" not in bare
+    assert "SENTENCES BEFORE" not in bare
+    network = unit_questions(SUPPORT_IN_CONTEXT, unit.model_validate(second))[0]
+    assert "d2" in network[0].second
+    assert "meander" not in network[0].first

@@ -26,7 +26,7 @@ from assay.statistics.items import ItemBoard, TopicItems, official_scores
 COLUMNS = (
     "query", "question_id", "question", "runs", "answered_floor", "answered_ceiling",
     "discrimination", "overlap", "most_like", "decides", "tau_without", "misleads", "proposal",
-    "why",
+    "settles_floor", "settles_ceiling", "why",
 )  # fmt: skip
 
 SAME = 0.9
@@ -41,7 +41,9 @@ class Diagnosis:
     query is another without the question, None where grades are missing; ``tau_without`` how much
     Kendall's τ-b with the official leaderboard changes when it is left out, None without one;
     ``misleads`` the passages judged not relevant that answer it, None without judgments;
-    ``proposal`` is drop, reword, add or nothing.
+    ``proposal`` is drop, reword, add or nothing, ``settles`` of how many pairs of runs it changes
+    the order on the query, from surely to possibly: what a question that is dropped decides, what a
+    new or reworded one can tell apart of the runs that are tied without it.
     """
 
     query: str
@@ -57,11 +59,15 @@ class Diagnosis:
     misleads: int | None
     proposal: str
     why: str
+    settles: Range | None = None
 
     def row(self) -> tuple[object, ...]:
         """The cells under :data:`COLUMNS`."""
-        ends = (None, None) if self.answered is None else tuple(map(int, self.answered))
-        cells = {**asdict(self), "answered_floor": ends[0], "answered_ceiling": ends[1]}
+        cells = asdict(self)
+        for name, ends in (("answered", self.answered), ("settles", self.settles)):
+            cells[f"{name}_floor"], cells[f"{name}_ceiling"] = (
+                (None, None) if ends is None else map(int, ends)
+            )
         return tuple(cells[name] for name in COLUMNS)
 
 
@@ -135,7 +141,8 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
         earlier.add((one.query, one.question))
     wanted = [one for one in questions if one.proposal]
     wanted += _lacking(board, lacking)
-    wanted.sort(key=lambda one: -(one.decides or 0))
+    wanted.sort(key=lambda one: (0, 0) if one.settles is None else
+                (-one.settles.ceiling, -one.settles.floor))  # fmt: skip
     return Doctor(questions, wanted, board.board.tau)
 
 
@@ -162,6 +169,15 @@ class _Board:
             topics[query] = TopicItems(values, np.array(counts))
         official = official_scores(list(inputs.runs), official_of(inputs))
         return cls(ItemBoard(topics, official), columns, len(inputs.runs))
+
+    def settles(self, query: str, question: str, proposal: str) -> Range | None:
+        """Of how many pairs of runs a proposal changes the order on the query."""
+        column = self.columns[query].get(question)
+        if column is None and question:
+            return None
+        if proposal == "drop" and column is not None:
+            return Range(*map(float, self.board.may_decide(query, column)))
+        return Range(0.0, float(self.board.may_settle(query, column))) if proposal else None
 
     def effects(self, query: str, question: str) -> tuple[int | None, float | None]:
         """What the question decides, and τ without it."""
@@ -190,6 +206,7 @@ def _diagnosed(
         misleads,
         proposal,
         why,
+        board.settles(one.query, one.question, proposal),
     )
 
 
@@ -223,5 +240,5 @@ def _lacking(board: _Board, uncovered_by: Mapping[object, int]) -> Iterator[Diag
         if why:
             yield Diagnosis(
                 query, "", "", board.runs, None, None, None, "", tied, None, None,
-                "add", "; ".join(why),
+                "add", "; ".join(why), board.settles(query, "", "add"),
             )  # fmt: skip

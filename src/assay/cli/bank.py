@@ -271,7 +271,8 @@ def doctor_command(
 
     By the labels that there are; asks nobody. decides: pairs of runs whose order on the query is
     another without the question (for a query: pairs that it leaves tied); tau: how much Kendall's
-    tau with the official leaderboard changes when it is left out.
+    tau with the official leaderboard changes when it is left out; settles: of how many pairs a
+    proposal changes the order on the query, from surely to possibly.
     """
     found = examine(folder, policy=policy, labeller=labeller).of(query)
     present(
@@ -284,6 +285,13 @@ def doctor_command(
 
 
 _MOST_PROPOSED = 40
+
+
+def _settles(one: Diagnosis) -> str | None:
+    if one.settles is None:
+        return None
+    floor, ceiling = map(int, one.settles)
+    return str(floor) if floor == ceiling else f"{floor}–{ceiling}"
 
 
 def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
@@ -321,9 +329,9 @@ def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
     shown = found.proposals[:_MOST_PROPOSED]
     yield Table(
         f"Proposals ({len(found.proposals)}), what settles most pairs of runs first",
-        ("proposal", "query", "question", "decides", "why"),
-        [(one.proposal, one.query, _of_diagnosis(one), one.decides, one.why) for one in shown],
-        numbers=frozenset(("decides",)),
+        ("proposal", "query", "question", "settles", "why"),
+        [(one.proposal, one.query, _of_diagnosis(one), _settles(one), one.why) for one in shown],
+        numbers=frozenset(("settles",)),
     )
     if len(found.proposals) > len(shown):
         yield f"and {len(found.proposals) - len(shown)} more (--csv lists all)"

@@ -125,6 +125,36 @@ class ItemBoard:
         whole = one.values.sum(axis=1)
         return int(np.triu(_order(whole) != _order(whole - one.values[:, column])).sum())
 
+    def may_decide(self, topic: str, column: int) -> tuple[int, int]:
+        """The fewest and the most pairs of runs that :meth:`decides` may come to, whatever from 0
+        to 1 the missing labels turn out to be. Safe: each pair is looked at alone."""
+        values = self._topics[topic].values
+        low, high = np.nan_to_num(values, nan=0.0), np.nan_to_num(values, nan=1.0)
+
+        def between(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+            return low[:, None] - high[None, :], high[:, None] - low[None, :]
+
+        item = between(low[:, column], high[:, column])
+        rest = between(*(np.delete(one, column, axis=1).sum(axis=1) for one in (low, high)))
+        sure = (rest[0] == 0) & (rest[1] == 0) & ((item[0] > 0) | (item[1] < 0))
+        sure |= (rest[0] > 0) & (rest[1] + item[1] <= 0)
+        sure |= (rest[1] < 0) & (rest[0] + item[0] >= 0)
+        never = (item[0] == 0) & (item[1] == 0)
+        never |= (rest[0] > 0) & (rest[0] + item[0] > 0)
+        never |= (rest[1] < 0) & (rest[1] + item[1] < 0)
+        return int(np.triu(sure, 1).sum()), int(np.triu(~never, 1).sum())
+
+    def may_settle(self, topic: str, without: int | None = None) -> int:
+        """The most pairs of runs that are tied on the topic (``without`` an item) and that one more
+        item, met or not, can tell apart: of k tied runs ⌊k²/4⌋ pairs. Where labels are missing all
+        runs may be tied."""
+        one = self._topics[topic]
+        if not one.certain:
+            return len(one.values) ** 2 // 4
+        kept = one.values if without is None else np.delete(one.values, without, axis=1)
+        _, groups = np.unique(kept.sum(axis=1), return_counts=True)
+        return int((groups**2 // 4).sum())
+
     def tied(self, topic: str) -> int | None:
         """Pairs of runs that the topic does not tell apart; ``None`` where labels are missing."""
         one = self._topics[topic]

@@ -277,6 +277,31 @@ SUPPORT = Task(
     orders={"support": ("none", "partial", "full")},
 )
 
+BEFORE = 3
+"""Sentences before one that are shown beside it, at most."""
+
+
+class ContextUnit(SupportUnit):
+    """The same with what the passage and the sentence stand in: the ``title`` of the passage's
+    document (empty where it has none), and the sentences ``before`` in the answer, which say what
+    words such as “it” mean and are not judged themselves."""
+
+    title: str
+    before: tuple[str, ...]
+
+
+SUPPORT_IN_CONTEXT = Task(
+    name="trec_rag.support_in_context",
+    version="1",
+    title="Support in context: does the cited passage support the sentence, read where it stands?",
+    unit=ContextUnit,
+    verdict=SupportVerdict,
+    template="trec_rag_support_in_context",
+    decide=_decide_support,
+    max_tokens=200,
+    orders={"support": ("none", "partial", "full")},
+)
+
 TASKS: tuple[AnyTask, ...] = (
     RELEVANCE,
     RELEVANCE_YES_NO,
@@ -284,4 +309,5 @@ TASKS: tuple[AnyTask, ...] = (
     SUB_NARRATIVES_ANSWERED,
     ASSIGNMENT,
     SUPPORT,
+    SUPPORT_IN_CONTEXT,
 )

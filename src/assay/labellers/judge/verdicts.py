@@ -43,10 +43,12 @@ from assay.tasks.trec_rag import (
     RELEVANCE_YES_NO,
     SUB_NARRATIVES_ANSWERED,
     SUPPORT,
+    SUPPORT_IN_CONTEXT,
     AspectsAnswered,
     AspectsUnit,
     Assignment,
     AssignmentUnit,
+    ContextUnit,
     RelevanceGrade,
     RelevanceGrade4,
     SupportUnit,
@@ -259,6 +261,13 @@ def _support_questions(unit: SupportUnit) -> list[JudgeQuestion]:
     return [question_of(Ability.E, claim_text(unit.sentence), unit.passage)]
 
 
+def _context_questions(unit: ContextUnit) -> list[JudgeQuestion]:
+    """The title is read as the passage's first line. The sentences before are not read: the network
+    has no way to tell what is to be checked from what is not."""
+    passage = "\n".join(filter(None, (unit.title, unit.passage)))
+    return [question_of(Ability.E, claim_text(unit.sentence), passage)]
+
+
 def _support(_unit: SupportUnit, levels: Sequence[Levels]) -> SupportVerdict:
     (found,) = levels
     support = Support.FULL if found.yes else Support.PARTIAL if found.partly else Support.NONE
@@ -326,6 +335,7 @@ WAYS: Mapping[str, TaskQuestions] = {
     SUB_NARRATIVES_ANSWERED.name: TaskQuestions(_aspect_questions, _aspects, _no_aspects),
     RELEVANCE_AT_ONCE.name: TaskQuestions(_aspect_questions, _aspects_at_once, _no_aspects),
     SUPPORT.name: TaskQuestions(_support_questions, _support),
+    SUPPORT_IN_CONTEXT.name: TaskQuestions(_context_questions, _support),
     ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment),
 }
 """Every task that the judge can do, by name."""

@@ -74,7 +74,8 @@ class TrecRagSettings(CommonSettings):
     ``most_nuggets``; ``creators``: labellers that each make a list, which are then merged (none:
     the labeller of ``nuggets``). ``nugget_window``: nuggets in one call for importance and
     mapping, ``assignment_window`` for assignment. ``nuggets``, ``mapping``, ``support``: whether to
-    do these at all (nuggets ``always``: before there are answers, too). ``citations``: which of
+    do these at all (nuggets ``always``: before there are answers, too; support ``in-context``: with
+    the title of the segment and the sentences before). ``citations``: which of
     a sentence's citations count, and are judged. ``answers``: whether a run gets 0 on topics
     that it does not answer (``all``) or these are left out (``answered``). ``given_by``: who
     made the qrels, assignments and support labels that are inputs, ``people`` or a ``machine``.
@@ -92,7 +93,7 @@ class TrecRagSettings(CommonSettings):
     assignment_window: int = Field(WINDOW, ge=1, le=1000)
     nuggets: bool | Literal["always"] = True
     mapping: bool = True
-    support: bool = True
+    support: bool | Literal["in-context"] = True
     citations: Citations = "first"
     answers: Topics = "all"
     given_by: Literal["people", "machine"] = "people"

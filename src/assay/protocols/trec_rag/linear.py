@@ -24,8 +24,8 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS
 from assay.protocols.trec_rag.narratives import grade_of
 from assay.protocols.trec_rag.responses import Responses
-from assay.protocols.trec_rag.support import cited_units
-from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT
+from assay.protocols.trec_rag.support import cited_requests, support_task
+from assay.tasks.trec_rag import ASSIGNMENT
 
 
 def linear_measures(bank: Bank) -> Iterator[LinearMeasure]:
@@ -48,8 +48,8 @@ def _support(bank: Bank) -> Iterator[LinearMeasure]:
     shares: dict[str, list[Share]] = {"precision": [], "recall": []}
     for run, answer, topics in _answers(bank):
         units: dict[int, list[Request]] = defaultdict(list)
-        for place, _, unit in cited_units(bank, answer):
-            units[place].append(Request(SUPPORT, unit, topic=answer.topic))
+        for place, _, request in cited_requests(bank, answer):
+            units[place].append(request)
         cited = sum(bool(one.citations) for one in answer.sentences)
         for name, sentences in (("precision", cited), ("recall", len(answer.sentences))):
             shares[name] += [
@@ -59,7 +59,7 @@ def _support(bank: Bank) -> Iterator[LinearMeasure]:
             ]
     for kind, worth in (("weighted", _supported), ("hard", _supported_in_full)):
         for name, each in shares.items():
-            yield LinearMeasure(f"{kind}_{name}", SUPPORT, worth, each)
+            yield LinearMeasure(f"{kind}_{name}", support_task(bank.settings), worth, each)
 
 
 def _supported(_: Request, verdict: Mapping[str, Any]) -> float:

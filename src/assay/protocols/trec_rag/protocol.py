@@ -23,9 +23,9 @@ from assay.protocols.trec_rag.linear import linear_measures
 from assay.protocols.trec_rag.needs import Needs
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.score import score
-from assay.protocols.trec_rag.support import support_requests
+from assay.protocols.trec_rag.support import support_requests, support_task
 from assay.tasks.base import AnyTask
-from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT
+from assay.tasks.trec_rag import ASSIGNMENT
 from assay.tasks.trec_rag_narratives import NARRATIVE, SUB_NARRATIVES, SUB_NARRATIVES_DRAFT
 from assay.tasks.trec_rag_nuggets import CREATE, EDIT, IMPORTANCE, MAPPING, MERGE
 
@@ -65,12 +65,12 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
             IMPORTANCE,
             MAPPING,
             ASSIGNMENT,
-            SUPPORT,
+            support_task(settings),
         )
 
     def asks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:
         every = self.tasks(settings)
-        return every if settings.support else [one for one in every if one is not SUPPORT]
+        return every if settings.support else every[:-1]
 
     def load(self, folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
         return load_inputs(folder, settings, reading)
@@ -158,7 +158,7 @@ class _Steps:
             requests = self.relevance(way)
             yield Step(f"relevance ({way})", RELEVANCE_TASKS[way], requests, waits=not place)
         if self.settings.support and inputs.answers:
-            yield Step("support", SUPPORT, self.support)
+            yield Step("support", support_task(self.settings), self.support)
         if needs.nuggets:
             yield from self.creation()
         if not needs.bank or not (needs.nuggets or inputs.nuggets):

@@ -17,6 +17,7 @@ from assay.model.trec_rag import (
     CitedSupport,
     JudgedSentence,
     RagAnswer,
+    Segment,
     Support,
     SupportAnswer,
 )
@@ -24,28 +25,45 @@ from assay.protocols.counted import CountedLabels
 from assay.protocols.label_sheets import Cited
 from assay.protocols.places import Place
 from assay.protocols.trec_rag.bank import Bank
-from assay.tasks.trec_rag import SUPPORT, SupportUnit
+from assay.protocols.trec_rag.inputs import TrecRagSettings
+from assay.tasks.base import AnyTask
+from assay.tasks.trec_rag import BEFORE, SUPPORT, SUPPORT_IN_CONTEXT
 
 _SUPPORT = {worth: one for one, worth in SUPPORT_VALUE.items()}
 
 
-def cited_units(bank: Bank, answer: RagAnswer) -> Iterator[tuple[int, int, SupportUnit]]:
-    """(sentence, citation, unit) of every citation that counts and whose passage's text is among
-    the segments."""
-    first = bank.settings.citations == "first"
+def support_task(settings: TrecRagSettings) -> AnyTask:
+    """The task that asks for support."""
+    return SUPPORT_IN_CONTEXT if settings.support == "in-context" else SUPPORT
+
+
+def support_content(bank: Bank, answer: RagAnswer, place: int, segment: Segment) -> dict[str, Any]:
+    """What is asked of a sentence of an answer and a segment that it cites."""
+    found: dict[str, Any] = {"passage": segment.text, "sentence": answer.sentences[place].text}
+    if bank.settings.support == "in-context":
+        before = answer.sentences[max(0, place - BEFORE) : place]
+        found |= {"title": segment.title, "before": [one.text for one in before]}
+    return found
+
+
+def cited_requests(bank: Bank, answer: RagAnswer) -> Iterator[tuple[int, int, Request]]:
+    """(sentence, citation, request) of every citation that counts and whose passage's text is
+    among the segments."""
+    first, task = bank.settings.citations == "first", support_task(bank.settings)
     for place, sentence in enumerate(answer.sentences):
         for spot, doc in enumerate(sentence.citations[: 1 if first else None]):
             segment = bank.inputs.segments.get(doc)
             if segment is not None:
-                yield place, spot, SupportUnit(passage=segment.text, sentence=sentence.text)
+                unit = task.unit.model_validate(support_content(bank, answer, place, segment))
+                yield place, spot, Request(task, unit, topic=answer.topic)
 
 
 def support_requests(bank: Bank, answer: RagAnswer) -> Iterator[Request]:
     """What must be asked of an answer's citations."""
     given, _ = _given(bank, answer)
-    for place, spot, unit in cited_units(bank, answer):
+    for place, spot, request in cited_requests(bank, answer):
         if (place, spot) not in given:
-            yield Request(SUPPORT, unit, topic=answer.topic)
+            yield request
 
 
 def _given(bank: Bank, answer: RagAnswer) -> tuple[dict[tuple[int, int], Support | None], int]:
@@ -107,6 +125,7 @@ def support_labels(bank: Bank) -> SupportLabels:
     """The support labels of every answer: those among the inputs, unless a person's is in the
     ledger, then the ledger's."""
     answers, segments = bank.inputs.every_answer, bank.inputs.segments
+    task = support_task(bank.settings)
     sentences = [sentence for answer in answers for sentence in answer.sentences]
     docs = [doc for sentence in sentences for doc in sentence.citations]
     per_answer = np.array([len(answer.sentences) for answer in answers], np.int64)
@@ -126,7 +145,10 @@ def support_labels(bank: Bank) -> SupportLabels:
             worth[at] = np.nan if said is None else SUPPORT_VALUE[said]
 
     def content(at: int) -> Mapping[str, Any]:
-        return {"passage": segments[docs[at]].text, "sentence": sentences[of_sentence[at]].text}
+        sentence = of_sentence[at]
+        number = of_answer[sentence]
+        place = int(sentence - first_sentence[number])
+        return support_content(bank, answers[number], place, segments[docs[at]])
 
     def used_at(at: int) -> Place:
         sentence = of_sentence[at]
@@ -139,11 +161,11 @@ def support_labels(bank: Bank) -> SupportLabels:
     asked &= np.array([doc in segments for doc in docs], np.bool_)
     both = np.flatnonzero(asked & given)
     if len(both):
-        by_people = bank.book.labels(SUPPORT, map(content, both.tolist())).human
+        by_people = bank.book.labels(task, map(content, both.tolist())).human
         asked[both[~by_people]] = False
     which = np.flatnonzero(asked)
     places = map(used_at, which.tolist()) if bank.counting else None
-    found = bank.book.labels(SUPPORT, map(content, which.tolist()), places)
+    found = bank.book.labels(task, map(content, which.tolist()), places)
     values = found.map(lambda verdict: SUPPORT_VALUE[Support(verdict["support"])])
     known = ~np.isnan(values)
     worth[which[known]] = values[known]

@@ -143,10 +143,13 @@ VIEWS: Mapping[str, View] = {
         "answer", "nuggets", _mean_assigned, {"labels": ["support"]}, positive=0.25,
         claim="nuggets", listed=Listed(("nuggets",), _assigned),
     ),
-    trec_rag.SUPPORT.name: View(
-        "passage", "sentence", _word("support", _SUPPORT), {"support": "full"}, 2.0,
-        claim="sentence",
-    ),
+    **{
+        task.name: View(
+            "passage", "sentence", _word("support", _SUPPORT), {"support": "full"}, 2.0,
+            claim="sentence",
+        )
+        for task in (trec_rag.SUPPORT, trec_rag.SUPPORT_IN_CONTEXT)
+    },
     exam.SELF_RATING.name: View(
         "passage", "question", _flag("rating"), {"rating": 5}, 5.0
     ),
