@@ -10,10 +10,12 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
+from assay.protocols.answers.columns import JudgedRun, Rows
+from assay.protocols.answers.requests import GivenAnswer
+from assay.protocols.answers.results import AnswerResult, NuggetResult, LabelState
 from assay.protocols.pages import page_of
 from assay.protocols.places import Place, Used, UsedLabels
-from assay.protocols.r2c2.findings import findings
+from assay.protocols.r2c2.findings import Grades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.results import Result
 from assay.reports.general import render_report
@@ -74,7 +76,9 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
     """A result from questions, PR runs and answers[run][question]."""
     inputs = R2c2Inputs(tuple(questions), pr_runs, {})
     rests_on = UsedLabels(used(answers))
-    found = findings(inputs, RESAMPLING, answers, SimpleNamespace(used=rests_on))
+    grades = Grades(inputs)
+    judged = in_columns(questions, answers, grades)
+    found = findings(inputs, RESAMPLING, judged, grades, SimpleNamespace(used=rests_on))
     return Result(
         protocol="r2c2",
         protocol_title="R2C2",
@@ -91,6 +95,36 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         gaps=found.gaps,
         warnings=tuple(warnings),
     )
+
+
+def in_columns(questions, answers, grades):
+    """The answers as the protocol holds them."""
+
+    def given(run, question):
+        found = answers[run][question.id]
+        passages = {one.nugget.key: one.passage for one in found.nuggets}
+        return GivenAnswer(run, question, passages, found.answer)
+
+    rows = Rows(tuple(questions), given, [], [], [])
+    judged = {run: JudgedRun(run, rows, whole=True) for run in answers}
+    for question in questions:
+        for run, by_question in answers.items():
+            one = by_question[question.id]
+            first = len(rows.nuggets)
+            rows.nuggets += [nugget.entailment for nugget in one.nuggets]
+            nuggets = [
+                nugget._replace(labels=rows.nuggets, at=first + at)
+                for at, nugget in enumerate(one.nuggets)
+            ]
+            one = replace(one, nuggets=tuple(nuggets))
+            grades.add(one)
+            if one.answer is None:
+                judged[run].add(one)
+            else:
+                judged[run].add(one, len(rows.answers))
+                rows.answers.append(one.label)
+                rows.acts.append(one.act_label)
+    return judged
 
 
 def html(result, **options):

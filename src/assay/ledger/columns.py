@@ -24,6 +24,7 @@ _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
 _HELD = 2 << 20  # characters of texts that are held; others are read when they are looked at
 _AT_ONCE = 10_000  # labels whose texts are read at once
+_WEIGHED = 200_000  # labels that are set against each other at once
 _SIZE = 16  # bytes of a hash
 
 Places = npt.NDArray[np.int64]
@@ -37,8 +38,8 @@ NONE, CLOSELY = -1, -2
 
 
 class Columns:
-    """The labels of some tasks in their present versions, in the order of their units, some forty
-    bytes each.
+    """The labels of some tasks in their present versions, in the order of their units, some thirty
+    bytes each: 16 of the unit's hash, and the rest as narrow as the ledger allows.
 
     ``versions`` are those of the tasks. Of a label what scores need is held, verdicts and details
     as far as many have the same: others are read where they are looked at, for which a ledger that
@@ -47,6 +48,7 @@ class Columns:
     """
 
     def __init__(self, ledger: Ledger, versions: Mapping[str, str]) -> None:
+        most = ledger.count()  # others may be adding labels; what is not used takes no memory
         self._ledger, self._head = ledger, ledger.head()
         self._labellers = dict(ledger.labellers())
         self._tasks = ledger.task_names()
@@ -55,9 +57,14 @@ class Columns:
         self._samples: dict[int, int] = {}  # by number, where it is not 0
         self._overrules: dict[int, str] = {}  # by number, of those that take another's place
         self._odd: dict[int, str] = {}  # units that are no hashes, by number
-        most = ledger.count()  # others may be adding labels; what is not used takes no memory
         high, low = np.empty(most, np.uint64), np.empty(most, np.uint64)
-        rows, who, tasks = (np.empty(most, kind) for kind in (np.int64, np.int32, np.int32))
+        rows, who, tasks = (
+            np.empty(most, np.min_scalar_type(highest))
+            for highest in (
+                ledger.size(),
+                *(max(one, default=0) for one in (self._labellers, self._tasks)),
+            )
+        )
         failed, said, more = (np.empty(most, kind) for kind in (np.int8, np.int32, np.int32))
         count = 0
         for block in ledger.of_versions(versions, most):
@@ -75,6 +82,7 @@ class Columns:
             self._overrules.update((number, unpacked(uid)) for number, uid in changed)
             odd = (pair for pair in zip(numbers, units, strict=True) if isinstance(pair[1], str))
             self._odd.update(odd)
+        said, more = narrow(said[:count]), narrow(more[:count])
         order = np.argsort(high[:count], kind="stable")  # of one unit the oldest first
         self._high, self._low, self._row, self._task, self._who, self._failed = (
             _sorted(column, order) for column in (high, low, rows, tasks, who, failed)
@@ -91,6 +99,11 @@ class Columns:
     def place(self, unit: str) -> int:
         """The place of the oldest label of a unit, or NONE."""
         return next(self._places(unit), NONE)
+
+    def place_of(self, label: Label) -> int:
+        """The place of a label among those of its unit, or NONE."""
+        places = self._places(label.unit)
+        return next((one for one in places if self._row[one] == label.rowid), NONE)
 
     def _places(self, unit: str) -> Iterator[int]:
         head = _head(packed(unit))
@@ -109,9 +122,20 @@ class Columns:
 
     def labelled_again(self) -> set[str]:
         """Names of the tasks of which some unit has several labels."""
-        high = np.asarray(self._high)
-        repeated = np.flatnonzero(high[1:] == high[:-1])
-        return {self._tasks[one] for one in np.unique(np.asarray(self._task)[repeated]).tolist()}
+        high, task = np.asarray(self._high), np.asarray(self._task)
+        found: set[int] = set()
+        for some in self._blocks():
+            again = high[some][1:] == high[some][:-1]
+            found.update(np.unique(task[some][1:][again]).tolist())
+        return {self._tasks[one] for one in found}
+
+    def _blocks(self) -> Iterator[slice]:
+        """All places, some at a time, those of one unit at once."""
+        high, end = np.asarray(self._high), 0
+        while end < len(self):
+            begin, last = end, min(end + _WEIGHED, len(self)) - 1
+            end = int(np.searchsorted(high, high[last], side="right"))
+            yield slice(begin, end)
 
     def at(self, place: int) -> Label:
         """The label at a place."""
@@ -134,35 +158,46 @@ class Columns:
                 found[odd] = self.place(units[odd * _SIZE : (odd + 1) * _SIZE].hex())
         return found
 
-    def counted(self, weight: Callable[[Label], int], by_label: Callable[[Label], bool]) -> Places:
+    def counted(
+        self, weight: Callable[[Label], int], by_label: Callable[[Label], bool]
+    ) -> npt.NDArray[Any]:
         """For the oldest label of each unit the place of the one that counts: the only one of the
         highest ``weight``. NONE where all weigh 0, CLOSELY where several weigh the same.
 
         ``weight`` is the same for all labels that one labeller gave under one task, but for those
         that are to be weighed ``by_label``."""
-        pairs = np.asarray(self._task).astype(np.int64) << 32 | np.asarray(self._who)
-        _, some, which = np.unique(pairs, return_index=True, return_inverse=True)
-        models = [self.at(place) for place in some.tolist()]
+        counts = np.full(len(self), NONE, np.min_scalar_type(-len(self) - 1))
+        for some in self._blocks():
+            self._count(some, counts[some], weight, by_label)
+        return counts
+
+    def _count(
+        self,
+        some: slice,
+        counts: npt.NDArray[Any],
+        weight: Callable[[Label], int],
+        by_label: Callable[[Label], bool],
+    ) -> None:
+        high, low = np.asarray(self._high)[some], np.asarray(self._low)[some]
+        pairs = np.asarray(self._task)[some].astype(np.int64) << 32 | np.asarray(self._who)[some]
+        _, firsts, which = np.unique(pairs, return_index=True, return_inverse=True)
+        models = [self.at(some.start + place) for place in firsts.tolist()]
         weights = np.array([weight(one) for one in models], np.int8)[which]
         for number, one in enumerate(models):
             if by_label(one):
                 for place in np.flatnonzero(which == number).tolist():
-                    weights[place] = weight(self.at(place))
-        high, low = np.asarray(self._high), np.asarray(self._low)
-        counts = np.full(len(self), NONE, np.int64)
-        if not len(self):
-            return counts
+                    weights[place] = weight(self.at(some.start + place))
         begins = np.flatnonzero(np.concatenate(([True], high[1:] != high[:-1])))
-        sizes = np.diff(np.append(begins, len(self)))
+        sizes = np.diff(np.append(begins, len(high)))
         most = np.repeat(np.maximum.reduceat(weights, begins), sizes)
         best = (weights == most) & (weights > 0)
-        chosen = np.maximum.reduceat(np.where(best, np.arange(len(self)), NONE), begins)
+        places = np.arange(some.start, some.stop)
+        chosen = np.maximum.reduceat(np.where(best, places, NONE), begins)
         several = np.add.reduceat(best.astype(np.int64), begins) > 1
         counts[begins] = np.where(several, CLOSELY, chosen)
         mixed = np.flatnonzero((high[1:] == high[:-1]) & (low[1:] != low[:-1]))
         for odd in mixed.tolist():  # units that have half of their hash in common
             counts[high == high[odd]] = CLOSELY
-        return counts
 
     def rows(self, places: Places) -> npt.NDArray[np.int64]:
         """The numbers of labels in the ledger."""
@@ -245,6 +280,13 @@ class Columns:
             sample=self._samples.get(row, 0), overrules=self._overrules.get(row),
             detail=detail or _NOTHING, rowid=row,
         )  # fmt: skip
+
+
+def narrow(values: npt.NDArray[Any], least: int = 0) -> npt.NDArray[Any]:
+    """Whole numbers, and ``least``, in as few bytes as they take."""
+    ends = (int(values.min()), int(values.max())) if len(values) else (0, 0)
+    least = min(least, ends[0])
+    return values.astype(np.min_scalar_type(min(least, -ends[1] - 1) if least < 0 else ends[1]))
 
 
 def _sorted(values: npt.NDArray[Any], order: npt.NDArray[np.intp]) -> Sequence[int]:

@@ -6,9 +6,9 @@ example that retrieval knows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, ItemsView, Iterator, Mapping, ValuesView
-from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from math import fsum, isnan
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 if TYPE_CHECKING:
     from assay.measures.hits import Floats
@@ -98,3 +98,43 @@ class Ranges(Mapping[str, Range]):
         """The mean of them, of which there is at least one."""
         floor, ceiling = (fsum(ends.tolist()) / len(self) for ends in (self.floors, self.ceilings))
         return Range(floor, ceiling)
+
+
+class Undefined(Mapping[str, Range | None]):
+    """Ranges of which some are not there: None where they are NaN."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self._ranges = ranges
+
+    def __getitem__(self, name: str) -> Range | None:
+        found = self._ranges[name]
+        return None if isnan(found.floor) else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ranges)
+
+    def __len__(self) -> int:
+        return len(self._ranges)
+
+
+class RangeColumn(Sequence[Range]):
+    """Ranges one after the other, as two columns."""
+
+    def __init__(self, floors: Floats, ceilings: Floats) -> None:
+        self._ends = floors, ceilings
+
+    @overload
+    def __getitem__(self, at: int) -> Range: ...
+    @overload
+    def __getitem__(self, at: slice) -> RangeColumn: ...
+    def __getitem__(self, at: int | slice) -> Range | RangeColumn:
+        floors, ceilings = self._ends
+        if isinstance(at, slice):
+            return RangeColumn(floors[at], ceilings[at])
+        return Range(float(floors[at]), float(ceilings[at]))
+
+    def __len__(self) -> int:
+        return len(self._ends[0])
+
+    def __iter__(self) -> Iterator[Range]:
+        return map(Range, *(ends.tolist() for ends in self._ends))

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
@@ -69,7 +70,7 @@ class Book:
         return Columns(self.ledger, self._versions)
 
     @cached_property
-    def _counting(self) -> Places:
+    def _counting(self) -> npt.NDArray[Any]:
         """For the oldest label of each unit the place of the one that counts."""
         policy, configured = self.policy, self.configured
         return self.columns.counted(
@@ -92,6 +93,11 @@ class Book:
         """By number in a row of places the labels that are made at once; their places become NONE.
         Others are made when they are looked at, when the ledger may be closed."""
         return {}
+
+    def place(self, label: Label | None) -> int:
+        """The place of a label that is held by the columns as it is, else NONE: what a label tells
+        under another task is held nowhere."""
+        return NONE if label is None else self.columns.place_of(label)
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
@@ -267,6 +273,9 @@ class WholeBook(Book):
 
     def of(self, unit: str) -> list[Label]:
         return list(self.ledger.whole(super().of(unit)))
+
+    def place(self, label: Label | None) -> int:
+        return NONE  # what is held is not whole
 
     def made_now(self, places: Places) -> dict[int, Label]:
         now = np.flatnonzero(places >= 0)

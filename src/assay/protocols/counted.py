@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from assay.ledger.columns import NONE, narrow
 from assay.model.labels import Label
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ class CountedLabels(Sequence[Label | None]):
     """
 
     book: Book | None
-    places: npt.NDArray[np.int64]
+    places: npt.NDArray[np.signedinteger[Any]]
     others: Mapping[int, Label] = field(default_factory=dict)
 
     @classmethod
@@ -41,8 +43,13 @@ class CountedLabels(Sequence[Label | None]):
             others.update((begin + at, label) for at, label in row.others.items())
             places.append(row.places)
             begin += len(row)
-        every = np.concatenate(places)
+        every = narrow(np.concatenate(places), NONE)
         return cls(book if (every >= 0).any() else None, every, others)
+
+    def without(self, which: npt.NDArray[np.bool_]) -> CountedLabels:
+        """The same with no label in some places of the row."""
+        others = {at: label for at, label in self.others.items() if not which[at]}
+        return CountedLabels(self.book, np.where(which, NONE, self.places), others)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -139,10 +146,37 @@ class CountedLabels(Sequence[Label | None]):
 
     def numbers(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The numbers in the ledger of those labels of the row."""
-        found = np.array(self.places[which])
+        found = self.places[which].astype(np.int64)
         held = found >= 0
         if self.book is not None:
             found[held] = self.book.columns.rows(found[held])
         for at in np.flatnonzero(~held).tolist():
             found[at] = self.others[int(which[at])].rowid
         return found
+
+
+class LabelRow:
+    """A row of labels that grows. Of those that are held by the columns of ``book`` only the place
+    there is held, as an object each would take twenty times as much."""
+
+    def __init__(self, book: Book | None) -> None:
+        self.book = book
+        self._places = array("q")
+        self._others: dict[int, Label] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, label: Label | None) -> None:
+        """Add a label behind the others."""
+        place = NONE if self.book is None else self.book.place(label)
+        if label is not None and place == NONE:
+            self._others[len(self._places)] = label
+        self._places.append(place)
+
+    def row(self, begin: int = 0) -> CountedLabels:
+        """The labels from ``begin`` on."""
+        places = narrow(np.array(self._places[begin:], np.int64), NONE)
+        some = range(begin, len(self)) if begin else self._others
+        others = {at - begin: self._others[at] for at in some if at in self._others}
+        return CountedLabels(self.book, places, others)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +18,21 @@ from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label
 from assay.protocols.book import Book, WholeBook
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted import CountedLabels, LabelRow
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.tasks.base import AnyTask, Unit, unit_digest, unit_hash
 
 K = TypeVar("K")
 
 _AT_ONCE = 4096  # units whose contents are held while their labels are looked up
+
+
+class LookedUp(NamedTuple):
+    """Units, the places of their oldest labels, and the labels that count."""
+
+    units: Sequence[bytes]
+    first: Places
+    labels: CountedLabels
 
 
 @dataclass
@@ -64,6 +72,11 @@ class LabelBook:
             return cls(None)
         kind = WholeBook if whole else Book
         return cls(kind(ledger, policy, labellers, tuple(tasks), asked_as, strict))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether labels are had with all that a report shows of them."""
+        return isinstance(self.book, WholeBook)
 
     def find(
         self, task: AnyTask, unit: Unit | Mapping[str, Any], *, before: int | None = None
@@ -134,20 +147,20 @@ class LabelBook:
     ) -> CountedLabels:
         """As :meth:`label`, of a row of units: what each is about, and where it is used. Without
         places as :meth:`find`. Contents and places are taken some at a time, in turns."""
-        if places is None:
-            return CountedLabels.joined(self.book, self._find_all(task, contents, counting=False))
-        noted, remaining = PlaceColumns(), iter(places)
         rows = []
-        for row in self._find_all(task, contents, counting=True):
-            noted.add(islice(remaining, len(row)))
-            rows.append(row)
-        found = CountedLabels.joined(self.book, rows)
-        self.used.note_all(found, noted)
-        return found
+        noted, remaining = PlaceColumns(), iter(places or ())
+        for found in self.look_up(task, contents):
+            rows.append(found.labels)
+            if places is not None:
+                noted.add(islice(remaining, len(found.units)))
+                self.count_all(task, found)
+        labels = CountedLabels.joined(self.book, rows)
+        if places is not None:
+            self.used.note_all(labels, noted)
+        return labels
 
-    def _find_all(
-        self, task: AnyTask, contents: Iterable[Mapping[str, Any]], *, counting: bool
-    ) -> Iterator[CountedLabels]:
+    def look_up(self, task: AnyTask, contents: Iterable[Mapping[str, Any]]) -> Iterator[LookedUp]:
+        """The labels of a row of units, as :meth:`find` has them, some at a time."""
         remaining = iter(contents)
         while some := list(islice(remaining, _AT_ONCE)):
             units = [unit_digest(task.name, one) for one in some]
@@ -158,18 +171,21 @@ class LabelBook:
                 places = self.book.counted(task, first)
                 for at in np.flatnonzero(places == CLOSELY).tolist():
                     label = self._find(task, units[at].hex(), some[at])
-                    places[at] = NONE
-                    if label is not None:
+                    places[at] = self.book.place(label)
+                    if label is not None and places[at] == NONE:
                         others[at] = label
                 others.update(self.book.made_now(places))
-            found = CountedLabels(self.book, places, others)
-            if not counting:
-                yield found
-                continue
-            new = self._new(first, units)
-            missing, failed = int((~found.there[new]).sum()), int(found.failed[new].sum())
-            self.add(task, len(new), missing, failed)
-            yield found
+            yield LookedUp(units, first, CountedLabels(self.book, places, others))
+
+    def count_all(
+        self, task: AnyTask, found: LookedUp, *, of: npt.NDArray[np.bool_] | None = None
+    ) -> None:
+        """Count units that labels were wanted of, each once, and what was found; ``of`` some of the
+        row alone."""
+        which = np.arange(len(found.units)) if of is None else np.flatnonzero(of)
+        new = which[self._new(found.first[which], [found.units[at] for at in which.tolist()])]
+        missing, failed = ~found.labels.there[new], found.labels.failed[new]
+        self.add(task, len(new), int(missing.sum()), int(failed.sum()))
 
     def _new(self, first: Places, units: Sequence[bytes]) -> Places:
         """Which of some units were not counted before, and are from now on; ``first`` are the
@@ -219,7 +235,11 @@ class LabelBook:
     def note(self, label: Label, place: Place | str) -> None:
         """Remember a label that was had from elsewhere as one that counts."""
         where = place if isinstance(place, Place) else Place(position=place)
-        self.used.note(label, where)
+        self.used.note(label, where, self.book)
+
+    def row(self) -> LabelRow:
+        """A row that such labels can be put into."""
+        return LabelRow(self.book)
 
     def note_all(self, labels: Places, at: PlaceColumns) -> None:
         """The same of many, by their places among the ledger's columns."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.model.labels import Label
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted import CountedLabels, LabelRow
+
+if TYPE_CHECKING:
+    from assay.protocols.book import Book
 
 K = TypeVar("K", bound=Hashable)
 Numbers = npt.NDArray[np.int64]
@@ -43,30 +45,38 @@ class PlaceColumns:
 
     def __init__(self, places: Iterable[Place] = (), times: Sequence[int] = ()) -> None:
         self._names: tuple[dict[str, int], ...] = ({}, {}, {})
-        self._held = array("i")
+        self._codes = [array("B"), array("B"), array("B")]
         self._times = np.array(times, np.int64) if times else None
         self.add(places)
 
     def add(self, places: Iterable[Place]) -> None:
         """Add places behind the others."""
         for place in places:
-            for names, name in zip(self._names, place, strict=True):
-                self._held.append(names.setdefault(name, len(names)))
+            for at, (names, name) in enumerate(zip(self._names, place, strict=True)):
+                code = names.setdefault(name, len(names))
+                try:
+                    self._codes[at].append(code)
+                except OverflowError:  # names are more than so few bytes can tell
+                    wider = "H" if code < 1 << 16 else "I"
+                    self._codes[at] = array(wider, self._codes[at])
+                    self._codes[at].append(code)
 
-    @property
-    def _codes(self) -> npt.NDArray[np.int32]:
-        return np.frombuffer(self._held, np.int32).reshape(-1, 3)
+    def _column(self, at: int) -> npt.NDArray[Any]:
+        codes = self._codes[at]
+        return np.frombuffer(codes, codes.typecode)
 
     def at(self, which: npt.NDArray[np.int64]) -> Iterator[Place]:
         """Some of the places."""
-        runs, topics, positions = map(list, self._names)
-        for run, topic, position in self._codes[which].tolist():
-            yield Place(runs[run], topics[topic], positions[position])
+        columns = (
+            map(list(names).__getitem__, self._column(at)[which].tolist())
+            for at, names in enumerate(self._names)
+        )
+        yield from map(Place, *columns)
 
     def by_run(self, which: npt.NDArray[np.int64]) -> Iterator[tuple[str, int]]:
         """How often some places of each run use their labels."""
         times = None if self._times is None else self._times[which]
-        counts = np.bincount(self._codes[which, 0], times, len(self._names[0]))
+        counts = np.bincount(self._column(0)[which], times, len(self._names[0]))
         yield from zip(self._names[0], counts.astype(np.int64).tolist(), strict=True)
 
 
@@ -74,22 +84,30 @@ class UsedLabels(Iterable[Used]):
     """The labels that counted and the places where they were used, in the order of use."""
 
     def __init__(self, used: Iterable[Used] = ()) -> None:
-        self._parts: list[Used | tuple[CountedLabels, PlaceColumns]] = list(used)
+        self._noted: list[tuple[CountedLabels | LabelRow, PlaceColumns]] = []
+        for one in used:
+            self.note(*one)
 
-    def note(self, label: Label, place: Place) -> None:
-        """Add a use."""
-        self._parts.append(Used(label, place))
+    def note(self, label: Label, place: Place, book: Book | None = None) -> None:
+        """Add a use of a label, which may be among those of ``book``."""
+        labels, places = self._noted[-1] if self._noted else (None, None)
+        if not isinstance(labels, LabelRow) or places is None or labels.book is not book:
+            labels, places = LabelRow(book), PlaceColumns()
+            self._noted.append((labels, places))
+        labels.add(label)
+        places.add((place,))
 
     def note_all(self, labels: CountedLabels, places: PlaceColumns) -> None:
         """Add the uses of a row of labels; where there is none, nothing was used."""
-        self._parts.append((labels, places))
+        self._noted.append((labels, places))
+
+    @property
+    def _parts(self) -> Iterator[tuple[CountedLabels, PlaceColumns]]:
+        for labels, places in self._noted:
+            yield labels.row() if isinstance(labels, LabelRow) else labels, places
 
     def __iter__(self) -> Iterator[Used]:
-        for part in self._parts:
-            if isinstance(part, Used):
-                yield part
-                continue
-            labels, places = part
+        for labels, places in self._parts:
             which = np.flatnonzero(labels.there)
             for at, place in zip(which.tolist(), places.at(which), strict=True):
                 label = labels[at]
@@ -103,25 +121,17 @@ class UsedLabels(Iterable[Used]):
 
     def columns(self) -> Iterator[tuple[Numbers, PlaceColumns, Numbers]]:
         """The same as columns: numbers of labels, and which of some places are theirs."""
-        for _, parts in groupby(self._parts, lambda part: isinstance(part, Used)):
-            some = list(parts)
-            if alone := [part for part in some if isinstance(part, Used)]:
-                numbers = np.array([one.label.rowid for one in alone], np.int64)
-                yield numbers, PlaceColumns(one.place for one in alone), np.arange(len(alone))
-            for labels, places in (part for part in some if not isinstance(part, Used)):
-                which = np.flatnonzero(labels.there)
-                yield labels.numbers(which), places, which
+        for labels, places in self._parts:
+            which = np.flatnonzero(labels.there)
+            yield labels.numbers(which), places, which
 
     def count(self, key: Callable[[Label], K]) -> dict[K, int]:
         """How many different labels there are by ``key``, which is the same for labels that are
         alike in task, labeller and detail."""
         numbers: defaultdict[K, array[int]] = defaultdict(lambda: array("q"))
-        for part in self._parts:
-            if isinstance(part, Used):
-                numbers[key(part.label)].append(part.label.rowid)
-                continue
-            for label, which in part[0].by_kind():
-                numbers[key(label)].frombytes(part[0].numbers(which).tobytes())
+        for labels, _ in self._parts:
+            for label, which in labels.by_kind():
+                numbers[key(label)].frombytes(labels.numbers(which).tobytes())
         return {
             one: len(np.unique(np.frombuffer(every, np.int64))) for one, every in numbers.items()
         }
@@ -129,16 +139,10 @@ class UsedLabels(Iterable[Used]):
     def by_run(self) -> dict[str, dict[str, tuple[int, int]]]:
         """By task and run, how often a label was used and how often a person's was."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
-        for part in self._parts:
-            uses: Iterable[tuple[Label, Iterable[tuple[str, int]]]]
-            if isinstance(part, Used):
-                uses = [(part.label, [(part.place.run, 1)])]
-            else:
-                labels, places = part
-                uses = ((label, places.by_run(which)) for label, which in labels.by_kind())
-            for label, runs in uses:
+        for labels, places in self._parts:
+            for label, which in labels.by_kind():
                 of_task = found.setdefault(label.task, {})
-                for run, count in runs:
+                for run, count in places.by_run(which):
                     if run and count:
                         every, human = of_task.get(run, (0, 0))
                         of_task[run] = every + count, human + count * label.labeller.is_human
@@ -146,13 +150,9 @@ class UsedLabels(Iterable[Used]):
 
     def of_kind(self, kind: str) -> Iterator[Label]:
         """The labels by labellers of a kind, once for each place."""
-        for part in self._parts:
-            if isinstance(part, Used):
-                if part.label.labeller.kind == kind:
-                    yield part.label
-                continue
-            rows = [which for label, which in part[0].by_kind() if label.labeller.kind == kind]
-            found = (part[0][at] for at in sorted(at for which in rows for at in which.tolist()))
+        for labels, _ in self._parts:
+            rows = [which for label, which in labels.by_kind() if label.labeller.kind == kind]
+            found = (labels[at] for at in sorted(at for which in rows for at in which.tolist()))
             yield from (one for one in found if one is not None)
 
 

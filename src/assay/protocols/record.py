@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.ledger.chain import Head
+from assay.ledger.columns import narrow
 from assay.ledger.hashes import packed
 from assay.ledger.lines import Block
 from assay.model.labels import LabellerId
@@ -34,12 +35,16 @@ class PlacesUsed:
 
     def __init__(self, used: UsedLabels, named: Callable[[Place], str]) -> None:
         self._named = named
-        self._rows = list(used.columns())
-        numbers = [one for one, _, _ in self._rows] or [np.zeros(0, np.int64)]
+        parts, numbers = [], [np.zeros(0, np.uint8)]
+        for some, places, which in used.columns():
+            parts.append((places, narrow(which)))
+            numbers.append(narrow(some))
+        self._parts = parts
+        self._ends = np.cumsum([len(which) for _, which in parts])
         every = np.concatenate(numbers)
-        self._order = np.argsort(every, kind="stable")
+        del numbers
+        self._order = narrow(np.argsort(every, kind="stable"))
         self._numbers = every[self._order]
-        self._ends = np.cumsum([len(one) for one in numbers])
 
     def among(self, first: int, last: int) -> dict[int, bytes]:
         """By its number in the ledger, of labels from ``first`` to ``last``."""
@@ -49,9 +54,10 @@ class PlacesUsed:
         texts: list[bytes] = [b""] * len(which)
         for part in np.unique(parts).tolist():
             own = np.flatnonzero(parts == part)
-            numbers, places, at = self._rows[part]
-            places_ = places.at(at[which[own] - (self._ends[part] - len(numbers))])
-            for number, place in zip(own.tolist(), places_, strict=True):
+            places, at = self._parts[part]
+            begin_of_part = int(self._ends[part]) - len(at)
+            own_places = places.at(at[which[own] - begin_of_part])
+            for number, place in zip(own.tolist(), own_places, strict=True):
                 # (What orjson gives keeps a kilobyte each.)
                 texts[number] = _QUOTED(self._named(place)).encode()
         found: dict[int, bytes] = {}

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import count, islice, tee
 from math import isnan
+from typing import Protocol
+
+import numpy as np
 
 from assay.measures.ranges import Range
 from assay.model.labels import Label
-from assay.model.rag import Answer, Mark, Question
+from assay.model.rag import Answer, Mark, Passage, PassageKey, Question
 from assay.protocols.answers.acts import act_of, correctness, is_asked
+from assay.protocols.answers.columns import JudgedRun, Rows
 from assay.protocols.answers.requests import (
     Content,
     GivenAnswer,
@@ -21,70 +26,71 @@ from assay.protocols.answers.requests import (
 from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
 from assay.protocols.carried import carried
 from assay.protocols.counted import CountedLabels
-from assay.protocols.labels import LabelBook
-from assay.protocols.places import Place
+from assay.protocols.labels import LabelBook, LookedUp
+from assay.protocols.places import Place, PlaceColumns
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, Act
 
 Helped = Mapping[int, tuple[bool, str | None]]
 """By the nugget's place in its answer, from 0: whether it helped, and why."""
 
+_AT_ONCE = 1000  # answers that are judged at once
+_REMEMBERED = 500  # questions whose passages are held for results that are looked at
+
+
+class Asked(Protocol):
+    """What is judged: every question of every run, question by question."""
+
+    @property
+    def questions(self) -> tuple[Question, ...]: ...
+    def every_answer(self) -> Iterator[tuple[str, Question, GivenAnswer | None]]: ...
+    def answers(self) -> Iterator[GivenAnswer]: ...
+    def passages(self, question: str) -> Mapping[PassageKey, Passage]: ...
+
 
 def judge_answers(
-    every: Iterable[tuple[str, Question, GivenAnswer | None]], book: LabelBook
-) -> Iterator[AnswerResult]:
-    """What the labels of a book say of every run's answer to every question (None: left out), each
-    label noted where it is used."""
-    every = list(every)
-    given = [(one, Place(one.run, one.question.id)) for _, _, one in every if one is not None]
+    asked: Asked,
+    runs: Mapping[str, Mapping[str, Answer]],
+    book: LabelBook,
+    also: Callable[[AnswerResult], None],
+) -> dict[str, JudgedRun]:
+    """What the labels of a book say of every run's answer to every question, each label noted where
+    it is used. ``also`` is told of each answer, question by question: none is held."""
+    pairs = ((one, nugget) for one in asked.answers() for nugget in one.answer.nuggets)
+    about, at = tee(pairs)
     nuggets = book.labels(
         ENTAILMENT,
-        (
-            entailment_content(nugget, one.passages[nugget.key])
-            for one, _ in given
-            for nugget in one.answer.nuggets
-        ),
-        (
-            at._replace(position=f"nugget {nugget.num}")
-            for one, at in given
-            for nugget in one.answer.nuggets
-        ),
+        (entailment_content(nugget, one.passages[nugget.key]) for one, nugget in about),
+        (Place(one.run, one.question.id, f"nugget {nugget.num}") for one, nugget in at),
     )
+    asked_acts, at_acts = tee(asked.answers())
     acts = book.labels(
         DIALOGUE_ACT,
-        (act_content(one.question, one.answer) for one, _ in given),
-        (at._replace(position="dialogue act") for _, at in given),
+        (act_content(one.question, one.answer) for one in asked_acts),
+        (Place(one.run, one.question.id, "dialogue act") for one in at_acts),
     )
+    passages = lru_cache(_REMEMBERED)(asked.passages)
+
+    def given(run: str, question: Question) -> GivenAnswer:
+        return GivenAnswer(run, question, passages(question.id), runs[run][question.id])
+
+    rows = Rows(asked.questions, given, nuggets, acts, ())
+    judged = {name: JudgedRun(name, rows, whole=book.is_whole) for name in runs}
     answers = _AnswerJudge(book)
-    labels = zip(_nuggets(book, nuggets, (one for one, _ in given)), acts, strict=True)
-    for run, question, one in every:
-        if one is None:
-            nothing = Range.certain(0.0)
-            yield AnswerResult(run, question, None, LabelState.LEFT_OUT, False, nothing)
-        else:
-            yield answers.judged(one, *next(labels))
-
-
-def _nuggets(
-    book: LabelBook, labels: CountedLabels, given: Iterable[GivenAnswer]
-) -> Iterator[list[NuggetResult]]:
-    """The nuggets of each answer, whose labels stand in the same order; one that its passage does
-    not entail is bogus."""
-    entailed = labels.map(lambda verdict: float(verdict["entailed"])).tolist()
-    there, human = labels.there.tolist(), labels.human.tolist()
     numbers = count()
-    for one in given:
-        found = []
-        for nugget in one.answer.nuggets:
-            at, passage, overruled = next(numbers), one.passages[nugget.key], None
-            state = LabelState.COUNTED
-            if isnan(entailed[at]):
-                state = LabelState.FAILED if there[at] else LabelState.MISSING
-            elif human[at]:
-                overruled = book.machine(ENTAILMENT, entailment_content(nugget, passage))
-            mark = Mark.BOGUS if entailed[at] == 0 else None
-            result = NuggetResult(nugget, passage, mark, state, labels, at, human[at], overruled)
-            found.append(result)
-        yield found
+    every = asked.every_answer()
+    while some := list(islice(every, _AT_ONCE)):
+        results = answers.judge([one for _, _, one in some if one is not None], nuggets, acts)
+        for run, question, one in some:
+            if one is None:
+                nothing = Range.certain(0.0)
+                found = AnswerResult(run, question, None, LabelState.LEFT_OUT, False, nothing)
+                judged[run].add(found)
+            else:
+                found = next(results)
+                judged[run].add(found, next(numbers))
+            also(found)
+    rows.answers = answers.noted()
+    return judged
 
 
 class _AnswerJudge:
@@ -92,22 +98,96 @@ class _AnswerJudge:
 
     def __init__(self, book: LabelBook) -> None:
         self._book = book
+        self._labels = book.row()
+        self._places = PlaceColumns()
+        self._nuggets = 0  # so many were judged
         # While no person ever labelled an answer, a machine's own label is the last word.
         self._by_people = book.people_labelled(ANSWER)
         # With ``only:`` perhaps nobody is asked for dialogue acts, and what that labeller says of
         # an answer is all that there is.
         self._acts_expected = book.expects(DIALOGUE_ACT)
 
-    def judged(
-        self, given: GivenAnswer, step3: list[NuggetResult], act_label: Label | None
+    def judge(
+        self, given: Sequence[GivenAnswer], nuggets: CountedLabels, acts: CountedLabels
+    ) -> Iterator[AnswerResult]:
+        """The next answers, whose labels stand in ``nuggets`` and ``acts`` behind those of the ones
+        before."""
+        step3 = list(self._step3(given, nuggets))
+        beside = [[at for at, one in enumerate(every) if _is_open(one)] for every in step3]
+        asked = [
+            _content(one.question, one.answer, some)
+            for one, some in zip(given, beside, strict=True)
+        ]
+        for looked_up in self._book.look_up(ANSWER, asked):  # they are one block, or none
+            results = [
+                self._judged(*each)
+                for each in zip(
+                    given, step3, beside, asked, looked_up.labels,
+                    acts[len(self._labels) : len(self._labels) + len(given)], strict=True,
+                )
+            ]  # fmt: skip
+            self._note(results, looked_up)
+            yield from results
+
+    def _step3(
+        self, given: Sequence[GivenAnswer], labels: CountedLabels
+    ) -> Iterator[list[NuggetResult]]:
+        """The nuggets of each answer; one that its passage does not entail is bogus."""
+        begin = self._nuggets
+        self._nuggets += sum(len(one.answer.nuggets) for one in given)
+        some = labels[begin : self._nuggets]
+        entailed = some.map(lambda verdict: float(verdict["entailed"])).tolist()
+        there, human = some.there.tolist(), some.human.tolist()
+        numbers = count()
+        for one in given:
+            found = []
+            for nugget in one.answer.nuggets:
+                at, passage, overruled = next(numbers), one.passages[nugget.key], None
+                state = LabelState.COUNTED
+                if isnan(entailed[at]):
+                    state = LabelState.FAILED if there[at] else LabelState.MISSING
+                elif human[at]:
+                    overruled = self._book.machine(ENTAILMENT, entailment_content(nugget, passage))
+                mark = Mark.BOGUS if entailed[at] == 0 else None
+                found.append(
+                    NuggetResult(
+                        nugget, passage, mark, state, labels, begin + at, human[at], overruled
+                    )
+                )
+            yield found
+
+    def _note(self, results: Sequence[AnswerResult], found: LookedUp) -> None:
+        """Remember which labels counted, and count what was wanted of answers."""
+        begin = len(self._labels)
+        for one in results:
+            self._labels.add(one.label)
+            carried_on = "answer, carried" if one.state is LabelState.CARRIED else "answer"
+            self._places.add((Place(one.run, one.question.id, carried_on),))
+        labels = self._labels.row(begin)
+        lacks = np.array([one.lacks for one in results], np.bool_)
+        counted = LookedUp(found.units, found.first, labels.without(lacks))
+        self._book.count_all(ANSWER, counted, of=lacks | labels.there)
+
+    def noted(self) -> CountedLabels:
+        """The labels of all answers, which are used."""
+        labels = self._labels.row()
+        self._book.used.note_all(labels, self._places)
+        return labels
+
+    def _judged(
+        self,
+        given: GivenAnswer,
+        step3: list[NuggetResult],
+        beside: list[int],
+        unit: Content,
+        label: Label | None,
+        act_label: Label | None,
     ) -> AnswerResult:
         """Verdict and marks of one answer, and what is missing."""
         run, question, _, answer = given
-        book, at = self._book, Place(run, question.id)
+        book = self._book
         unmarked = {one.state for one in step3} - {LabelState.COUNTED}
-        beside = [at for at, one in enumerate(step3) if _is_open(one)]
-        unit = _content(question, answer, beside)
-        label, given_beside = book.find(ANSWER, unit), beside
+        given_beside = beside
         state = LabelState.COUNTED
         if label is None or (self._by_people and not label.labeller.is_human):
             former = self._carried(question, answer, step3, unit)
@@ -140,16 +220,10 @@ class _AnswerJudge:
         usable = label is not None and label.verdict is not None
         silent = False if usable and act not in (None, Act.ANSWER) else None
         nuggets = step3 if correct is None else _marked(step3, helps, silent, correct=correct)
-        found = AnswerResult(
+        return AnswerResult(
             run, question, answer, state, correct, _precision(nuggets, correct), tuple(nuggets),
             label, overruled, act, act_label,
         )  # fmt: skip
-        if label is not None:
-            carried_on = "answer, carried" if state is LabelState.CARRIED else "answer"
-            book.note(label, at._replace(position=carried_on))
-        if found.lacks or label is not None:
-            book.count(ANSWER, unit, None if found.lacks else label)
-        return found
 
     def _carried(
         self, question: Question, answer: Answer, step3: Sequence[NuggetResult], unit: Content

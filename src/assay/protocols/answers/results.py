@@ -3,22 +3,17 @@ made from."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-import numpy as np
-
-from assay.measures.abstention import Answers
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.model.wording import listing, named
 from assay.page.page import Gap
-from assay.protocols.answers.acts import IN_WORDS, is_to_refuse
-from assay.protocols.confidence_scores import Verdicts
+from assay.protocols.answers.acts import IN_WORDS
 from assay.protocols.relevance import RelevanceCheck
 
 
@@ -118,37 +113,19 @@ class AnswerResult:
     @property
     def refused(self) -> bool:
         """Whether the answer declines to answer."""
-        return self.act is not None and self.act != "answer"
+        return self.act is not None and declines(self.act)
+
+
+def declines(act: str) -> bool:
+    """Whether an answer of this act declines to answer."""
+    return act != "answer"
 
 
 PRECISION = "NuggetPrecision"
 
 
-def stated(results: Sequence[AnswerResult]) -> Verdicts:
-    """A run's answers as they are scored (None becomes NaN), with the nugget precision of each."""
-    acts = [None if one.act is None else one.refused for one in results]
-    answers = Answers(
-        p=np.array([one.confidence for one in results], dtype=np.float64),
-        correct=np.array([one.correct for one in results], dtype=np.float64),
-        refused=np.array(acts, dtype=np.float64),
-        given=np.array([one.answer is not None for one in results], dtype=bool),
-        to_refuse=np.array([is_to_refuse(one.question) for one in results], dtype=bool),
-    )
-    return Verdicts(answers, {PRECISION: [one.precision for one in results]})
-
-
 Judged = Mapping[str, Mapping[str, AnswerResult]]
 """run → question → what was found of the answer."""
-
-
-def confidence_rows(judged: Judged) -> Iterator[tuple[object, ...]]:
-    """Each answer's confidence and correctness (None where a label is missing), as ``assay
-    confidence`` and ``assay recalibrate`` read them. What a run leaves out is wrong, without a
-    confidence."""
-    for run, by_question in judged.items():
-        for question, found in by_question.items():
-            stated = None if found.answer is None else found.answer.confidence
-            yield (run, question, stated, None if found.correct is None else int(found.correct))
 
 
 @dataclass(frozen=True)
@@ -186,28 +163,6 @@ class RunNotes:
     unmarked_nuggets: int
     marks: Mapping[str, int]
     by_people: int
-
-    @classmethod
-    def of(cls, run: str, results: Sequence[AnswerResult]) -> RunNotes:
-        """The counts of a run's answers."""
-        nuggets = [nugget for result in results for nugget in result.nuggets]
-        marks = Counter(nugget.mark for nugget in nuggets)
-        states = Counter(result.state for result in results)
-        answers = [result.label for result in results]
-        return cls(
-            run=run,
-            questions=len(results),
-            answered=sum(result.answer is not None for result in results),
-            left_out=tuple(r.question.id for r in results if r.answer is None),
-            refusals=dict(Counter(str(r.act) for r in results if r.refused)),
-            missing_answers=states[LabelState.MISSING],
-            failed_answers=states[LabelState.FAILED],
-            carried_answers=states[LabelState.CARRIED],
-            unmarked_nuggets=marks[None],
-            marks={mark.value: marks[mark] for mark in Mark},
-            by_people=sum(one is not None and one.labeller.is_human for one in answers)
-            + sum(nugget.by_person for nugget in nuggets),
-        )
 
     @property
     def declined(self) -> int:

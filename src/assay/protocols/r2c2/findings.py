@@ -3,48 +3,66 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
-from assay.formats.r2c2 import write_marked
+from assay.formats.r2c2 import AnswerRunFile, write_marked
 from assay.measures.names import parse_measure
-from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.rag import Mark, PassageKey, PassageRun
 from assay.protocols import relevance
-from assay.protocols.answers.results import (
-    PRECISION,
-    AnswerResult,
-    Found,
-    Judged,
-    RunNotes,
-    confidence_rows,
-    stated,
-)
+from assay.protocols.answers.columns import JudgedRun
+from assay.protocols.answers.results import AnswerResult, Found
 from assay.protocols.categories import scores_by_category
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_scores
-from assay.protocols.output import csv_bytes
+from assay.protocols.output import FileData, csv_bytes, csv_lines
 from assay.protocols.r2c2 import views
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings, Unlabelled
 
-Grades = Mapping[str, Mapping[PassageKey, int]]
+ByKey = Mapping[str, Mapping[PassageKey, int]]
+
+
+class Grades:
+    """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
+    across all AC runs; every passage of every PR run has one. And by how much the grades of a
+    question may rise: how many nuggets cite the passage whose mark is missing and may be
+    relevant."""
+
+    def __init__(self, inputs: R2c2Inputs) -> None:
+        self.known = {one.id: dict.fromkeys(inputs.passages(one.id), 0) for one in inputs.questions}
+        self.rising: dict[str, Counter[PassageKey]] = {}
+
+    def add(self, found: AnswerResult) -> None:
+        """Count the nuggets of an answer."""
+        question = found.question.id
+        may_rise = not found.complete and found.correct is not False
+        for nugget in found.nuggets:
+            if nugget.mark is Mark.RELEVANT:
+                self.known[question][nugget.nugget.key] += 1
+            elif nugget.mark is None and may_rise:
+                self.rising.setdefault(question, Counter())[nugget.nugget.key] += 1
 
 
 def findings(
-    inputs: R2c2Inputs, settings: R2C2Settings, judged: Judged, book: LabelBook
+    inputs: R2c2Inputs,
+    settings: R2C2Settings,
+    judged: Mapping[str, JudgedRun],
+    derived: Grades,
+    book: LabelBook,
 ) -> Findings:
-    """Scores, files and tables of what was found of answers."""
-    grades, rising = derived_grades(inputs, judged)
+    """Scores, files and tables of what was found of answers and derived of it."""
+    grades, rising = derived.known, derived.rising
     ranked, more = ranked_passages(inputs, settings, grades, rising)
     topics = {question.id: question.category for question in inputs.questions}
-    verdicts = {name: stated(list(found.values())) for name, found in judged.items()}
+    verdicts = {name: found.stated() for name, found in judged.items()}
     values = score_rankings(ranked, more)
 
     def table(places: list[int]) -> dict[str, dict[str, Score]]:
@@ -68,7 +86,7 @@ def findings(
         questions=inputs.questions,
         pr_runs=inputs.pr_runs,
         answers=judged,
-        notes={name: RunNotes.of(name, list(of.values())) for name, of in judged.items()},
+        notes={name: of.notes() for name, of in judged.items()},
         grades=grades,
         no_relevant=tuple(
             topic for topic in topics if topic not in rising and not any(grades[topic].values())
@@ -84,14 +102,14 @@ def findings(
     return Findings(
         topics=ranked.topics,
         scores=scores,
-        per_topic={**{name: _per_topic(of) for name, of in judged.items()}, **values},
-        boards=tuple(views.boards(found, settings, attempted, scores)),
+        per_topic={**{name: of.per_topic() for name, of in judged.items()}, **values},
+        boards=tuple(views.boards(found, judged, settings, attempted, scores)),
         definitions=views.DEFINITIONS,
         facts=views.facts(found, book.used),
         lede=views.lede(found, of_answers),
         nothing=views.nothing_missing(found),
         gaps=tuple(views.gaps(found)),
-        files=dict(_files(inputs, found)),
+        files=dict(_files(inputs, found, judged)),
         ranked=ranked,
         parts=lambda: views.parts(found, verdicts, of_answers, abstention(), settings, book.used),
         document=lambda: {
@@ -109,20 +127,14 @@ def findings(
     )
 
 
-def _per_topic(found: Mapping[str, AnswerResult]) -> Mapping[str, Mapping[str, Range | None]]:
-    """A run's values of each question, measure → question."""
-    return {
-        "Accuracy": {key: one.accuracy for key, one in found.items()},
-        PRECISION: {key: one.precision for key, one in found.items()},
-        "Confidence": {
-            key: None if one.confidence is None else Range.certain(one.confidence)
-            for key, one in found.items()
-        },
-    }
+def _files(
+    inputs: R2c2Inputs, found: Found, judged: Mapping[str, JudgedRun]
+) -> Iterator[tuple[str, FileData]]:
+    def confidences() -> Iterable[bytes]:
+        rows = chain.from_iterable(one.confidences() for one in judged.values())
+        return csv_lines(CONFIDENCE_COLUMNS, rows)
 
-
-def _files(inputs: R2c2Inputs, found: Found) -> Iterator[tuple[str, bytes]]:
-    yield "confidence.csv", csv_bytes(CONFIDENCE_COLUMNS, confidence_rows(found.answers))
+    yield "confidence.csv", confidences
     if found.relevance is not None:
         passages = (
             p for run in inputs.pr_runs.values() for of in run.passages.values() for p in of
@@ -130,35 +142,18 @@ def _files(inputs: R2c2Inputs, found: Found) -> Iterator[tuple[str, bytes]]:
         rows = relevance.relevance_rows(found.relevance, passages, found.grades)
         yield "relevance.csv", csv_bytes(relevance.COLUMNS, rows)
     for name, file in inputs.ac_files.items():
-        marks = {question: one.marks for question, one in found.answers[name].items()}
-        yield f"marked/{name}.txt", write_marked(file, marks)
+        yield f"marked/{name}.txt", partial(_marked, file, judged[name])
+
+
+def _marked(file: AnswerRunFile, judged: JudgedRun) -> Iterable[bytes]:
+    yield write_marked(file, dict(judged.marks()))
 
 
 # -- passages -------------------------------------------------------------------------------------
 
 
-def derived_grades(
-    inputs: R2c2Inputs, judged: Judged
-) -> tuple[dict[str, dict[PassageKey, int]], dict[str, Counter[PassageKey]]]:
-    """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
-    across all AC runs; every passage of every PR run has one. And by how much the grades of a
-    question may rise: how many nuggets cite the passage whose mark is missing and may be
-    relevant."""
-    grades = {one.id: dict.fromkeys(inputs.passages(one.id), 0) for one in inputs.questions}
-    rising: dict[str, Counter[PassageKey]] = {}
-    for by_question in judged.values():
-        for question, one in by_question.items():
-            may_rise = not one.complete and one.correct is not False
-            for nugget in one.nuggets:
-                if nugget.mark is Mark.RELEVANT:
-                    grades[question][nugget.nugget.key] += 1
-                elif nugget.mark is None and may_rise:
-                    rising.setdefault(question, Counter())[nugget.nugget.key] += 1
-    return grades, rising
-
-
 def ranked_passages(
-    inputs: R2c2Inputs, settings: R2C2Settings, grades: Grades, rising: Grades
+    inputs: R2c2Inputs, settings: R2C2Settings, grades: ByKey, rising: ByKey
 ) -> tuple[Ranked, dict[str, dict[str, float]]]:
     """The PR runs as rankings of relevance units with their grades, and by how much these may
     rise."""

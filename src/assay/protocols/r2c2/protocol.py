@@ -13,14 +13,13 @@ from assay.protocols.answers.requests import (
     answer_requests,
     entailment_requests,
 )
-from assay.protocols.answers.results import AnswerResult
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
-from assay.protocols.r2c2.findings import findings
+from assay.protocols.r2c2.findings import Grades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings, load
 from assay.protocols.r2c2.linear import linear_measures
 from assay.protocols.relevance import CHECKS, relevance_requests
@@ -68,10 +67,10 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         return list(_steps(inputs, settings))
 
     def score(self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
-        judged: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
-        for found in judge_answers(inputs.every_answer(), book):
-            judged[found.run][found.question.id] = found
-        return findings(inputs, settings, judged, book)
+        grades = Grades(inputs)
+        runs = {name: file.run.answers for name, file in inputs.ac_files.items()}
+        judged = judge_answers(inputs, runs, book, grades.add)
+        return findings(inputs, settings, judged, grades, book)
 
     def used_at(self, place: Place) -> str:
         """What is said of an answer as a whole stands at its run and question, a passage under its

@@ -11,6 +11,7 @@ from assay.model.wording import counted, listing, named
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
 from assay.protocols.answers.cards import question_part
+from assay.protocols.answers.columns import JudgedRun
 from assay.protocols.answers.results import PRECISION, Found, answer_gaps
 from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
@@ -34,7 +35,11 @@ DEFINITIONS = (
 
 
 def boards(
-    found: Found, settings: R2C2Settings, attempted: Scores, scores: Scores
+    found: Found,
+    judged: Mapping[str, JudgedRun],
+    settings: R2C2Settings,
+    attempted: Scores,
+    scores: Scores,
 ) -> Iterator[Board]:
     """The leaderboards of the answering runs, and of the passage runs if there are any."""
     declined = [f"{run}: {n}" for run, one in found.notes.items() if (n := one.declined)]
@@ -42,8 +47,7 @@ def boards(
         "Below a run’s name: what it left out or declined, and the labels that are missing. "
         "Attempted: without the questions that a run left out or declined."
     )
-    answers = [one for by_question in found.answers.values() for one in by_question.values()]
-    if answers and all(one.act is None for one in answers):
+    if any(judged.values()) and all(one.acts_unknown for one in judged.values()):
         note += " Nobody labelled which answers decline, so that attempted scores are ranges."
     shown = ("HMR", "Accuracy")
     yield Board(
