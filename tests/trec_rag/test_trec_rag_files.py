@@ -13,7 +13,7 @@ from assay.formats import trec_rag_passages as passages
 from assay.formats import trec_rag_support as support
 from assay.formats import trec_rag_topics as topics
 from assay.formats.registry import FORMATS, guess_format
-from assay.formats.trec import format_run, read_trec_run
+from assay.formats.trec import read_trec_run, run_lines
 from assay.model.errors import AssayError
 from assay.model.trec_rag import (
     Assigned,
@@ -48,15 +48,13 @@ def test_topics_of_all_years(tmp_path: Path, text: str):
 
 def test_retrieval_runs_are_written_and_read(tmp_path: Path):
     path = tmp_path / "run.txt"
-    path.write_text(format_run("r", {"14": [("d1", 2.5), ("d2", 1e-9)]}))
+    path.write_bytes(b"".join(run_lines("r", {"14": ["d2", "d1"]})()))
     run = read_trec_run(path).require()
-    assert (run.name, run.ranked("14")) == ("r", ("d1", "d2"))
-    with pytest.raises(AssayError, match="rise"):
-        format_run("r", {"14": [("d1", 1.0), ("d2", 2.0)]})
-    path.write_text(format_run("r r", {"14": [("d1", 1.0)]}))  # with tabs between the columns
+    assert (run.name, run.ranked("14")) == ("r", ("d2", "d1"))
+    path.write_bytes(b"".join(run_lines("r r", {"14": ["d1"]})()))  # with tabs between the columns
     assert read_trec_run(path).require().name == "r r"
     with pytest.raises(AssayError, match="cannot stand"):
-        format_run("r\nr", {"14": [("d1", 1.0)]})
+        run_lines("r\nr", {"14": ["d1"]})
 
 
 def test_faults_of_topics(tmp_path: Path):

@@ -173,34 +173,43 @@ def judged_lines(
 ) -> Callable[[], Iterator[bytes]]:
     """What gives the same in pieces, for more rows than are held at once; ``rows`` gives them anew
     each time. Raises :class:`AssayError` at once."""
-    ids = list(dict.fromkeys(one for row in rows() for one in row[:3]))
-    plain = " ".join(ids).split() == ids
-    if not plain:
-        _check_ids(ids)
-    separator = " " if plain else "\t"
+    separator = _separator(one for row in rows() for one in row[:3])
 
     def pieces() -> Iterator[bytes]:
-        lines = (separator.join((*ids, str(grade))) + "\n" for *ids, grade in rows())
-        return iter(lambda: "".join(islice(lines, _ROWS)).encode(), b"")
+        return _pieces(separator.join((*ids, str(grade))) + "\n" for *ids, grade in rows())
 
     return pieces
 
 
-def format_run(name: str, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> str:
-    """A run file: for each topic its (document id, score) in rank order, ranks from 1.
+def run_lines(name: str, rankings: Mapping[str, Sequence[str]]) -> Callable[[], Iterator[bytes]]:
+    """What gives a run file in pieces: for each topic its documents, best first, with ranks from 1
+    and whole scores that fall to 1, so that no tool finds two of them equal.
 
-    Columns are separated as in :func:`format_qrels`. Raises :class:`AssayError` for a name or ids
-    that no run file can hold, and for scores that rise.
+    Columns are separated as in :func:`format_qrels`. Raises :class:`AssayError` at once for a name
+    or ids that no run file can hold.
     """
-    rows = []
-    for topic, ranked in rankings.items():
-        before = math.inf
-        for rank, (doc, score) in enumerate(ranked, 1):
-            if score > before:
-                raise AssayError(f"The scores of topic {quoted(topic)} rise at rank {rank}.")
-            rows.append((topic, "Q0", doc, str(rank), repr(score), name))
-            before = score
-    return _lines(rows)
+    separator = _separator(chain((name,), *((topic, *docs) for topic, docs in rankings.items())))
+
+    def lines() -> Iterator[str]:
+        for topic, docs in rankings.items():
+            for place, doc in enumerate(docs):
+                cells = topic, "Q0", doc, str(place + 1), str(len(docs) - place), name
+                yield separator.join(cells) + "\n"
+
+    return lambda: _pieces(lines())
+
+
+def _separator(ids: Iterable[str]) -> str:
+    """What stands between columns with these ids in them."""
+    found = list(dict.fromkeys(ids))
+    if " ".join(found).split() == found:
+        return " "
+    _check_ids(found)
+    return "\t"
+
+
+def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
+    return iter(lambda: "".join(islice(lines, _ROWS)).encode(), b"")
 
 
 def _lines(rows: Sequence[tuple[str, ...]]) -> str:

@@ -7,7 +7,7 @@ ledger, files, reports and the command line are the same for all (docs/protocols
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Generic, TypedDict, TypeVar
@@ -84,14 +84,13 @@ class Reading:
         """The same for an entry that may be left out."""
         return self.one(name, read) if name in self.folder.config.inputs else None
 
-    def many(self, name: str, read: Callable[[Path], Parsed[T]]) -> list[tuple[Path, T]]:
-        """All files of an entry, which may be left out; those with faults are left out."""
-        found = []
+    def many(self, name: str, read: Callable[[Path], Parsed[T]]) -> Iterator[tuple[Path, T]]:
+        """All files of an entry, which may be left out; those with faults are left out. Each is
+        read when it is its turn, so that what is made of it need not stand beside all others."""
         for path in self.folder.input_files(name, required=False):
             value = self.take(path, read)
             if value is not None:
-                found.append((path, value))
-        return found
+                yield path, value
 
     def take(
         self, path: Path, read: Callable[[Path], Parsed[T]], *, partly: bool = False

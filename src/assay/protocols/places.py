@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 Numbers = npt.NDArray[np.int64]
 
+_KNOWN = 10_000  # names of a column that are looked up; more are not worth it
+
 
 class Place(NamedTuple):
     """A place that a label is used at. What a label is not about is empty: a grade of a passage
@@ -39,45 +41,81 @@ class Used(NamedTuple):
     place: Place
 
 
+class _Names:
+    """A column of names. The first that differ are held once each; where still more differ (a
+    passage with a question, say) each is a piece of one text."""
+
+    def __init__(self) -> None:
+        self.codes = array("B")
+        self._known: dict[str, int] = {}
+        self._text = bytearray()
+        self._ends = array("Q", [0])
+        self._last: tuple[str | None, int] = (None, 0)
+
+    def append(self, name: str) -> None:
+        code = self._last[1] if name == self._last[0] else self._known.get(name)
+        if code is None:
+            code = len(self)
+            if code < _KNOWN:
+                self._known[name] = code
+            else:
+                self._text += name.encode(errors="surrogatepass")
+                self._ends.append(len(self._text))
+        self._last = name, code
+        try:
+            self.codes.append(code)
+        except OverflowError:  # names are more than so few bytes can tell
+            self.codes = array("H" if code < 1 << 16 else "I", self.codes)
+            self.codes.append(code)
+
+    def __len__(self) -> int:
+        """How many names there are."""
+        return len(self._known) + len(self._ends) - 1
+
+    def at(self, which: npt.NDArray[Any]) -> Iterator[str]:
+        """The names at some places of the column."""
+        known = list(self._known)
+        for code in np.frombuffer(self.codes, self.codes.typecode)[which].tolist():
+            if code < len(known):
+                yield known[code]
+            else:
+                begin, end = self._ends[code - len(known) : code - len(known) + 2]
+                yield self._text[begin:end].decode(errors="surrogatepass")
+
+    def counts(
+        self, which: npt.NDArray[Any], times: npt.NDArray[np.int64] | None
+    ) -> Iterator[tuple[str, int]]:
+        """How often each name stands at these places, or how many ``times`` in all."""
+        codes = np.frombuffer(self.codes, self.codes.typecode)[which]
+        some, at = np.unique(codes, return_index=True)
+        counts = np.bincount(codes, times, len(self))[some]
+        yield from zip(self.at(which[at]), counts.astype(np.int64).tolist(), strict=True)
+
+
 class PlaceColumns:
-    """Places as columns: runs, topics and positions are few, or each is held once. ``times`` is how
-    often each uses its label (a label on several nuggets of an answer), unless it is once."""
+    """Places as columns. ``times`` is how often each uses its label (a label on several nuggets of
+    an answer), unless it is once."""
 
     def __init__(self, places: Iterable[Place] = (), times: Sequence[int] = ()) -> None:
-        self._names: tuple[dict[str, int], ...] = ({}, {}, {})
-        self._codes = [array("B"), array("B"), array("B")]
+        self._columns = (_Names(), _Names(), _Names())
         self._times = np.array(times, np.int64) if times else None
         self.add(places)
 
     def add(self, places: Iterable[Place]) -> None:
         """Add places behind the others."""
-        for place in places:
-            for at, (names, name) in enumerate(zip(self._names, place, strict=True)):
-                code = names.setdefault(name, len(names))
-                try:
-                    self._codes[at].append(code)
-                except OverflowError:  # names are more than so few bytes can tell
-                    wider = "H" if code < 1 << 16 else "I"
-                    self._codes[at] = array(wider, self._codes[at])
-                    self._codes[at].append(code)
+        runs, topics, positions = (one.append for one in self._columns)
+        for run, topic, position in places:
+            runs(run)
+            topics(topic)
+            positions(position)
 
-    def _column(self, at: int) -> npt.NDArray[Any]:
-        codes = self._codes[at]
-        return np.frombuffer(codes, codes.typecode)
-
-    def at(self, which: npt.NDArray[np.int64]) -> Iterator[Place]:
+    def at(self, which: npt.NDArray[Any]) -> Iterator[Place]:
         """Some of the places."""
-        columns = (
-            map(list(names).__getitem__, self._column(at)[which].tolist())
-            for at, names in enumerate(self._names)
-        )
-        yield from map(Place, *columns)
+        yield from map(Place, *(one.at(which) for one in self._columns))
 
     def by_run(self, which: npt.NDArray[np.int64]) -> Iterator[tuple[str, int]]:
         """How often some places of each run use their labels."""
-        times = None if self._times is None else self._times[which]
-        counts = np.bincount(self._column(0)[which], times, len(self._names[0]))
-        yield from zip(self._names[0], counts.astype(np.int64).tolist(), strict=True)
+        return self._columns[0].counts(which, None if self._times is None else self._times[which])
 
 
 class UsedLabels(Iterable[Used]):

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 
-from assay.formats.trec import format_judged, format_run, judged_lines
+from assay.formats.trec import judged_lines, run_lines
 from assay.protocols.output import FileData, file_name
+
+Judged = Iterable[tuple[str, str, str, int]]
+"""Topic, 0, document and grade."""
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
 NTCIREVAL = "ntcireval"
@@ -95,33 +99,36 @@ def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, FileData]]:
     hold."""
     if ranked is None:
         return
-    judged = [
-        (topic, "0", doc, int(grade))
-        for topic, grades in ranked.qrels.items()
-        for doc, grade in grades.items()
-    ]
-    yield QRELS, format_judged(judged).encode()
+
+    def judged() -> Judged:
+        for topic, grades in ranked.qrels.items():
+            for doc, grade in grades.items():
+                yield topic, "0", doc, int(grade)
+
+    yield QRELS, judged_lines(judged)
     if ranked.subtopic_measures:
         yield SUBTOPICS, judged_lines(lambda: _by_subtopic(ranked))
     yield TOPICS, "".join(f"{topic}\n" for topic in ranked.topics).encode()
     if not ranked.own_ideal:
-        yield f"{NTCIREVAL}/rels.txt", _rels(judged)
+        yield f"{NTCIREVAL}/rels.txt", lambda: [_rels(judged())]
     for run, name in ranked.file_names().items():
         rankings = ranked.runs[run]
         if not any(rankings.values()):
             continue  # a run file cannot be empty
-        # Falling whole numbers: no tool finds two of them equal.
-        scored = {
-            topic: [(doc, len(docs) - place) for place, doc in enumerate(docs)]
-            for topic, docs in rankings.items()
-        }
-        yield f"runs/{name}.txt", format_run(run, scored).encode()
-        shown = [(topic, doc) for topic, docs in rankings.items() for doc in docs]
-        yield f"{NTCIREVAL}/{name}.res", _words(shown)
+        yield f"runs/{name}.txt", run_lines(run, rankings)
+        yield f"{NTCIREVAL}/{name}.res", partial(_shown, rankings)
         if ranked.own_ideal:
-            pairs = set(shown)
-            own = [one for one in judged if (one[0], one[2]) in pairs]
-            yield f"{NTCIREVAL}/{name}.rels", _rels(own)
+            yield f"{NTCIREVAL}/{name}.rels", partial(_own_rels, judged, rankings)
+
+
+def _shown(rankings: Mapping[str, Sequence[str]]) -> Iterator[bytes]:
+    yield _words([(topic, doc) for topic, docs in rankings.items() for doc in docs])
+
+
+def _own_rels(judged: Callable[[], Judged], rankings: Mapping[str, Sequence[str]]) -> list[bytes]:
+    """The levels of what the run itself shows."""
+    own = {(topic, doc) for topic, docs in rankings.items() for doc in docs}
+    return [_rels(one for one in judged() if (one[0], one[2]) in own)]
 
 
 def _by_subtopic(ranked: Ranked) -> Iterator[tuple[str, str, str, int]]:
@@ -131,7 +138,7 @@ def _by_subtopic(ranked: Ranked) -> Iterator[tuple[str, str, str, int]]:
                 yield topic, subtopic, doc, grade
 
 
-def _rels(judged: Sequence[tuple[str, str, str, int]]) -> bytes:
+def _rels(judged: Judged) -> bytes:
     """Relevance levels as NTCIREVAL reads them; it has none below 0."""
     return _words([(topic, doc, f"L{max(grade, 0)}") for topic, _, doc, grade in judged])
 

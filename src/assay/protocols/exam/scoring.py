@@ -135,6 +135,15 @@ class _Query:
         return rows
 
 
+def _held_places(shown: Ranking) -> Sequence[str]:
+    """What is shown, place by place: what nobody knows keeps its rank, under an id that is no
+    passage's."""
+    places = shown.places()
+    if places is shown.passages and all(shown.passages):
+        return shown.passages  # as nearly always: another list of each would take much
+    return [one or f"unknown;{rank}" for rank, one in enumerate(places, 1)]
+
+
 def _filled(matrix: GradeMatrix, top: int) -> GradeMatrix:
     """The grades if every missing one were the best."""
     return np.where(matrix == NO_GRADE, np.int8(top), matrix)
@@ -275,11 +284,7 @@ class ExamScorer:
             topics=self.queries,
             qrels={query: judged for query, judged in self.qrels().items() if judged},
             runs={
-                run: {
-                    # What nobody knows keeps its rank, under an id that is no passage's.
-                    query: [one or f"unknown;{rank}" for rank, one in enumerate(shown.places(), 1)]
-                    for query, shown in rankings.items()
-                }
+                run: {query: _held_places(shown) for query, shown in rankings.items()}
                 for run, rankings in runs.items()
             },
             measures={n: str(_at(m, tau)) for n, m in wanted.items() if n not in alphas},
