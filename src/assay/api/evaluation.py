@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -176,14 +176,26 @@ class Evaluation:
         with self._trusting():
             return list(prompts(self._opened.anew().plans, count))
 
-    def _evaluate(self, progress: Progress, budget: float | None, *, retry_failed: bool) -> None:
+    def _evaluate(
+        self,
+        progress: Progress,
+        budget: float | None,
+        shard: str | None,
+        workers: int | None,
+        on: str | None,
+        *,
+        retry_failed: bool,
+    ) -> None:
         opened = self._opened
-        with self._trusting():
+        sharing = opened.sharing(shard)
+        with self._trusting(), ExitStack() as elsewhere:
             opened.labellers()  # what is wrong with one is said before a ledger is made
+            hosted = sharing.hosted(elsewhere.enter_context(hosting_of(on, workers)))
             with opened.ledger() as ledger:
-                tally = opened.judge(
+                tally = hosted.judge(
                     ledger, progress=progress, budget=budget, retry_failed=retry_failed
                 )
+                elsewhere.close()  # nobody is asked any more
                 _finished(tally)
                 results, _ = opened.write(ledger)
                 self._found = ledger.checked(), results
@@ -355,6 +367,9 @@ def evaluate(
     policy: str | None = None,
     budget: float | None = None,
     retry_failed: bool = False,
+    shard: str | None = None,
+    workers: int | None = None,
+    on: str | None = None,
     trust: Sequence[Name] = (),
     progress: Progress | bool = False,
 ) -> Evaluation:
@@ -363,7 +378,7 @@ def evaluate(
     also say what is raised."""
     found = Evaluation(folder, labeller=labeller, policy=policy, trust=trust)
     outside_a_loop(
-        lambda told: found._evaluate(told, budget, retry_failed=retry_failed),
+        lambda told: found._evaluate(told, budget, shard, workers, on, retry_failed=retry_failed),
         progress_of(progress),
     )
     return found

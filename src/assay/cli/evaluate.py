@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,6 +60,9 @@ def evaluate_command(
     budget: BudgetOption = None,
     dry_run: DryRunOption = False,
     retry_failed: RetryOption = False,
+    shard: ShardOption = None,
+    workers: WorkersOption = None,
+    on: OnOption = None,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
@@ -67,20 +71,25 @@ def evaluate_command(
     Run it again at any time: what the ledger holds is never asked twice. Exit status 1 where
     labels are still missing.
     """
-    opened = open_folder(folder, labeller, policy)
+    opened = open_folder(folder, labeller, policy).sharing(shard)
     if dry_run:
         _print_ahead(opened, as_json=as_json)
         return
     quiet = as_json or as_csv
     opened.labellers()  # what is wrong with one is said before a ledger is made
-    with opened.ledger() as ledger:
-        tally = opened.judge(
-            ledger, progress=judging_bar(quiet=quiet), budget=budget, retry_failed=retry_failed
-        )
-        _tell(tally, quiet=quiet)
-        results, files = opened.write(ledger)
-        report = opened.write_report(results, ledger=ledger)
-        trusted = None if quiet else opened.corrected(ledger)
+    with ExitStack() as elsewhere:
+        hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
+        with opened.ledger() as ledger:
+            tally = hosted.judge(
+                ledger, progress=judging_bar(quiet=quiet), budget=budget, retry_failed=retry_failed
+            )
+            elsewhere.close()  # nobody is asked any more
+            _tell(tally, quiet=quiet)
+            if shard is not None and not tally.stopped and not quiet:
+                tell(shard_done(shard, tally))
+            results, files = opened.write(ledger)
+            report = opened.write_report(results, ledger=ledger)
+            trusted = None if quiet else opened.corrected(ledger)
     _show(results, tally, [*files, report], trusted, as_json=as_json, as_csv=as_csv)
 
 
