@@ -258,7 +258,10 @@ def test_ids_of_any_kind_come_back_or_are_refused(ranking, run):
     ranked = Ranked(list(ranking), {t: dict.fromkeys(d, 1) for t, d in ranking.items()},
                     {run: ranking}, {}, 1.0)  # fmt: skip
     try:
-        files = dict(ranked_files(ranked))
+        files = {
+            name: data if isinstance(data, bytes) else b"".join(data())
+            for name, data in ranked_files(ranked)
+        }
     except AssayError as error:
         assert "cannot stand in a qrels or run file" in str(error)
         return

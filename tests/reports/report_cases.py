@@ -10,12 +10,12 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.answers.columns import JudgedRun, Rows
+from assay.protocols.answers.columns import AnswerLabels, JudgedRun
 from assay.protocols.answers.requests import GivenAnswer
-from assay.protocols.answers.results import AnswerResult, NuggetResult, LabelState
+from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
 from assay.protocols.pages import page_of
 from assay.protocols.places import Place, Used, UsedLabels
-from assay.protocols.r2c2.findings import Grades, findings
+from assay.protocols.r2c2.findings import DerivedGrades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.results import Result
 from assay.reports.general import render_report
@@ -76,7 +76,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
     """A result from questions, PR runs and answers[run][question]."""
     inputs = R2c2Inputs(tuple(questions), pr_runs, {})
     rests_on = UsedLabels(used(answers))
-    grades = Grades(inputs)
+    grades = DerivedGrades(inputs)
     judged = in_columns(questions, answers, grades)
     found = findings(inputs, RESAMPLING, judged, grades, SimpleNamespace(used=rests_on))
     return Result(
@@ -105,7 +105,7 @@ def in_columns(questions, answers, grades):
         passages = {one.nugget.key: one.passage for one in found.nuggets}
         return GivenAnswer(run, question, passages, found.answer)
 
-    rows = Rows(tuple(questions), given, [], [], [])
+    rows = AnswerLabels(tuple(questions), given, [], [], [])
     judged = {run: JudgedRun(run, rows, whole=True) for run in answers}
     for question in questions:
         for run, by_question in answers.items():

@@ -125,8 +125,8 @@ class Columns:
         high, task = np.asarray(self._high), np.asarray(self._task)
         found: set[int] = set()
         for some in self._blocks():
-            again = high[some][1:] == high[some][:-1]
-            found.update(np.unique(task[some][1:][again]).tolist())
+            repeated = high[some][1:] == high[some][:-1]
+            found.update(np.unique(task[some][1:][repeated]).tolist())
         return {self._tasks[one] for one in found}
 
     def _blocks(self) -> Iterator[slice]:

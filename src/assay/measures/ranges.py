@@ -100,7 +100,7 @@ class Ranges(Mapping[str, Range]):
         return Range(floor, ceiling)
 
 
-class Undefined(Mapping[str, Range | None]):
+class SomeUndefined(Mapping[str, Range | None]):
     """Ranges of which some are not there: None where they are NaN."""
 
     def __init__(self, ranges: Ranges) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.measures.abstention import Answers
 from assay.measures.confidence import Floats
-from assay.measures.ranges import Range, RangeColumn, Ranges, Undefined
+from assay.measures.ranges import Range, RangeColumn, Ranges, SomeUndefined
 from assay.model.labels import Label
 from assay.model.rag import Mark, Question
 from assay.protocols.answers.acts import is_to_refuse
@@ -21,9 +21,9 @@ from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.answers.results import (
     PRECISION,
     AnswerResult,
+    LabelState,
     NuggetResult,
     RunNotes,
-    LabelState,
     declines,
 )
 from assay.protocols.confidence_scores import Verdicts
@@ -83,7 +83,7 @@ class _Kinds(Generic[K]):
 
 
 @dataclass
-class Rows:
+class AnswerLabels:
     """What all runs have in common: the questions, in order, what a run was ``given`` for one, and
     labels of all answers in the order in which they were judged: of their nuggets, of their acts,
     and of themselves."""
@@ -105,7 +105,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
     The reasons why nuggets helped are not held, unless they are ``whole``.
     """
 
-    def __init__(self, name: str, rows: Rows, *, whole: bool) -> None:
+    def __init__(self, name: str, rows: AnswerLabels, *, whole: bool) -> None:
         self.name = name
         self._rows, self._whole = rows, whole
         self._kinds, self._nuggets = _Kinds[_Answer](), _Kinds[_Nugget]()
@@ -214,7 +214,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
         return {
             "Accuracy": Ranges(self._rows.places, *accuracy),
             PRECISION: Ranges(self._rows.places, *self._precision),
-            "Confidence": Undefined(Ranges(self._rows.places, stated, stated)),
+            "Confidence": SomeUndefined(Ranges(self._rows.places, stated, stated)),
         }
 
     def notes(self) -> RunNotes:

@@ -14,7 +14,7 @@ from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Passage, PassageKey, Question
 from assay.protocols.answers.acts import act_of, correctness, is_asked
-from assay.protocols.answers.columns import JudgedRun, Rows
+from assay.protocols.answers.columns import AnswerLabels, JudgedRun
 from assay.protocols.answers.requests import (
     Content,
     GivenAnswer,
@@ -37,7 +37,7 @@ _AT_ONCE = 1000  # answers that are judged at once
 _REMEMBERED = 500  # questions whose passages are held for results that are looked at
 
 
-class Asked(Protocol):
+class AskedAnswers(Protocol):
     """What is judged: every question of every run, question by question."""
 
     @property
@@ -48,7 +48,7 @@ class Asked(Protocol):
 
 
 def judge_answers(
-    asked: Asked,
+    asked: AskedAnswers,
     runs: Mapping[str, Mapping[str, Answer]],
     book: LabelBook,
     also: Callable[[AnswerResult], None],
@@ -73,7 +73,7 @@ def judge_answers(
     def given(run: str, question: Question) -> GivenAnswer:
         return GivenAnswer(run, question, passages(question.id), runs[run][question.id])
 
-    rows = Rows(asked.questions, given, nuggets, acts, ())
+    rows = AnswerLabels(asked.questions, given, nuggets, acts, ())
     judged = {name: JudgedRun(name, rows, whole=book.is_whole) for name in runs}
     answers = _AnswerJudge(book)
     numbers = count()

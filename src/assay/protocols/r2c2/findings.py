@@ -30,7 +30,7 @@ from assay.protocols.results import Findings, Unlabelled
 ByKey = Mapping[str, Mapping[PassageKey, int]]
 
 
-class Grades:
+class DerivedGrades:
     """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
     across all AC runs; every passage of every PR run has one. And by how much the grades of a
     question may rise: how many nuggets cite the passage whose mark is missing and may be
@@ -55,7 +55,7 @@ def findings(
     inputs: R2c2Inputs,
     settings: R2C2Settings,
     judged: Mapping[str, JudgedRun],
-    derived: Grades,
+    derived: DerivedGrades,
     book: LabelBook,
 ) -> Findings:
     """Scores, files and tables of what was found of answers and derived of it."""

@@ -19,7 +19,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
-from assay.protocols.r2c2.findings import Grades, findings
+from assay.protocols.r2c2.findings import DerivedGrades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings, load
 from assay.protocols.r2c2.linear import linear_measures
 from assay.protocols.relevance import CHECKS, relevance_requests
@@ -67,7 +67,7 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         return list(_steps(inputs, settings))
 
     def score(self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
-        grades = Grades(inputs)
+        grades = DerivedGrades(inputs)
         runs = {name: file.run.answers for name, file in inputs.ac_files.items()}
         judged = judge_answers(inputs, runs, book, grades.add)
         return findings(inputs, settings, judged, grades, book)
