@@ -1,9 +1,10 @@
 """What fools the embedded judge, by name: the share of attacks that it calls yes.
 
-    python benchmarks/judge_attacks.py --data .judge/data [--n 100]
+    python benchmarks/judge_attacks.py --data .judge/data [--n 100] [--wordings fresh]
 
 ``--data`` is a folder of ``training/prepare.py``, whose test pairs the attacks are made of; their
-wordings are those of ``training/attacks.py`` that nothing was trained on (``HELD``).
+wordings are those of ``training/attacks.py`` that nothing was trained on: ``HELD``, after which the
+rules were once mended, or ``FRESH``, which were written later.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import argparse
 import asyncio
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "training"))
-from attacks import HELD, shuffled, within
+from attacks import FRESH, HELD, shuffled, within
 from augment import Augmenter, sentences
 from rows import Row, read_split
 
@@ -31,6 +32,7 @@ from assay.tasks.r2c2 import (
     RelevanceUnit,
 )
 
+WORDINGS = {"held": HELD, "fresh": FRESH}
 FIELDS = {"E": "entailed", "A": "relevant", "C": "correct"}
 
 
@@ -43,7 +45,9 @@ def request(row: Row) -> Request:
     return Request(ANSWER, unit)
 
 
-def attacks(rows: list[Row], count: int, chance: random.Random) -> Iterator[tuple[str, list[Row]]]:
+def attacks(
+    rows: list[Row], count: int, wordings: Mapping[str, tuple[str, ...]], chance: random.Random
+) -> Iterator[tuple[str, list[Row]]]:
     """Attacks by name; what is no attack, and should be a yes, has a + before it."""
     maker = Augmenter(rows, chance)
     own = {
@@ -61,7 +65,7 @@ def attacks(rows: list[Row], count: int, chance: random.Random) -> Iterator[tupl
     def beside(ability: str, extra: str | None) -> list[Row]:
         found = []
         for row in some(own[ability]):
-            wording = chance.choice(HELD[extra]) if extra else ""
+            wording = chance.choice(wordings[extra]) if extra else ""
             text = within(wording, row.claim) if wording else shuffled(row.claim, chance)
             found.append(put(row, chance.choice(maker.passages), text))
         return found
@@ -81,7 +85,7 @@ def attacks(rows: list[Row], count: int, chance: random.Random) -> Iterator[tupl
         made = []
         for row in some(short):
             others = [one.gold[0] for one in chance.sample(short, 7) if one.gold[0] not in row.gold]
-            text = chance.choice(HELD[kind]).replace("{gold}", row.gold[0])
+            text = chance.choice(wordings[kind]).replace("{gold}", row.gold[0])
             text = text.replace("{others}", ", ".join(others[:6])).replace("{other}", others[0])
             made.append(Row("", "C", "", "", text, "", 0.0, row.question, row.gold))
         yield f"C {kind}", made
@@ -110,10 +114,13 @@ def main() -> int:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--n", type=int, default=100, help="of each attack")
+    parser.add_argument("--wordings", choices=WORDINGS, default="held")
     options = parser.parse_args()
+    wordings = WORDINGS[options.wordings]
+    rows = read_split(options.data, "test")
     print("| attack | n | called yes |\n| --- | ---: | ---: |")
-    for name, rows in attacks(read_split(options.data, "test"), options.n, random.Random(11)):
-        yes = asyncio.run(said(rows))
+    for name, made in attacks(rows, options.n, wordings, random.Random(11)):
+        yes = asyncio.run(said(made))
         print(f"| {name} | {len(yes)} | {sum(yes) / max(len(yes), 1):.2f} |", flush=True)
     return 0
 
