@@ -35,9 +35,9 @@ PASSING = (
     (500, {"error": "oops"}),
     (503, "not json"),
     None,  # connection reset
-    0.5,  # silence past the timeout
+    1.3,  # silence past the timeout
     (200, "{truncated"),
-    Drip(completion(GOOD), 0.6),  # slower than the timeout
+    Drip(completion(GOOD), 1.5),  # slower than the timeout
 )
 WEIGHTS = (5, 5, 20, 5, 20, 1, 20, 1)  # little silence: a test should not take minutes
 # Replies of the model that cannot be used: one repair turn follows.
@@ -106,7 +106,7 @@ def test_two_thousand_labels_under_30_per_cent_faults_are_complete_and_exact(pla
 
     def go(key):
         keys = {server.url: key}
-        settings = OpenAISettings("m", (server.url,), keys, limits=Limits(64), timeout=0.25)
+        settings = OpenAISettings("m", (server.url,), keys, limits=Limits(64), timeout=1.0)
         labeller = OpenAILabeller(settings, Renderer())
         return judge([("t", plan(ledger, labeller, requests(count)))], ledger)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from assay.ledger import Ledger
+from assay.ledger import Ledger, postgres_tables
 from assay.ledger.address import Address, without_password
 from assay.ledger.copying import copied
 from assay.model.errors import LedgerError, PrerequisiteError, SettingsError
@@ -92,6 +95,25 @@ def test_a_ledger_from_a_newer_version_is_left_alone(postgres, on_postgres):
     as_superuser(postgres, on_postgres, "INSERT INTO migrations VALUES (99)")
     with pytest.raises(LedgerError, match="newer Assay"):
         Ledger.open(on_postgres)
+
+
+def test_who_waited_while_another_made_the_ledger_finds_it(postgres, on_postgres, monkeypatch):
+    begin = postgres_tables._begin
+    makers, waits = [], "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+
+    def slowly(db, where):
+        makers.append(threading.current_thread())
+        deadline = time.monotonic() + 30
+        with psycopg.connect(postgres.url("x").partition("?")[0], autocommit=True) as other:
+            while other.execute(waits).fetchone() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+        begin(db, where)
+
+    monkeypatch.setattr(postgres_tables, "_begin", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        for opened in [pool.submit(Ledger.open, on_postgres) for _ in range(2)]:
+            opened.result().close()
+    assert len(makers) == 1
 
 
 def test_where_there_is_no_ledger_none_is_made(postgres, on_postgres):

@@ -132,7 +132,9 @@ def migrate(db: Store, where: Address, *, create: bool) -> None:
 
 
 def _applied(db: Store, where: Address) -> int:
-    there = db.execute("SELECT to_regclass(?)", [f"{where.schema}.migrations"]).fetchone()[0]
+    # Not to_regclass: its answer may be one from before the lock was waited for.
+    named = f"{_THERE} WHERE nspname = ? AND relname = 'migrations'"
+    there = db.execute(named, [where.schema]).fetchone()
     return 0 if there is None else db.version()
 
 
