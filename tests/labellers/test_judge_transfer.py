@@ -1,0 +1,78 @@
+"""training/transfer.py: which sources are left out together, and what it says of what was read."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+
+SOURCES = {
+    "snli": "E", "cad_nli": "E", "fib": "E", "med_monotonicity": "E", "squad2": "A", "selqa": "A",
+    "covid_qa": "A", "evouna": "C", "truthfulqa_judge": "C", "semeval2013_sra": "C",
+}  # fmt: skip
+SIZES = Counter({name: 10 * number for number, name in enumerate(SOURCES, start=1)})
+
+
+@pytest.fixture
+def transfer(monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(str(ROOT / "training"))
+    # rows and pairs are names that other programs have too.
+    before = set(sys.modules)
+    import transfer
+
+    yield transfer
+    folders = (str(ROOT / "training"), str(ROOT / "calibration"))
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(folders):
+            del sys.modules[name]
+    sys.path[:] = [path for path in sys.path if path not in folders]
+
+
+def test_sources_that_share_texts_are_left_out_together(transfer):
+    every = transfer.folds_of({**SOURCES, "openqa_eval": "C"}, "all", SIZES)
+    assert ["cad_nli", "snli"] in every
+    assert ["evouna", "openqa_eval"] in every
+    assert len(every) == 9
+    three = transfer.folds_of(SOURCES, "3", SIZES)
+    assert sorted(name for fold in three for name in fold) == sorted(SOURCES)
+    for ability in "EAC":
+        assert [
+            sum(SOURCES[name] == ability for name in set(fold) - {"cad_nli"}) for fold in three
+        ] == [1, 1, 1]
+
+
+def test_folds_that_cannot_be(transfer):
+    for wrong in ("1", "10", "some"):
+        with pytest.raises(SystemExit, match="from 2 to 9, or all"):
+            transfer.folds_of(SOURCES, wrong, SIZES)
+    with pytest.raises(SystemExit, match=r"fewer than two families of ability .*more folds"):
+        transfer.folds_of(SOURCES, "2", SIZES)
+
+
+def test_calibration_error_at_the_own_share_of_yes_and_at_half(transfer):
+    score, truth = np.full(10, 0.2), np.arange(10) < 2
+    assert transfer.calibration_error(score, truth, even=False) == pytest.approx(0.0)
+    assert transfer.calibration_error(score, truth, even=True) == pytest.approx(0.3)
+
+
+def test_the_table_has_means_and_tells_sources_of_one_answer(transfer, capsys):
+    def pair(source, number, truth, judge, overlap):
+        said = judge > 0.5
+        return transfer.Pair(source, "E", f"g{number}", truth, judge, said, overlap, None)
+
+    pairs = [pair("fib", n, n % 2 == 0, 0.8 - 0.6 * (n % 2), 0.5) for n in range(20)]
+    pairs += [pair("wice", n, False, 0.1, 0.5) for n in range(4)]
+    transfer.show(pairs)
+    said = capsys.readouterr().out
+    assert (
+        "| fib (E) | 20 | 0.50 | 1.00 (1.00–1.00) | 0.50 (0.50–0.50) | – "
+        "| 1.00 (1.00–1.00) | 0.20 | 0.20 |"
+    ) in said
+    assert "| wice (E) | 4 | 0.00 | one answer alone |" in said
+    assert "| mean of 1 |" in said
+    assert "on 1 of 1 sources" in said
