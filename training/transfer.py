@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from augment import MADE, Augmenter
 from broaden import LATER, NEW, Broadener
-from calibrate import AT_CHANCE, FAMILIES, balanced, fitted
+from calibrate import AT_CHANCE, FAMILIES, balanced, family, fitted
 from evaluate import DRAWS, Embedder, interval, judged, overlap, unit_range
 from prepare import PLAN, UNSEEN, assign, choose, grouped, load, made_ones, store
 from readings import Reader
@@ -166,6 +166,15 @@ class Study:
             and not verbatim(as_question(row))
             and row.source not in AT_CHANCE
         ]
+        for ability in ABILITIES:
+            own = [row for row in rows if row.ability == ability]
+            for name in {family(row.source) for row in own}:
+                rest = {round(row.label * 2) for row in own if family(row.source) != name}
+                if len(rest) < 2:
+                    raise SystemExit(
+                        f"ability {ability}: without {name} all pairs to fit probabilities on have "
+                        "one label; raise --calibrate, or take more folds"
+                    )
         features = reader.features([as_question(row) for row in rows])
         return {
             ability.value: fitted(
