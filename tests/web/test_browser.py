@@ -213,6 +213,22 @@ def test_a_text_says_its_language_by_its_script(serve, visit, tmp_path):
     assert (shown.get_attribute("lang"), shown.get_attribute("dir")) == ("", "auto")
 
 
+def test_pages_beside_the_labelling_say_their_texts_languages(serve, visit, tmp_path):
+    answers = {"ONE": "<1>\nアンナ;90\n1;PR;1;この橋はアンナが建てた。\n</1>\n<2>\n1900;60\n</2>\n"}
+    server = serve(write_folder(tmp_path / "f", answers=answers))
+    page = visit(server.link)
+    page.goto(f"{server.base}/search?q=建てた")
+    found = page.locator("#found bdi[lang=ja]")
+    found.first.wait_for()
+    page.goto(f"{server.base}/search")
+    page.fill("[name=q]", "建てた")  # what comes later says it, too
+    found.first.wait_for()
+    page.locator("#found a").first.click()
+    page.locator("p.plain[lang=ja]").first.wait_for()
+    page.goto(f"{server.base}/topic/0")
+    page.locator("main [lang=ja]").first.wait_for()
+
+
 def test_keys_are_those_of_the_folder(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f", more='[ui.keys]\nskip = "x"\nsubmit = " "')
     server = serve(folder)
