@@ -176,6 +176,19 @@ def test_long_lists_go_on_with_capital_letters(opened):
     assert page.locator("li.item").first.get_attribute("data-value") == "NO"
 
 
+def test_verdicts_past_the_ninth_have_letters(opened):
+    page = opened("r2c2.entailment")
+    options = [{"value": f"V{n}", "label": f"Verdict {n}"} for n in range(12)]
+    control = {"field": "x", "label": "Which", "kind": "choice", "shape": "one"}
+    page.evaluate(
+        "(one) => show({...state.screen, controls: [one]})", control | {"options": options}
+    )
+    shown = page.locator("[data-verdict] kbd").all_inner_texts()
+    assert shown == [*"123456789", "a", "b", "c"]
+    press(page, "b")
+    assert page.evaluate(SPOKEN) == "Which: Verdict 10."
+
+
 def test_every_item_of_a_list_has_its_words_and_its_key(opened):
     page = opened("trec_rag.sub_narratives_draft", trec_rag)
     press(page, "+")

@@ -114,7 +114,7 @@ function textOf(one, given) {
 
 // -- controls -----------------------------------------------------------------------------------
 
-function choiceKeys(controls) {
+function choiceKeys(controls, keysLeft) {
   // A scale of whole numbers has its own digits where nothing else needs any.
   const choices = controls.filter((one) => one.kind === "choice");
   const digits = new Map();
@@ -122,7 +122,7 @@ function choiceKeys(controls) {
   for (const one of choices) {
     const own = choices.length === 1 && one.options.every((o) => Number.isInteger(o.value) && o.value >= 0 && o.value < 10);
     for (const option of one.options) {
-      digits.set(option, own ? String(option.value) : next < 10 ? String(next) : "");
+      digits.set(option, own ? String(option.value) : next < 10 ? String(next) : keysLeft.shift() || "");
       next += 1;
     }
   }
@@ -355,8 +355,8 @@ function show(screen) {
   state.values = draft ? draft.values : {};
   if (draft) state.confirmed = draft.confirmed;
   else for (const one of screen.controls) state.values[one.field] = initial(one, given[one.field]);
-  const digits = choiceKeys(screen.controls);
   const keysLeft = [...ITEM_KEYS];
+  const digits = choiceKeys(screen.controls, keysLeft);
   const reason = make("textarea", { id: "reason", rows: "1", dir: "auto" });
   reason.value = draft ? draft.reason : own ? own.reason : "";
   find("verdict").replaceChildren(
