@@ -321,6 +321,8 @@ def test_hostile_texts_are_texts(serve, visit, tmp_path):
         "/unit/1",
         "/search?q=script",
         "/live",
+        "/people",
+        "/report",
     ):
         page.goto(f"{server.base}{path}")
         assert page.evaluate("window.bad") is None

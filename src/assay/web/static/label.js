@@ -647,7 +647,7 @@ for (const [name, [title, work]] of Object.entries(commands)) {
   button.addEventListener("click", () => { if (!waits()) work(); });
   find("commands").append(button);
 }
-for (const [key, text] of [["0 … 9", "A verdict, as its button says"], ["a … z A … Z", "The next value of a list's item"], ["+", "Add an entry to a list"],
+for (const [key, text] of [["0 … 9 a …", "A verdict, as its button says"], ["a … z A … Z", "The next value of a list's item"], ["+", "Add an entry to a list"],
   ["Tab", "The next text, which screen readers read out, or control"], ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
   ["↑ ↓", "Marking: another sentence; with Shift more or less of the text"], ["Enter", "Marking: what is selected is evidence; Esc leaves"]]) {
   find("keys").append(make("tr", {}, make("td", {}, make("kbd", {}, key)), make("td", {}, text)));
