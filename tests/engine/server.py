@@ -36,11 +36,13 @@ class Drip:
 @dataclass(frozen=True)
 class Pieces:
     """A completion in events of a few characters each, where that was asked for (else whole);
-    ``most`` events, so that the reply breaks off."""
+    ``most`` events, so that the reply breaks off. After its first characters it waits until
+    ``heard`` is set, where that is given: what is sent at once may be read at once."""
 
     document: dict[str, Any]
     most: int | None = None
     size: int = 7
+    heard: threading.Event | None = None
 
     def events(self) -> list[bytes]:
         choice = self.document["choices"][0]
@@ -121,7 +123,9 @@ def serve(script: Script) -> Iterator[Server]:
     async def in_pieces(request: web.Request, made: Pieces) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
         await response.prepare(request)
-        for event in made.events():
+        for number, event in enumerate(made.events()):
+            if made.heard is not None and number == 2:  # a comment and the first characters went
+                await asyncio.to_thread(made.heard.wait, 30)
             half = len(event) // 2
             await response.write(event[:half])
             await asyncio.sleep(0.001)

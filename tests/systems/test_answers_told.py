@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import threading
 
 import pytest
 from rich.console import Console
@@ -19,7 +20,7 @@ from assay.systems.answering import PassageSource
 from assay.systems.answers_told import Teller
 from assay.tasks.answering import CERTAINTY, REPORT, Certainty, CertaintyUnit, Report, ReportUnit
 from tests.engine.server import Pieces, serve
-from tests.systems.test_answering_steps import PR, QUESTIONS, command, says
+from tests.systems.test_answering_steps import PR, QUESTIONS, command, part, says
 
 TOPICS = dict(line.split("\t") for line in QUESTIONS.splitlines())
 
@@ -38,9 +39,12 @@ class Ear(Silent):
         self.live = live
         self.pieces = []
         self.answers = []
+        self.hears = {question: threading.Event() for question in TOPICS.values()}
 
     def heard(self, request, text):
         self.pieces.append((request.topic, text))
+        if request.topic in TOPICS:
+            self.hears[TOPICS[request.topic]].set()
 
     def came(self, request, outcome):
         self.answers.append((request.topic, outcome.verdict.answer, outcome.verdict.confidence))
@@ -57,8 +61,12 @@ def in_pieces(body, number):
 
 
 def test_who_looks_on_hears_replies_as_they_are_written(place):
-    with serve(in_pieces) as server:
-        ear, deaf = Ear(), Ear(live=False)
+    ear, deaf = Ear(), Ear(live=False)
+
+    def waiting(body, number):
+        return Pieces(says(body, number), heard=ear.hears[part(body, "QUESTION")])
+
+    with serve(waiting) as server:
         seen, unseen = answered(place, server, ear), answered(place, server, deaf)
     assert seen.data == unseen.data
     assert seen.data
