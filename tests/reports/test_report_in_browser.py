@@ -6,6 +6,7 @@ import random
 from functools import partial
 
 import pytest
+from playwright.sync_api import expect
 
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
@@ -237,7 +238,7 @@ def test_a_folder_works_without_a_server(chromium, folder_report, width):
     assert not sentence.locator("blockquote").is_visible()
     sentence.locator("summary").click()
     quoted = sentence.locator("blockquote > [dir=auto]")
-    assert quoted.inner_text().strip() == PASSAGE.strip()
+    expect(quoted).to_have_text(PASSAGE.strip())  # put there once it is open
     tab.evaluate("() => document.querySelectorAll('details').forEach((o) => { o.open = true; })")
     assert tab.evaluate(WIDE) <= width
     tab.click("nav.ways a[rel=next] >> nth=0")
