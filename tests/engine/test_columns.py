@@ -108,16 +108,26 @@ def test_a_ledger_that_cannot_be_read_on(tmp_path):
         Columns(ledger, {TASKS[0]: "1"})
 
 
-def test_labels_that_come_meanwhile_are_for_the_next_look(tmp_path, monkeypatch):
-    made = [
-        {"unit": unit, "task": TASKS[0], "version": "1", "who": "x", "failed": False,
-         "verdict": {}, "detail": {}, "sample": 0, "key": f"k{number}"}
-        for number, unit in enumerate(UNITS)
-    ]  # fmt: skip
-    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
-        ledger.add(labels(made[:3]))
-        monkeypatch.setattr(ledger, "count", lambda: 2)
-        assert len(Columns(ledger, {TASKS[0]: "1"})) == 2
+def test_labels_that_come_meanwhile_are_for_the_next_look(place, monkeypatch):
+    def one(number):
+        return {
+            "unit": f"u{number}", "task": TASKS[number % 2], "version": "1", "who": "x",
+            "failed": False, "verdict": {}, "detail": {}, "sample": 0, "key": f"k{number}",
+        }  # fmt: skip
+
+    named = Ledger.task_names
+    with Ledger.open(place) as ledger, Ledger.open(place) as other:
+        ledger.add(labels(map(one, range(250))))
+
+        def while_others_add(self):
+            if self is ledger and other.size() == 250:  # numbers take more than one byte then
+                other.add(labels(map(one, range(250, 300))))
+            return named(self)
+
+        monkeypatch.setattr(Ledger, "task_names", while_others_add)
+        found = Columns(ledger, {TASKS[0]: "1"})
+        assert other.size() == 300
+        assert sorted(found.at(at).rowid for at in range(len(found))) == list(range(1, 251, 2))
 
 
 def test_a_label_with_a_huge_number_takes_no_memory(tmp_path):

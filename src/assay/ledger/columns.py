@@ -48,7 +48,8 @@ class Columns:
     """
 
     def __init__(self, ledger: Ledger, versions: Mapping[str, str]) -> None:
-        most = ledger.count()  # others may be adding labels; what is not used takes no memory
+        newest = ledger.size()  # others may be adding labels: those are left out
+        most = ledger.count()
         self._ledger, self._head = ledger, ledger.head()
         self._labellers = dict(ledger.labellers())
         self._tasks = ledger.task_names()
@@ -61,13 +62,13 @@ class Columns:
         rows, who, tasks = (
             np.empty(most, np.min_scalar_type(highest))
             for highest in (
-                ledger.size(),
+                newest,
                 *(max(one, default=0) for one in (self._labellers, self._tasks)),
             )
         )
         failed, said, more = (np.empty(most, kind) for kind in (np.int8, np.int32, np.int32))
         count = 0
-        for block in ledger.of_versions(versions, most):
+        for block in ledger.of_versions(versions, newest):
             numbers, units, task, by, fails, verdicts, samples, over, details = zip(
                 *block, strict=True
             )

@@ -162,11 +162,12 @@ class Reading:
             return int(self._db.execute("SELECT count(*) FROM labels").fetchone()[0])
 
     def of_versions(
-        self, versions: Mapping[str, str], most: int
+        self, versions: Mapping[str, str], newest: int
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """``most`` labels of these tasks in these versions at most, oldest first, some at a time,
-        as far as scores need them: number, unit (packed), numbers of task and labeller, whether it
-        failed, verdict, sample, overrules and detail (JSON; None where there is none)."""
+        """The labels up to number ``newest`` of these tasks in these versions, oldest first, some
+        at a time, as far as scores need them: number, unit (packed), numbers of task and labeller,
+        whether it failed, verdict, sample, overrules and detail (JSON; None where there is
+        none)."""
         numbers = {name: number for number, name in self.task_names().items()}
         wanted = [(numbers[name], version) for name, version in versions.items() if name in numbers]
         if not wanted:
@@ -176,8 +177,8 @@ class Reading:
                 "SELECT labels.id, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
                 "sample, overrules, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
                 f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
-                "ORDER BY labels.id LIMIT ?",
-                [*(value for pair in wanted for value in pair), most],
+                "AND labels.id <= ? ORDER BY labels.id",
+                [*(value for pair in wanted for value in pair), newest],
             )
             while block := rows.fetchmany(_BLOCK):
                 yield block
