@@ -235,7 +235,7 @@ def test_a_password_in_a_url_is_refused_and_told_to_nobody(url, said):
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.delitem(sys.modules, "assay.ledger.postgres")
+    monkeypatch.delitem(sys.modules, "assay.ledger.postgres", raising=False)
     with pytest.raises(PrerequisiteError, match=r"assay-rag\[postgres\]"):
         Ledger.open("postgresql://h/db")
 
