@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.api import releasing
+from assay.api import release_pages, releasing
 from assay.api.opened import Opened, html_of
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
@@ -185,7 +185,7 @@ def test_a_public_page_has_numbers_alone():
     )
     who = LabelledTask("t", "T", "openai:m", "model", "endpoint: http://10.0.0.7/", "1", 0)
     whole = page_with(parts=(part,), warnings=warnings, labelled=(who,))
-    public, left = releasing._public(whole, "", "abc", print)
+    public, left = release_pages.public_page(whole, "", "abc", print)
     html = html_of(public).decode()
     assert not left
     assert "says" not in re.sub('title="says "|<dd>says', "", html)

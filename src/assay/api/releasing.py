@@ -5,9 +5,6 @@ A public page has leaderboards, categories and topics by their names; no answers
 
 from __future__ import annotations
 
-import re
-import statistics
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,31 +13,15 @@ from pathlib import Path
 import orjson
 
 from assay.api.compare_inputs import compared, read_table
-from assay.api.families import family_of
 from assay.api.opened import Opened, html_of
 from assay.api.overview import overview
 from assay.api.reading import Note
+from assay.api.release_pages import public_page, runs_by_team, team_page, told_to_all
 from assay.api.results import Results
-from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic
 from assay.model.errors import FormatError, SettingsError
-from assay.model.wording import listed
 from assay.page.files import pages_of
-from assay.page.page import Board, LabelledTask, Page
-from assay.page.parts import (
-    Beside,
-    Curves,
-    Grid,
-    LineChart,
-    Panels,
-    Part,
-    Reliability,
-    Scatter,
-    Sentences,
-    Table,
-    Value,
-)
-from assay.page.wording import masked
+from assay.page.page import Board, Page
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest
 from assay.protocols.output import file_name, sha256, write_bytes, write_pieces
 from assay.protocols.pages import page_of
@@ -50,13 +31,7 @@ from assay.reports.plotting import require_plots
 from assay.reports.publishing import PublishedBoard, latex, markdown
 from assay.reports.statistics_plots import save_leaderboard
 
-PAGE_BYTES = 2_000_000
-"""A public page is smaller than this; sections that would make it larger are left out."""
-
 SUMS = "SHA256SUMS"
-
-_NUMBERS = (Table, Grid, Scatter, Curves, Reliability, LineChart, Beside, Panels, Sentences)
-"""What a public page may show: numbers, pictures, and sentences that Assay makes of them."""
 
 _PIECE = 1 << 20
 
@@ -117,11 +92,11 @@ def release(
     for protocol, result in results.by_protocol.items():
         place = _place(opened, protocol)
         per_topic = opened.parts[protocol].folder.out / "per_topic.csv"
-        public, left = _public(page_of(result), place, seal, note)
+        public, left = public_page(page_of(result), place, seal, note)
         left_out += left
         writer.write(f"{place}index.html", html_of(public))
-        for team, own in _by_team(result.fair, named).items():
-            page = _team_page(result.fair, team, own, place, seal)
+        for team, own in runs_by_team(result.fair, named).items():
+            page = team_page(result.fair, team, own, place, seal)
             writer.write(f"{place}teams/{file_name(team)}.html", html_of(page))
         for number, board in enumerate(result.findings.boards, 1):
             told = _published(result.fair, board, per_topic, note)
@@ -229,136 +204,12 @@ def _overview(opened: Opened, results: Results, seal: str) -> Page:
     page = overview(opened.folder, results, where)
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
     return replace(page, lede=(*page.lede, sealed), out="dossier/PROTOCOL/",
-                   warnings=_told(page.warnings))  # fmt: skip
+                   warnings=told_to_all(page.warnings))  # fmt: skip
 
 
 def _document(seal: str, opened: Opened, policy: str) -> bytes:
     found = {"protocols": list(opened.parts), "policy": policy, "manifest_sha256": seal}
     return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-
-
-# -- pages ----------------------------------------------------------------------------------------
-
-
-def _told(warnings: Sequence[str]) -> tuple[str, ...]:
-    """Warnings for everybody: of each kind how many there are, without names, places and whatever
-    they quote."""
-    kinds = Counter(map(masked, warnings))
-    return tuple(f"{count:,} × {kind}" if count > 1 else kind for kind, count in kinds.items())
-
-
-def _public(page: Page, place: str, seal: str, note: Note) -> tuple[Page, list[str]]:
-    """The page without answers and passages, and the titles of sections it has no room for."""
-    page = replace(page, warnings=_told(page.warnings), labelled=_without_settings(page))
-    remaining = [one for part in page.parts if (one := _without_texts(part)) is not None]
-    sealed = f"Sealed: SHA-256 of the manifest {seal}."
-    left: list[str] = []
-    while True:
-        said = [*page.lede, sealed]
-        if left:
-            said.append(f"In the dossier's report alone: {listed(left, 10)}.")
-        public = replace(page, parts=tuple(remaining), lede=tuple(said), out=f"dossier/{place}")
-        size = len(html_of(public))
-        if size >= PAGE_BYTES and not remaining:
-            note(f"The leaderboards alone make the public page {size / 1e6:.1f} MB.")
-        if not remaining or size < PAGE_BYTES:
-            return public, left
-        sizes = [len(html_of(replace(public, parts=(part,)))) for part in remaining]
-        left.append(remaining.pop(sizes.index(max(sizes))).title)
-
-
-def _without_texts(part: Part) -> Part | None:
-    """A section with its tables of numbers, grids and pictures; None where nothing is left. Tables
-    with columns of texts, cards, answers and lists by query show what runs and passages say, and
-    so may what is told of a grid's rows and columns."""
-    items = tuple(
-        replace(item, about={}) if isinstance(item, Grid) else item
-        for item in part.items
-        if isinstance(item, _NUMBERS) and not (isinstance(item, Table) and item.texts)
-    )
-    return replace(part, items=items, groups=()) if items else None
-
-
-def _without_settings(page: Page) -> tuple[LabelledTask, ...]:
-    """Who labelled, without where they are asked: addresses are an organiser's own."""
-    return tuple(replace(one, model="") for one in page.labelled)
-
-
-def _by_team(result: Result, teams: Mapping[str, str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for board in result.findings.boards:
-        for run in ranked(result.findings.scores, board):
-            own = found.setdefault(family_of(run, teams) or run, [])
-            if run not in own:
-                own.append(run)
-    return found
-
-
-def _team_page(result: Result, team: str, runs: Sequence[str], place: str, seal: str) -> Page:
-    """The leaderboards, the warnings that name a team's runs, and how each of these did topic by
-    topic beside all runs."""
-    page = page_of(result, sections=False)
-    named = re.compile("|".join(rf"(?<![\w-]){re.escape(run)}(?![\w-])" for run in runs))
-    parts = []
-    for board in result.findings.boards:
-        own = [run for run in runs if run in ranked(result.findings.scores, board)]
-        for measure in board.measures if own else ():
-            table = _topic_table(result, board, measure, own)
-            if table is not None:
-                parts.append(table)
-    part = Part(
-        f"Topic by topic: {team}",
-        "Beside each topic the best, the median and the worst of all runs. A range hangs on labels "
-        "that are missing.",
-        tuple(parts),
-    )
-    return replace(
-        page,
-        title=f"{page.title} · {team}",
-        lede=(*page.lede, f"Sealed: SHA-256 of the manifest {seal}."),
-        warnings=tuple(one for one in page.warnings if named.search(one)),
-        labelled=_without_settings(page),
-        parts=(part,) if parts else (),
-        out=f"dossier/{place}",
-    )
-
-
-def _topic_table(result: Result, board: Board, measure: str, own: Sequence[str]) -> Table | None:
-    per_topic = result.findings.per_topic
-    every = [
-        per_topic[run][measure]
-        for run in ranked(result.findings.scores, board)
-        if measure in per_topic.get(run, {})
-    ]
-    mine = [run for run in own if measure in per_topic.get(run, {})]
-    if not every or not mine:
-        return None
-    lower = measure in board.lower_is_better
-    rows: list[tuple[Value, ...]] = []
-    for topic in result.findings.topics:
-        ends = [one for values in every if (one := values.get(topic)) is not None]
-        if ends:
-            rows.append(
-                (
-                    topic,
-                    *_spread(ends, lower=lower),
-                    *(per_topic[r][measure].get(topic) for r in mine),
-                )
-            )
-    columns = ("topic", "best", "median", "worst", *mine)
-    return Table(measure, columns, rows, folded=len(result.findings.topics) > 30, most=10_000)
-
-
-def _spread(ends: Sequence[Range], *, lower: bool) -> tuple[Range, Range, Range]:
-    """Best, median and worst of all runs, each from its floor to its ceiling: all three rise with
-    every value, so that their ends are those of the runs' ends."""
-    floors, ceilings = zip(*ends, strict=True)
-    best, worst = (min, max) if lower else (max, min)
-    return (
-        Range(best(floors), best(ceilings)),
-        Range(statistics.median(floors), statistics.median(ceilings)),
-        Range(worst(floors), worst(ceilings)),
-    )
 
 
 # -- tables ---------------------------------------------------------------------------------------
