@@ -32,6 +32,7 @@ class Prompting:
     tokens_in: int
     tokens_out: int
     cost: float
+    cache_saved: float
 
     @classmethod
     def of(cls, found: Answered) -> Prompting:
@@ -48,6 +49,7 @@ class Prompting:
             tally.tokens_in,
             tally.tokens_out,
             tally.cost,
+            tally.cache_saved,
         )
 
 
@@ -80,7 +82,7 @@ class PromptsCompared:
             "nuggets": "nuggets an answer", "confidence": "mean confidence",
             "unusable": "things that could not be used", "asked": "questions asked now",
             "tokens_in": "tokens read now", "tokens_out": "tokens written now",
-            "cost": "US dollars now",
+            "cost": "US dollars now", "cache_saved": "of which a cache saved more",
         }  # fmt: skip
         for name, words in names.items():
             yield words, getattr(self.one, name), getattr(self.steps, name)

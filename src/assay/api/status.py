@@ -11,6 +11,7 @@ import polars as pl
 
 from assay.api.opened import Opened
 from assay.api.trust import drawn_so_far
+from assay.judging.progress import saved_words
 from assay.model.csv_cells import from_csv_cell
 from assay.model.errors import AssayError, FormatError
 from assay.model.secrets import told
@@ -59,6 +60,8 @@ def status(path: Path) -> Stands:
         ("labellers", ", ".join(dict.fromkeys(p.labeller.id.name for p in plans)) or "none")
     )
     rows.append(("labels", f"{sum(plan.known for plan in plans):,} known, {ask:,} to ask"))
+    if spent := _spent(opened):
+        rows.append(("cost", spent))
     written = read_manifest(opened.folder.out)
     rows.append(("results", _results(opened, written)))
     several = len(folder.protocols) > 1
@@ -73,6 +76,24 @@ def status(path: Path) -> Stands:
     return Stands(
         tuple(rows), tuple(lacks), tuple(_next(opened, place, ask, failed, bool(written)))
     )
+
+
+def _spent(opened: Opened) -> str:
+    """What all labels in the ledger took, failed ones too; nothing where no label has a price or
+    was read from a cache."""
+    if not opened.folder.has_ledger():
+        return ""
+    with opened.ledger() as ledger:
+        rows = ledger.stats()
+    cost, saved, cached = (
+        sum(row[name] or 0 for row in rows) for name in ("cost", "cache_saved", "cached")
+    )
+    said = [f"${cost:.4f}"] if cost else []
+    if cached:
+        said.append(f"{cached:,} tokens from a server's cache")
+    if saved:
+        said.append(saved_words(saved))
+    return "; ".join(said)
 
 
 def _results(opened: Opened, written: object) -> str:

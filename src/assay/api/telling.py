@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from assay.judging.progress import Progress, Silent
+from assay.judging.progress import Progress, Silent, Tally, saved_words
 from assay.labellers.base import Outcome
 from assay.model.labels import Status
 
@@ -19,7 +19,7 @@ class ProgressLines:
     def __init__(self) -> None:
         self._title = ""
         self._todo = self._done = self._failed = 0
-        self._cost = 0.0
+        self._spent = Tally()
         self._told = 0.0
 
     def begin(self, title: str, total: int, known: int) -> None:
@@ -33,7 +33,7 @@ class ProgressLines:
         self._done += 1
         if outcome is not None:
             self._failed += outcome.status is Status.FAILED
-            self._cost += outcome.cost or 0.0
+            self._spent.spend(outcome, priced=False)
         self._show()
 
     def _show(self) -> None:
@@ -43,8 +43,10 @@ class ProgressLines:
             self.note(f"{self._title}: {told}")
 
     def _extras(self) -> Iterator[str]:
-        if self._cost:
-            yield f"${self._cost:.4f}"
+        if self._spent.cost:
+            yield f"${self._spent.cost:.4f}"
+        if self._spent.cache_saved:
+            yield saved_words(self._spent.cache_saved)
         if self._failed:
             yield f"{self._failed:,} failed"
 

@@ -256,6 +256,8 @@ def _say(job: Answering, answered: Answered, *, as_json: bool) -> None:
             "tokens_in": tally.tokens_in,
             "tokens_out": tally.tokens_out,
             "cost": tally.cost,
+            "tokens_cached": tally.tokens_cached,
+            "cache_saved": tally.cache_saved,
             "unpriced": tally.unpriced,
             "stopped": tally.stopped,
         },

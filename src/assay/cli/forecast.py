@@ -8,7 +8,7 @@ from typing import Any
 from assay.api.forecast import TitledPlans, forecast_rows, prompts
 from assay.cli.common import present, print_json, safe
 from assay.cli.screen import out
-from assay.judging.progress import Tally
+from assay.judging.progress import Tally, saved_words
 from assay.labellers.prices import checked
 from assay.page.tables import Table
 
@@ -20,10 +20,10 @@ def told(tally: Tally) -> str:
     else:
         text = f"Asked {tally.asked}, reused {tally.known}."
     if tally.tokens_in:
-        cached = f" ({tally.tokens_cached:,} from the cache)" if tally.tokens_cached else ""
-        text += f" {tally.tokens_in:,} tokens read{cached}, {tally.tokens_out:,} written."
+        text += f" {tally.tokens_in:,} tokens read{_cached(tally)}, {tally.tokens_out:,} written."
     if tally.cost:
-        text += f" ${tally.cost:.4f}."
+        saved = f"; {saved_words(tally.cache_saved)}" if tally.cache_saved else ""
+        text += f" ${tally.cost:.4f}{saved}."
     if tally.unpriced:
         text += (
             f" The cost of {tally.unpriced} answers is unknown (no price, or no token counts in "
@@ -41,6 +41,23 @@ def told(tally: Tally) -> str:
     elif tally.stopped:
         text += f" Stopped ({tally.stopped}) with {tally.skipped} left; run again to go on."
     return text
+
+
+def _cached(tally: Tally) -> str:
+    """What of the tokens read a server's cache had, or took."""
+    said = [
+        f"{count:,} {where}"
+        for count, where in (
+            (tally.tokens_cached, "from the cache"),
+            (
+                tally.tokens_cache_write,
+                "put into it" if tally.tokens_cached else "put into a cache",
+            ),
+            (tally.cache_unpriced if tally.cache_saved else 0, "of these at an unknown price"),
+        )
+        if count
+    ]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def shard_done(shard: str, tally: Tally) -> str:

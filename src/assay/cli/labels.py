@@ -69,12 +69,15 @@ StatusOption = Annotated[str | None, typer.Option("--status", help="Only ok, or 
 def stats_command(
     folder: FolderArgument, as_json: JsonOption = False, as_csv: CsvOption = False
 ) -> None:
-    """Count labels, tokens and cost by task and labeller."""
+    """Count labels, tokens and cost by task and labeller, and what a server's cache saved."""
     with shown_ledger(folder, remark) as ledger:
         rows = ledger.stats()
-    names = ("task", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost", "seconds")
-    shown = ("task", "labeller", "status", "labels", "read", "written", "cost, $")
-    cells = [(_short(row["task"]), *(row[name] for name in names[1:-1])) for row in rows]
+    names = ("task", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost",
+             "cached", "cache_saved", "seconds")  # fmt: skip
+    shown: tuple[str, ...] = ("task", "labeller", "status", "labels", "read", "written", "cost, $")
+    if any(row["cached"] is not None or row["cache_saved"] is not None for row in rows):
+        shown += ("cached", "saved, $")
+    cells = [(_short(row["task"]), *(row[name] for name in names[1 : len(shown)])) for row in rows]
     present(
         lambda: rows,
         [Table("Labels", shown, cells, digits=2)],

@@ -148,6 +148,8 @@ def retrieve_command(
             "asked": tally.asked,
             "known": tally.known,
             "cost": tally.cost,
+            "tokens_cached": tally.tokens_cached,
+            "cache_saved": tally.cache_saved,
             "seconds": seconds,
         },
         people(),

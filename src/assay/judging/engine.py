@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, Run
 from assay.judging.claims import claimed
 from assay.judging.keeper import Keeper, new_label
-from assay.judging.progress import Progress, Silent, Tally
+from assay.judging.progress import Progress, Silent, Tally, saved_words
 from assay.judging.shards import Shard
 from assay.judging.shared import told_elsewhere
 from assay.judging.todo import Distinct, Item, gathered, in_parts, tasks_in
@@ -288,5 +288,6 @@ def _carry_out(
 def _spent(tally: Tally) -> str:
     """What a run has cost, with what came to nothing."""
     cost = f", ${tally.cost:.4f}" if tally.cost else ""
+    cost += f", {saved_words(tally.cache_saved)}" if tally.cache_saved else ""
     used = f"{tally.tokens_in:,} tokens read, {tally.tokens_out:,} written{cost}"
     return f" ({used})" if tally.tokens_in or tally.tokens_out else ""

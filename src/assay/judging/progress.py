@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -56,9 +57,12 @@ class Tally:
     """What a judging run did, in distinct questions. ``known`` were in the ledger already,
     ``known_failed`` of them as failures; ``unanswered`` had no answer from the labeller;
     ``skipped`` were not asked (stopped, out of budget). ``tokens_cached`` of ``tokens_in`` the
-    server had read before. Cost in US dollars; ``unpriced`` answers have an unknown cost, which
-    is not in it. ``at_most`` US dollars are what those may have cost, as far as a budget set that
-    aside for them. ``waiting`` are the steps, by title, that wait for labels of other shards."""
+    server had read before, ``tokens_cache_write`` it put into its cache; ``cache_saved`` is what
+    that saved in US dollars, fewer than 0 where it cost more, without ``cache_unpriced`` of these
+    tokens, whose price in a cache is unknown. Cost in US dollars; ``unpriced`` answers have an
+    unknown cost, which is not in it. ``at_most`` US dollars are what those may have cost, as far as
+    a budget set that aside for them. ``waiting`` are the steps, by title, that wait for labels
+    of other shards."""
 
     wanted: int = 0
     known: int = 0
@@ -70,6 +74,9 @@ class Tally:
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_cached: int = 0
+    tokens_cache_write: int = 0
+    cache_saved: float = 0.0
+    cache_unpriced: int = 0
     cost: float = 0.0
     unpriced: int = 0
     at_most: float = 0.0
@@ -85,7 +92,15 @@ class Tally:
         """Add what an answer took; ``priced`` where every answer has a price, known or not."""
         self.tokens_in += outcome.tokens_in or 0
         self.tokens_out += outcome.tokens_out or 0
-        self.tokens_cached += int(outcome.detail.get("cached_tokens") or 0)
+        read, written, saved = (
+            _number(outcome.detail.get(name))
+            for name in ("cached_tokens", "cache_write_tokens", "cache_saved")
+        )
+        self.tokens_cached += int(read or 0)
+        self.tokens_cache_write += int(written or 0)
+        self.cache_saved += saved or 0.0
+        if saved is None:
+            self.cache_unpriced += int(read or 0) + int(written or 0)
         if outcome.cost is not None:
             self.cost += outcome.cost
         elif priced or outcome.tokens_in or outcome.tokens_out:
@@ -103,9 +118,26 @@ class Tally:
             tokens_in=self.tokens_in + other.tokens_in,
             tokens_out=self.tokens_out + other.tokens_out,
             tokens_cached=self.tokens_cached + other.tokens_cached,
+            tokens_cache_write=self.tokens_cache_write + other.tokens_cache_write,
+            cache_saved=self.cache_saved + other.cache_saved,
+            cache_unpriced=self.cache_unpriced + other.cache_unpriced,
             cost=self.cost + other.cost,
             unpriced=self.unpriced + other.unpriced,
             at_most=self.at_most + other.at_most,
             stopped=self.stopped or other.stopped,
             waiting=(*self.waiting, *other.waiting),
         )
+
+
+def saved_words(dollars: float) -> str:
+    """What a server's cache saved, as a person reads it."""
+    if dollars < 0:
+        return f"the cache has cost ${-dollars:.4f} more than it saved so far"
+    return f"the cache saved ${dollars:.4f}"
+
+
+def _number(said: object) -> float | None:
+    """What a detail says; those of a user's labeller may say anything."""
+    if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):
+        return None
+    return said

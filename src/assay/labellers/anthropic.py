@@ -137,5 +137,5 @@ def _usage(given: object) -> dict[str, Any]:
     return {
         "prompt_tokens": fresh + cached + written,
         "completion_tokens": usage.get("output_tokens"),
-        "prompt_tokens_details": {"cached_tokens": cached},
+        "prompt_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
     }

@@ -52,12 +52,15 @@ class OpenAISettings:
 
 
 @dataclass(slots=True)
-class _Usage:
+class Usage:
+    """Tokens of all turns of a request, as the server counts them."""
+
     tokens_in: int = 0
     tokens_out: int = 0
     known: bool = True
     calls: int = 0
     cached: int = 0
+    stored: int = 0
     model: str | None = None
 
     def add(self, reply: Mapping[str, Any], redact: Callable[[str], str]) -> None:
@@ -68,21 +71,37 @@ class _Usage:
         found = usage if isinstance(usage, dict) else {}
         read, written = _count(found.get("prompt_tokens")), _count(found.get("completion_tokens"))
         details = found.get("prompt_tokens_details")
-        cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+        cached, stored = (
+            (_count(details.get(name)) or 0) if isinstance(details, dict) else 0
+            for name in ("cached_tokens", "cache_write_tokens")
+        )
         if read is None or (written is None and found.get("completion_tokens") is not None):
             self.known = False
             return
-        cached = cached or 0
         # Some servers do not count what they had cached among the tokens read.
-        self.tokens_in += read if cached <= read else read + cached
+        fresh = read - cached if cached <= read else read
+        self.tokens_in += fresh + cached
         self.tokens_out += written or 0
         self.cached += cached
+        self.stored += min(stored, fresh)
 
-    def detail(self) -> dict[str, Any]:
+    def cost(self, price: Price | None) -> float | None:
+        """US dollars, None where the price or the tokens are unknown."""
+        if price is None or not self.known:
+            return None
+        return price.of(self.tokens_in, self.tokens_out, self.cached, self.stored)
+
+    def detail(self, price: Price | None) -> dict[str, Any]:
         """What a label keeps beside tokens: the model as the server names it, further turns,
-        tokens that the server had cached."""
-        found = {"model": self.model, "calls": self.calls if self.calls > 1 else None}
-        return {k: v for k, v in {**found, "cached_tokens": self.cached or None}.items() if v}
+        tokens that the server had cached or put into its cache, and what that saved."""
+        found = {
+            "model": self.model,
+            "calls": self.calls if self.calls > 1 else None,
+            "cached_tokens": self.cached,
+            "cache_write_tokens": self.stored,
+            "cache_saved": None if price is None else price.saved(self.cached, self.stored),
+        }
+        return {name: value for name, value in found.items() if value}
 
 
 class OpenAILabeller(BaseLabeller):
@@ -155,8 +174,8 @@ class OpenAILabeller(BaseLabeller):
             return Estimate(1, read, written, None, None)
         # The dearest course: the reply runs to its limit, and so does the repair turn.
         limit = request.task.max_tokens
-        most = price.of(2 * read + limit, 0, 3 * limit)
-        return Estimate(1, read, written, price.of(read, 0, written), most)
+        most = price.most(2 * read + limit, 3 * limit)
+        return Estimate(1, read, written, price.of(read, written), most)
 
     async def __aenter__(self) -> Self:
         self._endpoints.fresh()
@@ -178,7 +197,7 @@ class OpenAILabeller(BaseLabeller):
 
     def read(self, request: Request, reply: Mapping[str, Any]) -> Outcome:
         """What a reply got without a repair turn (from a batch file) comes to."""
-        usage = _Usage()
+        usage = Usage()
         usage.add(reply, self._endpoints.redact)
         text, problem = content_of(reply, self._settings.keys.values())
         if text is None:
@@ -192,11 +211,11 @@ class OpenAILabeller(BaseLabeller):
 
     def refused(self, error: str) -> Outcome:
         """What it comes to that the server will not answer a request (of a batch file)."""
-        return self._outcome(_Usage(known=False), None, error=error)
+        return self._outcome(Usage(known=False), None, error=error)
 
     async def label(self, request: Request) -> Outcome:
         started = time.perf_counter()
-        usage = _Usage()
+        usage = Usage()
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
         self._shown.pop(id(request), None)
         problem, raw = "", ""
@@ -229,20 +248,20 @@ class OpenAILabeller(BaseLabeller):
         why = f"unusable reply: {problem}"
         return self._outcome(usage, started, error=why, raw=raw, suspect=True)
 
-    def _good(self, usage: _Usage, started: float | None, verdict: Verdict) -> Outcome:
+    def _good(self, usage: Usage, started: float | None, verdict: Verdict) -> Outcome:
         return Outcome(
             status=Status.OK,
             verdict=verdict,
             tokens_in=usage.tokens_in if usage.known else None,
             tokens_out=usage.tokens_out if usage.known else None,
-            cost=self._cost(usage),
+            cost=usage.cost(self.price),
             seconds=None if started is None else time.perf_counter() - started,
-            detail=usage.detail(),
+            detail=usage.detail(self.price),
         )
 
     def _outcome(
         self,
-        usage: _Usage,
+        usage: Usage,
         started: float | None,
         *,
         error: str,
@@ -256,17 +275,11 @@ class OpenAILabeller(BaseLabeller):
             error=self._endpoints.redact(error),
             tokens_in=usage.tokens_in if usage.known else None,
             tokens_out=usage.tokens_out if usage.known else None,
-            cost=self._cost(usage),
+            cost=usage.cost(self.price),
             seconds=None if started is None else time.perf_counter() - started,
-            detail={**usage.detail(), **raw_reply},
+            detail={**usage.detail(self.price), **raw_reply},
             suspect=suspect,
         )
-
-    def _cost(self, usage: _Usage) -> float | None:
-        price = self._settings.price
-        if price is None or not usage.known:
-            return None
-        return price.of(usage.tokens_in, usage.cached, usage.tokens_out)
 
     def _body(
         self, request: Request, messages: list[dict[str, str]], form: Form, *, more: int

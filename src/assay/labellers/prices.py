@@ -27,18 +27,35 @@ _CJK = re.compile(
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars for a million tokens in and out; ``cached`` those that the server had read
-    before, at the price of others where it is None."""
+    before, ``cache_write`` those that it puts into its cache (a service may ask more for them), at
+    the price of others where they are None."""
 
     input: float
     output: float
     cached: float | None = None
+    cache_write: float | None = None
 
-    def of(self, tokens_in: int, cached: int, tokens_out: int) -> float:
-        """US dollars for ``tokens_in`` tokens, ``cached`` of them from the server's cache, and
-        ``tokens_out`` written ones."""
-        cached_price = self.input if self.cached is None else self.cached
-        fresh = (tokens_in - cached) * self.input
-        return (fresh + cached * cached_price + tokens_out * self.output) / 1e6
+    def of(self, tokens_in: int, tokens_out: int, cached: int = 0, stored: int = 0) -> float:
+        """US dollars for ``tokens_in`` tokens, ``cached`` of them from the server's cache and
+        ``stored`` of them put there, and ``tokens_out`` written ones."""
+        saved = self._gain(self.cached, cached) + self._gain(self.cache_write, stored)
+        return (tokens_in * self.input + tokens_out * self.output) / 1e6 - saved
+
+    def saved(self, cached: int, stored: int) -> float | None:
+        """US dollars that the server's cache saved, fewer than 0 where it cost more to put tokens
+        there than reading them from there saved; None where a price that this needs is unknown."""
+        if (cached and self.cached is None) or (stored and self.cache_write is None):
+            return None
+        return self._gain(self.cached, cached) + self._gain(self.cache_write, stored)
+
+    def most(self, tokens_in: int, tokens_out: int) -> float:
+        """The most that so many tokens can cost, whatever a cache does."""
+        dearest = max(self.input, self.cached or 0.0, self.cache_write or 0.0)
+        return (tokens_in * dearest + tokens_out * self.output) / 1e6
+
+    def _gain(self, price: float | None, tokens: int) -> float:
+        """US dollars that ``tokens`` at ``price`` are cheaper than read anew."""
+        return 0.0 if price is None else tokens * (self.input - price) / 1e6
 
 
 def list_price(model: str, base_urls: tuple[str, ...]) -> Price | None:

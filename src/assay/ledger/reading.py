@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -320,7 +321,9 @@ class Reading:
             return [unpacked(row[0]) for row in self._db.find(uid_prefix)]
 
     def stats(self) -> list[dict[str, Any]]:
-        """Counts, tokens, cost (US dollars) and seconds for each task and labeller."""
+        """Counts, tokens, cost (US dollars) and seconds for each task and labeller; ``cached`` of
+        the tokens read a server had read before, and ``cache_saved`` is what its cache saved (US
+        dollars, fewer than 0 where it cost more); None where no label says so."""
         with self._db.explained():
             rows = self._db.execute(
                 "SELECT tasks.name, version, labellers.name, status, COUNT(*), SUM(tokens_in), "
@@ -329,11 +332,30 @@ class Reading:
                 "JOIN tasks ON tasks.id = labels.task "
                 "GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 4"
             ).fetchall()
-        names = ("task", "version", "labeller", "status", "labels", "tokens_in", "tokens_out")
-        return [
-            dict(zip((*names, "cost", "seconds", "first", "last"), row, strict=True))
-            for row in rows
-        ]
+            caches = self._caches()
+        names = (
+            "task", "version", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost",
+            "seconds", "first", "last", "cached", "cache_saved",
+        )  # fmt: skip
+        return [dict(zip(names, (*row, *caches[tuple(row[:4])]), strict=True)) for row in rows]
+
+    def _caches(self) -> Mapping[tuple[Any, ...], list[Any]]:
+        """Tokens that servers had cached, and what that saved, by task, version, labeller and
+        status."""
+        rows = self._db.each(
+            "SELECT tasks.name, version, labellers.name, status, detail, COUNT(*) FROM labels "
+            "JOIN labellers ON labellers.id = labels.labeller "
+            "JOIN tasks ON tasks.id = labels.task "
+            "WHERE detail LIKE ? GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5",
+            ['%"cache%'],
+        )
+        found: defaultdict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [None, None])
+        for *key, detail, count in rows:
+            said, sums = orjson.loads(detail), found[tuple(key)]
+            for at, name in enumerate(("cached_tokens", "cache_saved")):
+                if isinstance(said.get(name), int | float):
+                    sums[at] = (sums[at] or 0) + count * said[name]
+        return found
 
     def version(self) -> int:
         """Number of the last migration applied."""

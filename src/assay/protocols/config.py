@@ -70,11 +70,12 @@ class JudgingSection(_Section):
 
 class PriceSection(_Section):
     """``[prices."MODEL"]``: US dollars for a million tokens; ``cached`` those that the server had
-    read before (as ``input`` where left out)."""
+    read before, ``cache_write`` those that it puts into its cache (as ``input`` where left out)."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
     cached: float | None = Field(None, ge=0)
+    cache_write: float | None = Field(None, ge=0)
 
 
 class EnsembleSection(_Section):

@@ -334,10 +334,7 @@ class Folder:
             max_reply=int(judging.max_reply_mb * 1e6),
             temperature=temperature,
             reasons=judging.reasons,
-            prices={
-                name: Price(one.input, one.output, one.cached)
-                for name, one in self.config.prices.items()
-            },
+            prices={name: Price(**one.model_dump()) for name, one in self.config.prices.items()},
             extra=judging.extra,
             engine=judging.engine,
             fetching=self.fetching,

@@ -21,7 +21,7 @@ from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
 from assay.labellers.known_models import DEFAULT_MODEL
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.models import fetch_model, find_model, known_model
-from assay.labellers.openai import OpenAISettings, content_of
+from assay.labellers.openai import OpenAISettings, Usage, content_of
 from assay.labellers.prices import Price, tokens
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
 from assay.labellers.streams import Heard
@@ -261,8 +261,9 @@ class EndpointCertainty(BaseLabeller):
     def estimate(self, request: Request) -> Estimate:
         read = sum(tokens(message["content"]) + 4 for message in self.preview(request))
         price = self._settings.price
-        cost = None if price is None else price.of(read, 0, 1)
-        return Estimate(1, read, 1, cost, cost)
+        if price is None:
+            return Estimate(1, read, 1, None, None)
+        return Estimate(1, read, 1, price.of(read, 1), price.most(read, 1))
 
     async def label(self, request: Request) -> Outcome:
         started = time.perf_counter()
@@ -295,25 +296,19 @@ class EndpointCertainty(BaseLabeller):
         return orjson.dumps(body | dict(self._settings.extra))
 
     def _outcome(self, reply: Mapping[str, Any], seconds: float) -> Outcome:
-        usage = reply.get("usage") if isinstance(reply.get("usage"), dict) else {}
-        read, written = (
-            value if isinstance(value := (usage or {}).get(name), int) else None
-            for name in ("prompt_tokens", "completion_tokens")
-        )
-        price = self._settings.price
-        known = price is not None and read is not None
-        cost = price.of(read or 0, 0, written or 1) if price is not None and known else None
+        usage = Usage()
+        usage.add(reply, self._endpoints.redact)
+        read, written = (usage.tokens_in, usage.tokens_out) if usage.known else (None, None)
         spent: dict[str, Any] = {
-            "tokens_in": read, "tokens_out": written, "cost": cost, "seconds": seconds
+            "tokens_in": read, "tokens_out": written, "cost": usage.cost(self.price),
+            "seconds": seconds,
         }  # fmt: skip
         try:
             margin, mass = yes_no_margin(self._first_tokens(reply))
         except EngineFailure as failure:
             return Outcome(Status.FAILED, error=str(failure), **spent)
-        detail = {"model": reply.get("model"), "margin": margin, "mass": mass}
-        verdict = Certainty(probability=probability(margin))
-        said = {name: value for name, value in detail.items() if value is not None}
-        return Outcome(Status.OK, verdict, detail=said, **spent)
+        said = {**usage.detail(self.price), "margin": margin, "mass": mass}
+        return Outcome(Status.OK, Certainty(probability=probability(margin)), detail=said, **spent)
 
     def _first_tokens(self, reply: Mapping[str, Any]) -> list[tuple[str, float]]:
         """The most probable first tokens. Raises EngineFailure where the model was kept from
