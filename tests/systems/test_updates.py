@@ -102,7 +102,7 @@ def test_a_stopped_update_changes_nothing_and_goes_on(tmp_path, monkeypatch):
     before = files(tmp_path / "out")
     write_pages(tmp_path / "in", {name: f"new text of {name}" for name in "bcdefg"})
 
-    def killed(_done, _total, passages):
+    def killed(_what, passages, _share):
         if passages:
             raise KeyboardInterrupt
 
@@ -115,7 +115,7 @@ def test_a_stopped_update_changes_nothing_and_goes_on(tmp_path, monkeypatch):
         update(told=killed)
     assert files(tmp_path / "out") == before
     with monkeypatch.context() as patch:  # and where the new files take the place of the old
-        patch.setattr(Documents, "finish", lambda *_: killed(0, 0, 1))
+        patch.setattr(Documents, "finish", lambda *_: killed("", 1, None))
         with pytest.raises(KeyboardInterrupt):
             update()
     with pytest.raises(SettingsError, match="give the same command again"):
@@ -194,10 +194,12 @@ def test_a_stopped_update_of_an_index_changes_nothing_and_goes_on(tmp_path, monk
     assert (tmp_path / "i" / "index.json").read_bytes() == about
     assert len(Index(tmp_path / "i").dense) == 5
     made.fail_at, made.seen = None, 0
-    paces = []
+    told = []
     # without --dense the vectors are kept up all the same
     plain = IndexSettings(megabytes=16)
-    build_index(two, tmp_path / "i", plain, update=True, pace=lambda *told: paces.append(told))
+    build_index(two, tmp_path / "i", plain, update=True, told=lambda *one: told.append(one))
     assert len(Index(tmp_path / "i").dense) == 20
     assert made.seen == 12  # of 20 two were known and six made before it was stopped
-    assert [(left, done) for left, done, _ in paces] == [(12, 8)]
+    embedded = [one[1:] for one in told if one[0] == "passages embedded"]
+    assert embedded[0] == (8, 0.4)  # where it had been stopped
+    assert embedded[-1] == (20, 1.0)

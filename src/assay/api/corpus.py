@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from assay.api.options import one_of
 from assay.api.paths import path_of
 from assay.model.errors import SettingsError
+from assay.model.going import Told, unheard
 from assay.model.wording import printable
-from assay.systems.corpus.build import BuildSettings, Built, Told, build_corpus
+from assay.systems.corpus.build import BuildSettings, Built, build_corpus
 from assay.systems.corpus.documents import Document, Kind, Source, SourceFormat, SourceSettings
 from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.explain import explain as explain_page
@@ -79,7 +80,7 @@ def build(
     processes: int | None = None,
     restart: bool = False,
     update: bool = False,
-    told: Told | None = None,
+    told: Told = unheard,
 ) -> Corpus:
     """Make a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
 
@@ -88,7 +89,7 @@ def build(
     repeats the one before; ``by`` sentences or headings it may be shorter.
     ``layout`` is jsonl, jsonl.gz, parquet or documents. A build that was stopped goes on when it
     is called again. ``update`` takes up what is new, changed or gone in the source. ``told`` hears
-    how much of the source is done, of how much, and how many passages there are. What could not be
+    how many passages are made, and which share of the source is done. What could not be
     read is in ``built.faults`` of the corpus.
 
     It starts ``processes`` (one a core where None): a script calls it under
@@ -105,7 +106,6 @@ def build(
         disambiguations=disambiguations,
         page_seconds=page_seconds,
     )
-    hears = {} if told is None else {"told": told}
     if restart and update:
         raise SettingsError("--restart and --update exclude each other.")
     built = build_corpus(
@@ -115,7 +115,7 @@ def build(
         processes=processes,
         restart=restart,
         update=update,
-        **hears,
+        told=told,
     )
     return Corpus(folder, built)
 

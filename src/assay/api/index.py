@@ -9,9 +9,10 @@ from assay.api.corpus import Corpus
 from assay.api.options import one_of
 from assay.api.retrieving import SearchIndex
 from assay.model.errors import SettingsError
+from assay.model.going import Told, unheard
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
-from assay.systems.retrieval.index import IndexSettings, Pace, Told, build_index
+from assay.systems.retrieval.index import IndexSettings, build_index
 from assay.systems.retrieval.stored import Form
 
 Name = str | PathLike[str]
@@ -32,8 +33,7 @@ def build(
     memory: int = 256,
     restart: bool = False,
     update: bool = False,
-    told: Told | None = None,
-    pace: Pace | None = None,
+    told: Told = unheard,
 ) -> SearchIndex:
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 
@@ -42,9 +42,9 @@ def build(
     stop words, ``pairs`` splits what is written without spaces into pairs of characters, ``title``
     indexes a passage's title with its text, ``memory`` is in megabytes. What is there already is
     kept and gone on with; ``update`` takes up a corpus that has changed. ``told`` hears what is
-    being built and how many passages are done, ``pace`` how many are to be embedded, and how many
-    were in how many seconds. Raises SettingsError where ``folder`` holds the index of something
-    else, unless ``restart`` says to replace it.
+    being done, of how many passages, and which share of all that is (None where nobody knows).
+    Raises SettingsError where ``folder`` holds the index of something else, unless ``restart`` says
+    to replace it.
     """
     form = None if vectors is None else one_of(Form, vectors, "vectors")
     settings = IndexSettings(
@@ -59,8 +59,7 @@ def build(
         settings,
         restart=restart,
         update=update,
-        told=told or (lambda _what, _done: None),
-        pace=pace or (lambda _left, _made, _seconds: None),
+        told=told,
     )
     return SearchIndex(folder)
 

@@ -20,6 +20,7 @@ from assay.ledger.chain import Head
 from assay.ledger.checking import Fault
 from assay.ledger.exchange import label_row
 from assay.model.errors import AssayError, SettingsError
+from assay.model.going import Told, unheard
 from assay.model.labels import Label
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
@@ -228,11 +229,12 @@ class Verified:
     faults: Sequence[Fault]
 
 
-def verified(folder: Path) -> Verified:
-    """Look at every label of a folder, and at the heads that the manifests in ``out/`` name. Raises
-    LedgerError where there is no ledger."""
+def verified(folder: Path, told: Told = unheard) -> Verified:
+    """Look at every label of a folder, and at the heads that the manifests in ``out/`` name;
+    ``told`` hears how it goes on. Raises LedgerError where there is no ledger."""
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
+        ledger.told = told
         named = list(heads(opened.path / "out"))
         faults = [*ledger.faults(), *_strange_heads(opened, ledger, named)]
         return Verified(ledger.head(), len(named), faults)

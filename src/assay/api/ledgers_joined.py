@@ -12,6 +12,7 @@ from assay.ledger.chain import Head
 from assay.ledger.merging import Merged, merge
 from assay.ledger.store import Place
 from assay.model.errors import SettingsError
+from assay.model.going import Told, unheard
 from assay.protocols.checked import checked_ledger
 from assay.protocols.folder import Folder
 
@@ -27,10 +28,12 @@ def place_named(text: str) -> Place:
     return Folder.open(path).ledger_place if path.is_dir() or path.suffix == ".toml" else path
 
 
-def merge_ledgers(folder: Path, others: Sequence[str]) -> list[tuple[str, Merged]]:
+def merge_ledgers(
+    folder: Path, others: Sequence[str], told: Told = unheard
+) -> list[tuple[str, Merged]]:
     """Add to a folder's ledger what each of the others has and it lacks; all are looked at before
-    anything is written. Returns what became of each, by its name. Raises LedgerError where one is
-    missing, or not as it was written."""
+    anything is written. ``told`` hears how it goes on. Returns what became of each, by its name.
+    Raises LedgerError where one is missing, or not as it was written."""
     opened = Folder.open(folder)
     places = [place_named(text) for text in others]
     if any(_same(place, opened.ledger_place) for place in places):
@@ -38,19 +41,22 @@ def merge_ledgers(folder: Path, others: Sequence[str]) -> list[tuple[str, Merged
     with ExitStack() as stack:
         sources = [stack.enter_context(Ledger.open(place, create=False)) for place in places]
         for source in sources:
+            source.told = told
             source.checked()
         with checked_ledger(opened) as target:
+            target.told = told
             return [(source.name, merge(target, source)) for source in sources]
 
 
-def copy_ledger(source: str, target: str) -> tuple[int, Head]:
+def copy_ledger(source: str, target: str, told: Told = unheard) -> tuple[int, Head]:
     """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
-    earlier copy; returns how many labels were written and the head of both. Raises LedgerError
-    where the other holds something else."""
+    earlier copy; ``told`` hears how it goes on. Returns how many labels were written and the head
+    of both. Raises LedgerError where the other holds something else."""
     places = place_named(source), place_named(target)
     if _same(*places):
         raise SettingsError(f"{source} and {target} are the same ledger.")
     with Ledger.open(places[0], create=False) as one, Ledger.open(places[1]) as other:
+        one.told = other.told = told
         return other.copy_from(one), other.head()
 
 

@@ -36,6 +36,7 @@ from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
+from assay.model.going import Told, unheard
 from assay.model.places import inside
 from assay.model.secrets import without_keys
 from assay.model.version import __version__
@@ -71,10 +72,12 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Opened:
-    """A folder with all that it names read and checked, under each of its protocols."""
+    """A folder with all that it names read and checked, under each of its protocols. ``told`` hears
+    how it goes on that a large ledger is checked and a large report written."""
 
     folder: Folder
     parts: Mapping[str, Evaluation]
+    told: Told = unheard
 
     @classmethod
     def open(
@@ -157,6 +160,7 @@ class Opened:
     def ledger(self, *, create: bool = True, by_index: bool = True) -> Iterator[Ledger]:
         """The folder's ledger, checked as :func:`assay.protocols.checked.checked_ledger` does."""
         with checked_ledger(self.folder, create=create, by_index=by_index) as ledger:
+            ledger.told = self.told
             yield ledger
 
     # -- judging -----------------------------------------------------------------------------
@@ -259,7 +263,9 @@ class Opened:
         results may lack what only a report shows."""
         found: dict[str, Result] = {}
         files: list[Path] = []
+        ledger.checked()  # first, as it tells of itself
         for name, one in self.parts.items():
+            self.told(f"{self._prefix(name)}scores", 0, None)
             found[name], written = one.write(ledger, whole=whole)
             files += written
         results = self._results(found)
@@ -306,8 +312,9 @@ class Opened:
         path = path or self.folder.out / REPORT
         if results.only is None:
             for name, one in results.by_protocol.items():
-                write_page(path.parent / self.parts[name].folder.part / REPORT, page_of(one))
-        write_page(path, self.page(results, ledger=ledger))
+                own = path.parent / self.parts[name].folder.part / REPORT
+                write_page(own, page_of(one), self.told)
+        write_page(path, self.page(results, ledger=ledger), self.told)
         return path
 
     def html(self, results: Results, *, ledger: Ledger | None = None) -> bytes:
@@ -347,16 +354,17 @@ def html_of(page: Page) -> bytes:
     return without_keys(render_report(page, generated_by=_MADE_BY)).encode()
 
 
-def write_page(path: Path, page: Page) -> None:
+def write_page(path: Path, page: Page, told: Told = unheard) -> None:
     """Write a page, and where it is large a folder of pages beside it, without anybody's keys.
     Pages of a report before are taken away."""
     folder = inside(path.parent, folder_of(path.name), f"The report {path.name}")
     written: set[str] = set()
+    told(path.name, 0, None)
 
     def write(name: str, html: str) -> None:
         write_bytes(folder / name, without_keys(html).encode())
         written.add(name)
 
-    html = render_folder(page, generated_by=_MADE_BY, name=path.name, write=write)
+    html = render_folder(page, generated_by=_MADE_BY, name=path.name, write=write, told=told)
     write_bytes(path, without_keys(html).encode())
     remove_pages(path, but=frozenset(written))

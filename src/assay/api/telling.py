@@ -1,4 +1,4 @@
-"""Progress of judging as lines of text, for scripts and notebooks."""
+"""How judging and other long work goes on, as lines of text, for scripts and notebooks."""
 
 from __future__ import annotations
 
@@ -9,38 +9,80 @@ from collections.abc import Iterator
 from assay.judging.progress import Progress, Silent, Tally, saved_words
 from assay.labellers.base import Outcome
 from assay.model.labels import Status
+from assay.model.wording import lasting
 
 _EVERY = 5.0  # seconds between two lines
+_SOON = 1.0  # seconds from which on a rate is one
 
 
 class ProgressLines:
-    """A Progress that writes a line to standard error now and then."""
+    """A Progress that writes a line to standard error now and then. :meth:`at` tells of work
+    without labellers in the same words, and nothing of what is done at once."""
 
     def __init__(self) -> None:
         self._title = ""
         self._todo = self._done = self._failed = 0
+        self._share: float | None = 0.0
         self._spent = Tally()
-        self._told = 0.0
+        self._first = (0, 0.0)  # how many there were, and which share, when this began
+        self._began = self._told = 0.0
 
     def begin(self, title: str, total: int, known: int) -> None:
-        self._title, self._todo = title, total - known
-        self._done = self._failed = 0
-        self._told = time.monotonic()
+        self._start(title, total - known)
         if self._todo:
             self.note(f"{title}: {self._todo:,} to ask, {known:,} known")
 
     def step(self, outcome: Outcome | None) -> None:
         self._done += 1
+        self._share = self._done / self._todo if self._todo else 1.0
         if outcome is not None:
             self._failed += outcome.status is Status.FAILED
             self._spent.spend(outcome, priced=False)
-        self._show()
+        self._show(last=self._done == self._todo)
 
-    def _show(self) -> None:
-        if self._done == self._todo or time.monotonic() - self._told >= _EVERY:
+    def at(self, what: str, done: int, share: float | None) -> None:
+        """A :data:`assay.model.going.Told`."""
+        if what != self._title or self._todo or done < self._done:
+            self._start(what, 0)
+            self._first = done, share or 0.0
+        self._done, self._share = done, share
+        self._show(last=share == 1.0 and self._told > self._began)
+
+    def _start(self, title: str, todo: int) -> None:
+        self._title, self._todo = title, todo
+        self._done = self._failed = 0
+        self._share, self._first = 0.0, (0, 0.0)
+        self._spent = Tally()
+        self._began = self._told = time.monotonic()
+
+    def _show(self, *, last: bool) -> None:
+        if last or time.monotonic() - self._told >= _EVERY:
             self._told = time.monotonic()
-            told = ", ".join((f"{self._done:,}/{self._todo:,}", *self._extras()))
-            self.note(f"{self._title}: {told}")
+            self.note(": ".join(filter(None, (self._title, self._in_words()))))
+
+    def _in_words(self) -> str:
+        return ", ".join((*self._so_far(), *self._pace(), *self._extras()))
+
+    def _so_far(self) -> Iterator[str]:
+        if self._todo:
+            yield f"{self._done:,}/{self._todo:,}"
+            return
+        if self._done:
+            yield f"{self._done:,}"
+        if self._share is not None:
+            yield f"{self._share:.0%}"
+
+    def _pace(self) -> Iterator[str]:
+        """How many a second, and how long the rest takes if it goes on so."""
+        took = time.monotonic() - self._began
+        done, share = self._first
+        if took < _SOON or self._done <= done:
+            return
+        rate = (self._done - done) / took
+        yield f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        if self._share is not None and share < self._share < 1:
+            left = took * (1 - self._share) / (self._share - share)
+            yield f"{lasting(max(left, 1))} left"
 
     def _extras(self) -> Iterator[str]:
         if self._spent.cost:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.api import corpus as corpora
 from assay.cli.common import JsonOption, present, print_json, safe, say, tell
-from assay.cli.screen import err, out
+from assay.cli.judging import going
+from assay.cli.screen import out
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
@@ -43,7 +42,6 @@ _LEFT_OUT = {
     "unreadable": ("unreadable file", "unreadable files"),
     "twice": ("document whose id came before", "documents whose id came before"),
 }
-_EVERY = 5.0
 _SHOWN = 12  # kinds of templates
 _STYLE = {True: "red strike", False: ""}
 
@@ -115,7 +113,7 @@ def build_command(
     command is run again. Exit status 1 where something could not be read.
     """
     started = time.perf_counter()
-    with _bar(quiet=as_json) as told:
+    with going(quiet=as_json) as shown:
         made = corpora.build(
             source,
             folder,
@@ -133,7 +131,7 @@ def build_command(
             processes=processes,
             restart=restart,
             update=update,
-            told=told,
+            told=shown.at,
         )
     seconds = time.perf_counter() - started
     built = made.built
@@ -284,35 +282,3 @@ def _people(built: Built, folder: Path, seconds: float) -> Iterator[Table | str]
         yield from (f"  {fault}" for fault in built.faults)
         if built.more_faults:
             yield f"  … and {built.more_faults:,} more"
-
-
-@contextmanager
-def _bar(*, quiet: bool = False) -> Iterator[Any]:
-    """A progress bar, or lines now and then where standard error is no terminal."""
-    console = err()
-    if quiet or not console.is_terminal:
-        last = time.monotonic()
-
-        def tell(done: int, total: int, passages: int) -> None:
-            nonlocal last
-            if not quiet and time.monotonic() - last >= _EVERY:
-                last = time.monotonic()
-                console.print(f"{done / max(total, 1):.0%}, {passages:,} passages")
-
-        yield tell
-        return
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.percentage:.0f} %"),
-        TextColumn("{task.fields[passages]} passages"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
-    task = bar.add_task("Building", total=None, passages="0")
-    with bar:
-        yield lambda done, total, passages: bar.update(
-            task, completed=done, total=total, passages=f"{passages:,}"
-        )

@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,6 +16,9 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C or SIGTERM."""
+
+QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
+"""Whether nothing is told of how work goes on."""
 
 
 def open_streams() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,8 +39,10 @@ from assay.cli.judging import (
     ShardOption,
     ShowPromptsOption,
     WorkersOption,
+    going,
     judging_bar,
     open_folder,
+    told_of,
 )
 from assay.judging.asking import INTERRUPTED
 from assay.judging.batch import MOST_QUESTIONS
@@ -77,12 +79,11 @@ def evaluate_command(
         return
     quiet = as_json or as_csv
     opened.labellers()  # what is wrong with one is said before a ledger is made
-    with ExitStack() as elsewhere:
+    with going(quiet=quiet) as shown, ExitStack() as elsewhere:
+        opened = replace(opened, told=shown.at)
         hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
         with opened.ledger() as ledger:
-            tally = hosted.judge(
-                ledger, progress=judging_bar(quiet=quiet), budget=budget, retry_failed=retry_failed
-            )
+            tally = hosted.judge(ledger, progress=shown, budget=budget, retry_failed=retry_failed)
             elsewhere.close()  # nobody is asked any more
             _tell(tally, quiet=quiet)
             if shard is not None and not tally.stopped and not quiet:
@@ -159,12 +160,12 @@ def judge_command(
         _print_ahead(opened, as_json=as_json)
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
-    with hosting_of(on, workers) as hosting:
-        opened = opened.hosted(hosting)
+    with going(quiet=as_json) as shown, hosting_of(on, workers) as hosting:
+        opened = replace(opened.hosted(hosting), told=shown.at)
         with opened.ledger() as ledger:
             tally = opened.judge(
                 ledger,
-                progress=judging_bar(quiet=as_json),
+                progress=shown,
                 budget=budget,
                 retry_failed=retry_failed,
             )
@@ -185,10 +186,14 @@ def score_command(
     as_csv: CsvOption = False,
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
+    quiet = as_json or as_csv
     opened = open_folder(folder, labeller, policy)
-    with opened.ledger(create=False, by_index=False) as ledger:
-        results, files = opened.write(ledger, whole=False)
-        trusted = None if as_json or as_csv else opened.corrected(ledger)
+    with (
+        told_of(opened, quiet=quiet) as seen,
+        seen.ledger(create=False, by_index=False) as ledger,
+    ):
+        results, files = seen.write(ledger, whole=False)
+        trusted = None if quiet else opened.corrected(ledger)
     _show(results, None, files, trusted, as_json=as_json, as_csv=as_csv)
 
 
@@ -197,9 +202,9 @@ def report_command(
 ) -> None:
     """Write out/ with its report from the ledger; asks no labeller."""
     opened = open_folder(folder, labeller, policy)
-    with opened.ledger(create=False, by_index=False) as ledger:
-        results, _ = opened.write(ledger)
-        report = opened.write_report(results, ledger=ledger)
+    with told_of(opened) as seen, seen.ledger(create=False, by_index=False) as ledger:
+        results, _ = seen.write(ledger)
+        report = seen.write_report(results, ledger=ledger)
     say(f"Report: {report}")
     raise typer.Exit(1 if results.missing else 0)
 

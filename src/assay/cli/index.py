@@ -10,6 +10,7 @@ import typer
 
 from assay.api import index as indexes
 from assay.cli.common import JsonOption, present, remark, tell
+from assay.cli.judging import going
 from assay.model.wording import counted
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
@@ -91,40 +92,24 @@ def build_command(
     A BM25 index that is there is kept and vectors are added to it; embedding goes on where it was
     stopped when the same command is run again. k1 and b are chosen when searching.
     """
-    started = last = time.perf_counter()
-
-    def told(what: str, done: int) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if not as_json and now - last >= 5:
-            last = now
-            rate = done / (now - started)
-            tell(f"{what}: {done:,} passages, {rate:,.0f}/s")
-
-    def pace(left: int, embedded: int, took: float) -> None:
-        if not as_json and took:
-            tell(
-                f"vectors: at most {counted(left, 'passage')} at {embedded / took:,.1f}/s: some "
-                f"{_duration(left * took / embedded)}"
-            )
-
-    made = indexes.build(
-        corpus,
-        folder,
-        dense=dense,
-        language=language,
-        stemming=stemming,
-        stopwords=stopwords,
-        pairs=pairs,
-        title=title,
-        ann_above=ann_above,
-        vectors=vectors,
-        memory=memory,
-        restart=restart,
-        update=update,
-        told=told,
-        pace=pace,
-    )
+    started = time.perf_counter()
+    with going(quiet=as_json) as shown:
+        made = indexes.build(
+            corpus,
+            folder,
+            dense=dense,
+            language=language,
+            stemming=stemming,
+            stopwords=stopwords,
+            pairs=pairs,
+            title=title,
+            ann_above=ann_above,
+            vectors=vectors,
+            memory=memory,
+            restart=restart,
+            update=update,
+            told=shown.at,
+        )
     seconds = time.perf_counter() - started
     index = made.index
     if warning := index.warning():
@@ -142,11 +127,3 @@ def build_command(
     )
     if not as_json:
         tell(f"{seconds:.1f} s")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"

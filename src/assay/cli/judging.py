@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import RenderableType
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TextColumn
 
 from assay.api.opened import Opened
 from assay.api.options import POLICY_HELP
 from assay.api.telling import ProgressLines
 from assay.cli.common import tell
+from assay.cli.ending import QUIET
 from assay.cli.screen import err
-from assay.judging.progress import Progress as Judging
 from assay.judging.progress import Silent
 from assay.labellers.spec import SPEC_HELP
 
@@ -73,6 +69,9 @@ OnOption = Annotated[
     typer.Option("--on", metavar="ray[:ADDRESS]", help="Have labellers answer on a Ray cluster."),
 ]
 
+_SOON = 1.0  # seconds after which other work shows a bar
+_OFTEN = 0.1  # seconds between two states of a bar
+
 
 class FetchLines:
     """Says that a model is being fetched: a line at each new step and every tenth of the way."""
@@ -87,27 +86,41 @@ class FetchLines:
             tell(f"{what}: {done / 1e6:,.0f} of {size / 1e6:,.0f} MB")
 
 
-def judging_bar(*, quiet: bool = False) -> Judging:
+def judging_bar(*, quiet: bool = False) -> ProgressLines | Silent:
     """How judging goes on: a bar where standard error is a terminal, lines elsewhere."""
-    if quiet:
+    if quiet or QUIET.get():
         return Silent()
     return JudgingBar() if err().is_terminal else ProgressLines()
 
 
+@contextmanager
+def going(*, quiet: bool = False) -> Iterator[ProgressLines | Silent]:
+    """The same for any work, by its ``at``; what it draws is gone at the end."""
+    shown = judging_bar(quiet=quiet)
+    try:
+        yield shown
+    finally:
+        shown.end()
+
+
 class _Shown(Progress):
-    """A bar, and what stands beneath it."""
+    """A bar, and what stands beneath it; nothing before ``since``."""
 
     beneath: Callable[[], Iterable[RenderableType]] = staticmethod(lambda: ())
+    since = 0.0
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        yield from super().get_renderables()
-        yield from self.beneath()
+        if time.monotonic() >= self.since:
+            yield from super().get_renderables()
+            yield from self.beneath()
 
 
 class JudgingBar(ProgressLines):
-    """A progress bar for judging: done, rate, remaining, cost, failures."""
+    """The same as a line that is written over, with a bar: done, rate, remaining, cost, failures.
+    Other work shows one after a moment."""
 
-    _bar: Progress | None = None
+    _bar: _Shown | None = None
+    _drawn = 0.0
 
     def beneath(self) -> Iterable[RenderableType]:
         """What is shown beneath the bar."""
@@ -115,29 +128,44 @@ class JudgingBar(ProgressLines):
 
     def begin(self, title: str, total: int, known: int) -> None:
         super().begin(title, total, known)
-        if total == known:
-            return
-        self._bar = bar = _Shown(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[extra]}"),
-            console=err(),
-            transient=True,
-        )
-        bar.beneath = self.beneath
-        bar.start()
-        bar.add_task(title, total=total, completed=known, rate="", extra="")
+        if self._todo:
+            self._opened().since = 0.0
 
-    def _show(self) -> None:
-        if self._bar is not None:
-            task = self._bar.tasks[0]
-            rate = self._done / task.elapsed if task.elapsed else 0.0
-            extra = ", ".join(self._extras())
-            self._bar.update(task.id, advance=1, rate=f"{rate:.1f}/s", extra=extra, refresh=False)
+    def at(self, what: str, done: int, share: float | None) -> None:
+        self._opened()
+        super().at(what, done, share)
+
+    def _start(self, title: str, todo: int) -> None:
+        super()._start(title, todo)
+        self._drawn = 0.0  # what is new is shown at once
+
+    def _opened(self) -> _Shown:
+        if self._bar is None:
+            self._bar = _Shown(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=12),
+                TextColumn("{task.fields[said]}", markup=False),
+                console=err(),
+                transient=True,
+            )
+            self._bar.beneath = self.beneath
+            self._bar.since = time.monotonic() + _SOON
+            self._bar.start()
+            self._bar.add_task("", said="")
+        return self._bar
+
+    def _show(self, *, last: bool) -> None:
+        now = time.monotonic()
+        if last or now - self._drawn >= _OFTEN:
+            self._drawn = now
+            bar = self._opened()
+            bar.update(
+                bar.tasks[0].id,
+                description=self._title,
+                total=None if self._share is None else 1.0,
+                completed=self._share or 0.0,
+                said=self._in_words(),
+            )
 
     def note(self, text: str) -> None:
         if self._bar is not None:
@@ -153,3 +181,10 @@ def open_folder(path: Path, labeller: str | None = None, policy: str | None = No
     """Open an evaluation folder with everything in it, telling of models that are fetched. Raises
     SettingsError or FormatError."""
     return Opened.open(path, labeller=labeller, policy=policy, fetching=FetchLines())
+
+
+@contextmanager
+def told_of(opened: Opened, *, quiet: bool = False) -> Iterator[Opened]:
+    """The same evaluation, with how it goes on shown."""
+    with going(quiet=quiet) as shown:
+        yield replace(opened, told=shown.at)

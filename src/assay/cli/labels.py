@@ -37,7 +37,7 @@ from assay.cli.common import (
     safe,
     say,
 )
-from assay.cli.judging import open_folder
+from assay.cli.judging import going, open_folder
 from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command
 from assay.cli.screen import out
@@ -235,7 +235,8 @@ def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
     it says), the running digest over all labels, and whether the digest that each manifest.json in
     out/ names was once the ledger's.
     """
-    found = verified(folder)
+    with going(quiet=as_json) as shown:
+        found = verified(folder, shown.at)
     head, many = found.head, len(found.faults)
     what = f"{head.labels:,} labels, head {head.digest.hex()}, {found.manifests} manifests"
     faults = [{"label": one.uid, "why": one.why} for one in found.faults]

@@ -8,6 +8,7 @@ import typer
 
 from assay.api.ledgers_joined import Merged, copy_ledger, merge_ledgers
 from assay.cli.common import FolderArgument, JsonOption, present
+from assay.cli.judging import going
 from assay.model.wording import counted
 
 
@@ -26,7 +27,8 @@ def merge_command(
     All ledgers are checked first; what the folder's has already is not added again. So do shards
     meet that were judged on machines that share nothing.
     """
-    done = merge_ledgers(folder, others)
+    with going(quiet=as_json) as shown:
+        done = merge_ledgers(folder, others, shown.at)
     present(
         lambda: [{"ledger": name, **one._asdict()} for name, one in done],
         map(_merged, done),
@@ -56,6 +58,7 @@ def copy_command(
     Exports of both are the same to the byte, and manifests made from one hold for the other. To an
     earlier copy only what came since is written; anything else is left as it is.
     """
-    added, head = copy_ledger(source, target)
+    with going(quiet=as_json) as shown:
+        added, head = copy_ledger(source, target, shown.at)
     told = f"{counted(added, 'label')} copied; {head.labels:,} in both, head {head.digest.hex()}."
     present(lambda: {"copied": added, **head.in_manifest()}, [told], as_json=as_json)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from assay.cli.ending import INTERRUPTED, leave, open_streams, unwritable
+from assay.cli.ending import INTERRUPTED, QUIET, leave, open_streams, unwritable
 from assay.model.errors import AssayError
 from assay.model.places import TRUSTED
 from assay.model.version import __version__
@@ -141,6 +141,9 @@ def _root(
             help="A place outside of evaluation folders that their files may lie in.",
         ),
     ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Tell nothing of how work goes on.")
+    ] = False,
 ) -> None:
     """Assay evaluates retrieval-augmented generation: runs, labels, scores, conclusions.
 
@@ -148,6 +151,7 @@ def _root(
     be reached or gave nothing of use, 130 interrupted (Ctrl-C, SIGTERM).
     """
     TRUSTED.set(tuple(trust or ()))
+    QUIET.set(quiet)
     if context.invoked_subcommand is not None:
         return
     if Path("assay.toml").is_file():

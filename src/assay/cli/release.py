@@ -9,7 +9,7 @@ import typer
 
 from assay.api.releasing import release
 from assay.cli.common import FolderArgument, JsonOption, Paragraph, present, remark
-from assay.cli.judging import LabellerOption, PolicyOption, open_folder
+from assay.cli.judging import LabellerOption, PolicyOption, open_folder, told_of
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 
@@ -39,13 +39,8 @@ def release_command(
     as trec_eval -q prints them, matrices/ of topics by runs, dossier/ with all of out/ (texts
     too), and SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
     """
-    found = release(
-        open_folder(folder, labeller, policy),
-        into,
-        teams=_teams(team or ()),
-        figures=figures,
-        note=remark,
-    )
+    with told_of(open_folder(folder, labeller, policy), quiet=as_json) as opened:
+        found = release(opened, into, teams=_teams(team or ()), figures=figures, note=remark)
     said = [f"{counted(len(found.files) + 1, 'file')} in {into}. Open {into / 'index.html'}."]
     if found.left_out:
         said.append(f"No room on the public page for: {listed(found.left_out, 10)}.")

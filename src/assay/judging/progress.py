@@ -41,7 +41,7 @@ class Listener(Protocol):
 
 
 class Silent:
-    """A Progress that says nothing."""
+    """A Progress that says nothing, nor of other work."""
 
     def begin(self, title: str, total: int, known: int) -> None: ...
 
@@ -50,6 +50,8 @@ class Silent:
     def note(self, text: str) -> None: ...
 
     def end(self) -> None: ...
+
+    def at(self, what: str, done: int, share: float | None) -> None: ...
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import as_packed, packed, unpacked
 from assay.ledger.store import Database, Store
 from assay.model.errors import LedgerError
+from assay.model.going import Told, counting, unheard
 from assay.tasks.base import canonical, content_hash, unit_hash
 
 CURE = (
@@ -62,27 +63,31 @@ class Fault(NamedTuple):
         return self.why if self.uid is None else f"label {self.uid[:8]}: {self.why}"
 
 
-def look(store: Store, *, by_index: bool) -> tuple[Checked, str | None]:
+def look(store: Store, *, by_index: bool, told: Told = unheard) -> tuple[Checked, str | None]:
     """How far a ledger is as it was written, and what the first thing is that is not. ``by_index``
     is whether labels are going to be looked up by indexes."""
     try:
         with store.explained(), store.apart() as db:
-            return first_fault(db, Checked(), by_index=by_index)
+            return first_fault(db, Checked(), by_index=by_index, told=told)
     except LedgerError as error:
         return Checked(), str(error)
 
 
-def first_fault(db: Store, after: Checked, *, by_index: bool = True) -> tuple[Checked, str | None]:
+def first_fault(
+    db: Store, after: Checked, *, by_index: bool = True, told: Told = unheard
+) -> tuple[Checked, str | None]:
     """The same of what was written ``after``, as seen by this connection."""
     with db.snapshot():  # nobody's labels come in between
-        found = next(faults(db, after, by_index=by_index), None)
+        found = next(faults(db, after, by_index=by_index, told=told), None)
         if found is not None:
             return after, str(found)
         unit = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
         return Checked(head(db), unit), None
 
 
-def faults(db: Store, after: Checked = _NOTHING, *, by_index: bool = True) -> Iterator[Fault]:
+def faults(
+    db: Store, after: Checked = _NOTHING, *, by_index: bool = True, told: Told = unheard
+) -> Iterator[Fault]:
     """All that is not as it was written, the structure first; of the indexes of the large tables
     only how long they are where nothing is looked up in them."""
     try:
@@ -93,10 +98,10 @@ def faults(db: Store, after: Checked = _NOTHING, *, by_index: bool = True) -> It
                     return
         yield from _unnumbered(db)
         units = set()
-        for number, why in _units(db, after.unit):
+        for number, why in _units(db, after.unit, told):
             units.add(number)
             yield Fault(why)
-        yield from _labels(db, after.head, units)
+        yield from _labels(db, after.head, units, told)
         yield from map(Fault, faulty_draws(db))
     except sqlite3.DatabaseError as error:
         yield Fault(f"cannot be read on: {error}")
@@ -110,10 +115,12 @@ def _unnumbered(db: Database) -> Iterator[Fault]:
         yield Fault("a unit was put in by other means than Assay's")
 
 
-def _units(db: Store, after: int) -> Iterator[tuple[int, str]]:
+def _units(db: Store, after: int, told: Told) -> Iterator[tuple[int, str]]:
     """The units whose text is another than the one that was hashed, by number."""
     begins: dict[str | None, bytes] = {}
-    for number, stored, task, content, kind in _rows(db, _UNITS.format(db.content), after):
+    rows = _rows(db, _UNITS.format(db.content), after)
+    left = (db.execute("SELECT max(id) FROM units").fetchone()[0] or 0) - after
+    for number, stored, task, content, kind in counting(rows, "texts checked", left, told):
         try:
             begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
             fine = kind == "text" and (
@@ -127,12 +134,13 @@ def _units(db: Store, after: int) -> Iterator[tuple[int, str]]:
             yield number, f"the text of unit {unpacked(stored)[:8]} was changed"
 
 
-def _labels(db: Store, before: Head, units: set[int]) -> Iterator[Fault]:
+def _labels(db: Store, before: Head, units: set[int], told: Told) -> Iterator[Fault]:
     who, said = _labellers(db), _Verdicts({None: None})
     digests = has_digests(db)
     last, digest, _ = before
     query = _LABELS.format(digest="digest" if digests else "NULL")
-    rows = _rows(db, query, last)
+    left = (db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0) - last
+    rows = counting(_rows(db, query, last), "labels checked", left, told)
     while some := list(islice(rows, _AT_ONCE)):
         if not digests or units or not _fine(some, digest, who, said):
             yield from _each(some, Head(last, digest), who, said, units, digests=digests)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from assay.ledger.store import TABLES, Store
 from assay.model.errors import LedgerError
+from assay.model.going import Told, counting, unheard
 
 _NUMBERED = ("tasks", "labellers", "units")  # by which rows of other tables are referred to
 
 
-def copied(source: Store, target: Store) -> None:
+def copied(source: Store, target: Store, told: Told = unheard) -> None:
     """Write to ``target`` all rows of ``source`` that come after its own, within the transaction
     under way. Raises LedgerError where rows that both have differ."""
     after = {
@@ -23,7 +24,10 @@ def copied(source: Store, target: Store) -> None:
     for table, columns in TABLES.items():
         number = columns[0]
         rows = f"SELECT {','.join(columns)} FROM {table} WHERE {number} > ? ORDER BY {number}"  # noqa: S608
-        target.fill(table, source.each(rows, [after[table]]))
+        found = source.each(rows, [after[table]])
+        last = source.execute(f"SELECT max({number}) FROM {table}").fetchone()[0] or 0  # noqa: S608
+        left = last - after[table] if number == "id" else None
+        target.fill(table, counting(found, f"{table} copied", left, told))
     target.filled()
 
 

@@ -22,6 +22,7 @@ from assay.ledger.places import store_at
 from assay.ledger.reading import Reading
 from assay.ledger.store import Place, Store
 from assay.model.errors import LedgerError
+from assay.model.going import Told, unheard
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import canonical, content_hash
 
@@ -80,6 +81,8 @@ class Ledger(Reading):
         self._by_index = True
         self._named: Mapping[str, object] = {}
         self._closed = False
+        self.told: Told = unheard
+        """Told how it goes on that the ledger is checked, or written from another."""
 
     @classmethod
     def open(cls, place: Place, *, create: bool = True) -> Self:
@@ -169,7 +172,7 @@ class Ledger(Reading):
                 before = self.head()
                 if before != Head() and other.faulty_head(before.in_manifest()):
                     raise LedgerError(f"{self.name} holds what {other.name} does not. {OTHERWISE}")
-                copied(other._db, self._db)
+                copied(other._db, self._db, self.told)
                 if self.head() != head_:
                     raise LedgerError(f"{self.name} would not be as {other.name}: was not written.")
                 trial.keep = True
@@ -212,10 +215,10 @@ class Ledger(Reading):
         checked once is not again."""
         fault = None
         if self._checked == Checked():
-            self._checked, fault = look(self._db, by_index=self._by_index)
+            self._checked, fault = look(self._db, by_index=self._by_index, told=self.told)
         if fault is None:  # with what was written since
             with self._db.explained():
-                self._checked, fault = first_fault(self._db, self._checked)
+                self._checked, fault = first_fault(self._db, self._checked, told=self.told)
         if fault is not None:
             raise LedgerError(f"{self.name}: {fault}. {CURE}")
         for path, head_ in self._named.items():
@@ -228,7 +231,7 @@ class Ledger(Reading):
     def faults(self) -> Iterator[Fault]:
         """All that is not as it was written."""
         with self._db.explained():
-            yield from faults(self._db)
+            yield from faults(self._db, told=self.told)
 
     def head(self) -> Head:
         """The number of the newest label and its digest, as they are stored."""

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from assay.ledger.ledger import Ledger, NewLabel
+from assay.model.going import counting
 from assay.model.labels import Label
 
 _AT_ONCE = 5000  # labels that are written together
@@ -28,7 +29,7 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     target.checked()
     source.checked()
     added, known, later = 0, 0, 0
-    labels = source.labels()
+    labels = counting(source.labels(), "labels merged", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
         said = _said(target, {one.unit for one in some if one.labeller.is_human})

@@ -46,6 +46,15 @@ def quoted(text: str) -> str:
     return f"“{printable(short)}”"
 
 
+def lasting(seconds: float) -> str:
+    """How long something takes, as people say it: ``12 seconds``, ``3 minutes``, ``1.5 hours``."""
+    if seconds < 90:
+        return counted(round(seconds), "second")
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
 def listed(items: Iterable[str], most: int = 40) -> str:
     """``a, b, c``, and how many more where there are more than ``most``."""
     every = [printable(item) for item in items]

@@ -11,6 +11,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from assay.model.going import Told, share_of, unheard
 from assay.page.files import folder_of, page_name
 from assay.page.page import Page
 from assay.page.wording import kinds_of, shortened
@@ -58,6 +59,7 @@ def render_folder(
     name: str,
     write: Write,
     most: int = SINGLE_BYTES,
+    told: Told = unheard,
 ) -> str:
     """Return the report as HTML: all of it where what opens on a click takes no more than *most*
     bytes; else with a link for each to a page of its own, which *write* is given once it is drawn.
@@ -69,6 +71,7 @@ def render_folder(
             folder ``report`` beside it.
         write: takes ``part-3-1.html`` and so on.
         most: bytes of HTML.
+        told: hears how it goes on with the pages of each section.
     """
     try:
         return _render(page, Inside(most, all_=True), generated_by)
@@ -78,6 +81,7 @@ def render_folder(
         def write_page(file: str, detail: Detail, body: Markup, passages: Passages) -> None:
             section = file.rpartition("-")[0]
             write(file, _page(page, generated_by, f"../{name}", section, detail, body, passages))
+            told(f"pages of {name}", detail.place, share_of(detail.place, detail.of))
 
         return _render(page, Apart(folder, write_page), generated_by)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import groupby
@@ -21,6 +21,7 @@ import orjson
 
 from assay.labellers.gguf import usable_cores
 from assay.model.errors import Fault
+from assay.model.going import Told, share_of, unheard
 from assay.model.version import __version__
 from assay.systems.corpus.accounting import Account, Became
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
@@ -53,10 +54,6 @@ _BATCH_DOCUMENTS = 200
 _BATCH_CHARS = 2_000_000
 MOST_TEMPLATES = 1000
 """Kinds of templates that the manifest names, those that lost most words first."""
-
-
-Told = Callable[[int, int, int], None]
-"""Told how much of the source is done, of how much, and how many passages there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ def build_corpus(
     processes: int | None = None,
     restart: bool = False,
     update: bool = False,
-    told: Told = lambda _done, _total, _passages: None,
+    told: Told = unheard,
 ) -> Built:
     """Build the corpus of ``source_path`` into the folder ``out``.
 
@@ -152,13 +149,17 @@ def build_corpus(
     for rows in journal.templates.values():
         account.add(rows)
     resumed = len(known)
-    told(0, total, counts["passages"])
+
+    def tell(done: int) -> None:
+        told("passages made", counts["passages"], share_of(done, total))
+
+    tell(0)
 
     def finished(done: Done) -> None:
         journal.write(done)
         counts.update(done.counts)
         account.add(done.templates)
-        told(source.done, total, counts["passages"])
+        tell(source.done)
 
     first = 0
     while first in known:
@@ -207,7 +208,7 @@ def build_corpus(
         "faults": len(faults) + source.more_faults,
     }
     journal.clear(manifest)
-    told(total, total, counts["passages"])
+    tell(total)
     return Built(
         dict(counts),
         tuple(faults),

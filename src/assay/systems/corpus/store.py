@@ -98,6 +98,15 @@ def read_passages(path: Path) -> Iterator[CutPassage]:
         yield from _lines(path)
 
 
+def passages_in(path: Path) -> int | None:
+    """How many passages a corpus has that Assay built; None where nobody knows before all are
+    read."""
+    try:
+        return int(orjson.loads((path / MANIFEST).read_bytes())["counts"]["passages"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def write_passages(passages: Iterable[CutPassage], folder: Path, layout: Layout) -> int:
     """Write ``passages`` (those of a document together) into ``folder``; returns how many.
 

@@ -7,7 +7,6 @@ stopped goes on at the row where it was.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
@@ -33,7 +32,7 @@ FEW = 4
 """Queries at once up to which cells are used: of a million vectors a query took 205 ms of a core by
 cells, and 19 ms by exact search as one of 200 that share the reading of the vectors."""
 
-_FIRST = 8  # passages that tell how long all will take
+_FIRST = 8  # passages after which it is told how long all will take
 _HASH = 16  # bytes of a text's hash
 _CHUNK = 32_768  # vectors multiplied at once
 
@@ -68,14 +67,13 @@ def build_dense(
     ann_above: int = ANN_ABOVE,
     form: Form | None = None,
     told: Callable[[int], None] = lambda _done: None,
-    pace: Callable[[int, int, float], None] = lambda _before, _made, _seconds: None,
 ) -> int:
     """Embed ``texts`` into ``folder`` and return how many there are.
 
     What is there by the same embedder, all vectors or those of a build that was stopped, is kept,
     and none of it is made again; nor is what ``known`` has. ``form`` (None: that of what is there,
-    else half precision) is how it is kept. ``pace`` hears how many texts the first batch had and
-    how long it took. Raises SettingsError where it is by another embedder, or in another form.
+    else half precision) is how it is kept. Raises SettingsError where it is by another embedder, or
+    in another form.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if (about := _known(folder / ABOUT, embedder.name, form)) is not None:
@@ -107,13 +105,11 @@ def build_dense(
         names.truncate(done * _HASH)
         out.seek(0, 2)
         names.seek(0, 2)
-        first, wanted = True, min(_FIRST, embedder.at_once)
+        wanted = min(_FIRST, embedder.at_once)
         while batch := list(islice(waiting, wanted)):
             marks = [_hash(text) for text in batch]
-            rows, fresh, seconds = _embedded(embedder, batch, marks, known)
-            if first and fresh:
-                pace(done, fresh, seconds)
-            first, wanted = first and not fresh, embedder.at_once
+            rows = _embedded(embedder, batch, marks, known)
+            wanted = embedder.at_once
             if not packing.size:
                 packing = Packing(packing.form, rows.shape[1])
                 about["size"] = packing.size
@@ -138,19 +134,16 @@ def _embedded(
     texts: list[str],
     marks: list[bytes],
     known: Known | None,
-) -> tuple[Vectors, int, float]:
-    """A row for each text, those that are known as they are, the others made; how many these are,
-    and how many seconds they took."""
+) -> Vectors:
+    """A row for each text, those that are known as they are, the others made."""
     old = [None if known is None else known.rows.get(mark) for mark in marks]
     fresh = [place for place, row in enumerate(old) if row is None]
-    started = time.perf_counter()
     made = None
     if fresh:
         made = embedder.passages([texts[place] for place in fresh])
-    seconds = time.perf_counter() - started
     if known is None or (made is not None and len(fresh) == len(texts)):
         assert made is not None  # noqa: S101 (nothing is known: all are made)
-        return made, len(fresh), seconds
+        return made
     if made is not None and made.shape[1] != known.size:
         raise SettingsError(
             f"{embedder.name} gave vectors of {made.shape[1]}, and there are such of "
@@ -161,7 +154,7 @@ def _embedded(
         rows[fresh] = made
     known_places = [place for place, row in enumerate(old) if row is not None]
     rows[known_places] = known.vectors[[row for row in old if row is not None]]
-    return rows, len(fresh), seconds
+    return rows
 
 
 def _hash(text: str) -> bytes:

@@ -6,7 +6,7 @@ import hashlib
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +15,10 @@ from typing import Any
 import orjson
 
 from assay.model.errors import SettingsError
+from assay.model.going import Told, counting, share_of, unheard
 from assay.model.version import __version__
 from assay.systems.corpus.passages import CutPassage
-from assay.systems.corpus.store import read_passages, write_whole
+from assay.systems.corpus.store import passages_in, read_passages, write_whole
 from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.analysis import FORM, STEMMERS, Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
@@ -32,12 +33,6 @@ ABOUT = "index.json"
 _LEDGER = ("labels.sqlite", "labels.sqlite-shm", "labels.sqlite-wal")
 _OURS = {".bm25.part", "bm25", f".{ABOUT}.fresh", *_LEDGER}
 _PART = re.compile(r"(?:bm25|dense)(?:-[0-9a-f]{12})?|\.bm25\.part")
-
-Told = Callable[[str, int], None]
-"""Told what is being built and how many passages are done."""
-
-Pace = Callable[[int, int, float], None]
-"""Told how many passages are to be embedded, and how many of them took how many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +57,16 @@ def build_index(
     *,
     restart: bool = False,
     update: bool = False,
-    told: Told = lambda _what, _done: None,
-    pace: Pace = lambda _left, _done, _seconds: None,
+    told: Told = unheard,
 ) -> int:
     """Build the index of ``corpus`` in ``folder`` and return the number of passages.
 
     A BM25 index that is there already, of the same passages and settings, is kept: vectors can be
     added later, and embedding goes on where it was stopped. ``update`` takes up another state of
     the corpus: BM25 is built again, which is quick, and only passages that are new or changed are
-    embedded; until all is done the index is as it was. ``pace`` hears how many passages are to be
-    embedded, and how many were in how many seconds. Raises SettingsError where ``folder`` holds
-    something else, or an index of other passages or settings (unless ``restart``).
+    embedded; until all is done the index is as it was. ``told`` hears how the work goes on. Raises
+    SettingsError where ``folder`` holds something else, or an index of other passages or settings
+    (unless ``restart``).
     """
     how = settings or IndexSettings()
     embedder = None if how.dense is None else make_embedder(how.dense)
@@ -98,7 +92,7 @@ def build_index(
             raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
         about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
         write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
-        return _with_vectors(corpus, folder, about, how, embedder, None, told, pace)
+        return _with_vectors(corpus, folder, about, how, embedder, None, told)
     if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
         raise SettingsError(
             f"{folder} holds an index of other settings. Give another folder, or --restart to "
@@ -106,7 +100,7 @@ def build_index(
         )
     about["passages"], about["content"] = _content(corpus, told)
     if known.get("content") == about["content"]:
-        return _with_vectors(corpus, folder, known, how, embedder, None, told, pace)
+        return _with_vectors(corpus, folder, known, how, embedder, None, told)
     if not update:
         raise SettingsError(
             f"{folder} holds an index of other passages: {known.get('passages')} that are not "
@@ -121,7 +115,7 @@ def build_index(
     name = about["content"][:12]
     about["bm25"], about["dense"] = f"bm25-{name}", f"dense-{name}"
     about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
-    count = _with_vectors(corpus, folder, about, how, embedder, was, told, pace)
+    count = _with_vectors(corpus, folder, about, how, embedder, was, told)
     write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
     _clear(folder, but=(about["bm25"], about["dense"]))
     return count
@@ -135,7 +129,6 @@ def _with_vectors(
     embedder: Embedder | None,
     was: Path | None,
     told: Told,
-    pace: Pace,
 ) -> int:
     """Add vectors, where there is an embedder, to an index that is ``about`` those passages; those
     in ``was`` are not made again."""
@@ -149,8 +142,7 @@ def _with_vectors(
             known=known,
             ann_above=how.ann_above or count + 1,
             form=how.vectors,
-            told=lambda done: told("vectors", done),
-            pace=lambda before, made, seconds: pace(count - before, made, seconds),
+            told=lambda done: told("passages embedded", done, share_of(done, count)),
         )
     return count
 
@@ -183,10 +175,9 @@ class _Digest:
 
 def _content(corpus: Path, told: Told) -> tuple[int, str]:
     digest = _Digest()
-    for passage in read_passages(corpus):
+    passages = counting(read_passages(corpus), "passages compared", passages_in(corpus), told)
+    for passage in passages:
         digest.add(passage)
-        if digest.count % 500 == 0:
-            told("compared", digest.count)
     return digest.found
 
 
@@ -199,15 +190,13 @@ def _build_bm25(
     writer = BM25Writer(part, how.analysis, title=how.title, megabytes=how.megabytes)
     digest = _Digest()
     sample: list[str] = []
-    for passage in read_passages(corpus):
+    passages = counting(read_passages(corpus), "passages indexed", passages_in(corpus), told)
+    for passage in passages:
         writer.add(passage)
         digest.add(passage)
         if len(writer) <= _SAMPLE or len(writer) % _SAMPLE == 0:
             sample.append(passage.text)
-        if len(writer) % 500 == 0:
-            told("BM25", len(writer))
     writer.finish()
-    told("BM25", len(writer))
     part.replace(folder / name)
     count, content = digest.found
     return {"passages": count, "content": content, "languages": languages(sample)}
