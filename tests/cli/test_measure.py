@@ -309,12 +309,13 @@ def test_numbers_are_never_folded(golden, assay):
     wanted = [f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)] + ["Q(beta=100)@1000"]
     for width in 80, 40:
         done = assay("measure", *golden, *options("P", wanted[-1]), env={"COLUMNS": str(width)})
-        tables = [one.splitlines() for one in done.stdout.split("Measures")[1:]]
+        shown = done.stdout.splitlines()
+        tables = [shown[at : at + 3] for at, line in enumerate(shown) if line.startswith(" run ")]
         assert len(tables) > 1
-        heads = [one[2].split() for one in tables]
+        heads = [one[0].split() for one in tables]
         assert [name for head in heads for name in head[1:]] == wanted
         for lines, head in zip(tables, heads, strict=True):
-            values = lines[4].split()
+            values = lines[2].split()
             assert len(head) == len(values)
             assert all(len(value) == 6 for value in values[1:])
             assert max(map(len, lines)) <= width

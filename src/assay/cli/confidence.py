@@ -11,15 +11,10 @@ import typer
 from assay.api.confidences import MEASURES, Confidences, confidences
 from assay.cli.common import CsvOption, JsonOption, Paragraph, one_of, present, remark
 from assay.cli.plots import plot_file
-from assay.cli.screen import out
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.reports.confidence import save_confidence_plot
 from assay.reports.leaderboards import rank_texts
-
-_CONTINUED = ("ECE", "MCE", "Brier", "KS", "AUROC")
-_SCORES = tuple(name for name in MEASURES if name not in _CONTINUED)
-_WIDE = 120  # columns of a screen on which all measures stand in one line
 
 
 def confidence_command(
@@ -88,30 +83,27 @@ def _people(found: Confidences, bins: int, plot: Path | None) -> Iterator[Table 
     values, counts = found.means(), found.counts
     order = rank_texts(found.ranks())
     # Counts, unless they are 0 for all; n always.
-    kinds = {"n": "scored", "missing": "missing", "left\nout": "left_out"}
+    kinds = {"n": "scored", "missing": "missing", "left out": "left_out"}
     shown = {
         name: kind
         for name, kind in kinds.items()
         if name == "n" or any(getattr(one, kind) for one in counts.values())
     }
-    # A narrow screen has no room for all measures in one line, and numbers are never cut.
-    for group in (_SCORES, _CONTINUED) if out().width < _WIDE else (MEASURES,):
-        ends = {} if group is _CONTINUED else shown
-        yield Table(
-            "Confidence, continued" if group is _CONTINUED else "Confidence",
-            ("#", "run", *group, *ends),
-            [
-                (
-                    rank,
-                    run,
-                    *(values[run][name] for name in group),
-                    *(getattr(counts[run], kind) for kind in ends.values()),
-                )
-                for run, rank in order.items()
-            ],
-            digits=4,
-            numbers=frozenset("#"),
-        )
+    yield Table(
+        "Confidence",
+        ("#", "run", *MEASURES, *shown),
+        [
+            (
+                rank,
+                run,
+                *(values[run][name] for name in MEASURES),
+                *(getattr(counts[run], kind) for kind in shown.values()),
+            )
+            for run, rank in order.items()
+        ],
+        digits=4,
+        numbers=frozenset("#"),
+    )
     yield Paragraph(
         f"ECE and MCE over {bins} bins. 'missing' rows have no confidence or no correctness; 'left "
         "out' topics count as incorrect with an unknown confidence. Where either moves a score, it "

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table as RichTable
+from rich.console import RenderableType
 
 from assay.api.corrected_tables import corrected_tables
 from assay.api.correcting import Trusted
@@ -44,6 +44,7 @@ from assay.cli.judging import (
     open_folder,
     told_of,
 )
+from assay.cli.screen import out
 from assay.judging.asking import INTERRUPTED
 from assay.judging.batch import MOST_QUESTIONS
 from assay.judging.progress import Tally
@@ -284,7 +285,7 @@ def _show(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    def people() -> Iterator[RichTable | Table | Paragraph | str]:
+    def people() -> Iterator[RenderableType | Table | Paragraph | str]:
         if trusted is not None:
             yield from (table for table, _ in corrected_tables(trusted))
             yield Paragraph(f"Corrected scores stand on: {trusted.basis}. 'assay trust' has all.")
@@ -327,10 +328,10 @@ def _show(
         raise typer.Exit(1)
 
 
-def _tables(results: Results) -> Iterator[RichTable | Table | str]:
+def _tables(results: Results) -> Iterator[RenderableType | Table | str]:
     """The leaderboards of every protocol, and where there are several, how these agree."""
     for one in results.by_protocol.values():
-        yield from board_tables(page_of(one, sections=False))
+        yield from board_tables(page_of(one, sections=False), out().width)
     if results.several:
         found = results.agreements
         rows = [one.row for one in found if one.runs > 1]

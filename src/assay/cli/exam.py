@@ -12,11 +12,8 @@ from assay.api.exam import GradedRuns, Row, cover_ranks, graded
 from assay.cli.common import CsvOption, JsonOption, Paragraph, one_of, present, remark, tell
 from assay.page.tables import Table
 from assay.page.wording import span
-from assay.protocols.exam.scoring import COVER, NORMALISED, WEIGHTED
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.reports.leaderboards import rank_texts
-
-_SHORT = {COVER: "Cover", WEIGHTED: "wtd.", NORMALISED: "norm."}
 
 
 def exam_command(
@@ -116,18 +113,17 @@ def exam_command(
 def _people(found: GradedRuns, rows: Sequence[Row]) -> Iterator[Table | str]:
     names, unjudged = found.names(rows), found.unjudged
     means = [row for row in rows if row["topic"] == "all"]
-    headings = tuple(map(_heading, names))
     for tau in dict.fromkeys(row["tau"] for row in means):
         here = [row for row in means if row["tau"] == tau]
         cells = {(row["run"], row["measure"]): _cell(row) for row in here}
         yield Table(
             f"EXAM++, τ = {tau}, k = {found.options.k}",
-            ("#", "run", *headings, "no\ngrade"),
+            ("#", "run", *names, "no grade"),
             [
                 (rank, run, *(cells[run, name] for name in names), unjudged[run])
                 for run, rank in rank_texts(cover_ranks(here)).items()
             ],
-            numbers=frozenset(("#", *headings)),
+            numbers=frozenset(("#", *names)),
         )
     counts = {row["topics"] for row in means}
     over = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts, default=0)}"
@@ -135,15 +131,10 @@ def _people(found: GradedRuns, rows: Sequence[Row]) -> Iterator[Table | str]:
         f"Means over {over} queries ± standard error, by the least that cover can be; where grades "
         "are missing, from the worst that a score can be to the best. Cover: the share of the "
         "bank's questions that some of the first k passages answer with a grade of at least τ; "
-        "wtd.: questions by weight; norm.: of the questions that the pool can answer. The other "
-        "measures take a passage's best grade as its relevance label. No grade: passages among the "
-        "first k without one."
+        "weighted: questions by weight; normalised: of the questions that the pool can answer. The "
+        "other measures take a passage's best grade as its relevance label. No grade: passages "
+        "among the first k without one."
     )
-
-
-def _heading(measure: str) -> str:
-    """A measure's name in a narrow column."""
-    return _SHORT.get(measure) or measure.replace("α-", "α-\n").replace("@", "\n@")
 
 
 def _cell(row: Row) -> str:

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.table import Table as RichTable
 
 from assay.api.consequences import Change, Consequences
 from assay.api.label_import import Imported, Written, import_labels
@@ -34,19 +33,16 @@ from assay.cli.common import (
     JsonOption,
     present,
     remark,
-    safe,
     say,
 )
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command
-from assay.cli.screen import out
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
 from assay.protocols.output import write_pieces
-from assay.reports.tables import table as drawn
 from assay.tasks.registry import REGISTRY
 
 _MOST = 8
@@ -113,20 +109,13 @@ def list_command(
         shown = found[:limit] if limit else found
         where = where_used(partial(open_folder, folder), ledger, remark)
 
-    def people() -> Iterator[RichTable | str]:
-        table = drawn(Table(f"{len(shown)} of {len(found)} labels", (), ()))
-        # Rich would shrink every column alike; ids must stay whole, the text may be cut.
-        by = max(8, min(24, max((len(label.labeller.name) for label, _ in shown), default=0)))
-        room = max(24, out().width - 34 - by)  # what the others leave, with the space between
-        verdict = min(18, room // 2)
-        widths = {"id": 8, "task": 12, "verdict": verdict, "about": room - verdict, "by": by}
-        for name, width in widths.items():
-            table.add_column(name, no_wrap=True, width=width)
-        for label, content in shown:
-            name = label.labeller.name
-            cells = (label.uid[:8], _short(label.task), in_words(label), _about(content), name)
-            table.add_row(*map(safe, cells))
-        yield table
+    def people() -> Iterator[Table | str]:
+        rows = [
+            (one.uid[:8], _short(one.task), in_words(one), _about(content), one.labeller.name)
+            for one, content in shown
+        ]
+        title, cut = f"{len(shown)} of {len(found)} labels", frozenset(("verdict", "about"))
+        yield Table(title, ("id", "task", "verdict", "about", "by"), rows, cut=cut)
         for label, _ in shown:
             places = where.of(label.unit, label.rowid)
             if len(places) > 1:
@@ -214,12 +203,11 @@ def diff_command(
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
     with shown_ledger(folder, remark) as ledger:
         both, differ = differences(ledger, first, second, task)
-    table = drawn(Table(f"{len(differ)} of {both} units differ", (), ()))
-    for name in ("task", "about", first, second):
-        table.add_column(safe(name), ratio=2 if name == "about" else 1)
-    for one in differ:
-        words = (in_words(one.first), in_words(one.second))
-        table.add_row(*map(safe, (_short(one.first.task), _about(one.content), *words)))
+    cells = [
+        (_short(one.first.task), _about(one.content), in_words(one.first), in_words(one.second))
+        for one in differ
+    ]
+    table = Table(f"{len(differ)} of {both} units differ", ("task", "about", first, second), cells)
     rows = (one.document(first, second) for one in differ)
     present(
         lambda: {"both": both, "differ": len(differ), "rows": list(rows)}, [table], as_json=as_json

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -30,9 +30,6 @@ from assay.cli.common import (
 )
 from assay.page.tables import Table
 from assay.page.wording import number
-
-_GAP = 3  # blanks around a column
-_NARROWEST = len("0.1234")
 
 
 def measure_command(
@@ -128,8 +125,7 @@ def measure_command(
 
 
 def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
-    """Tables no wider than the screen (names of runs are folded, numbers never), a column a
-    measure."""
+    """A table with a column a measure."""
     cells: dict[tuple[str, str, bool], list[float | None]] = {}
     for means in (False, True):  # apart, as a topic may be called like the mean
         for run, topic, _, value, _ in found.rows(per_topic=per_topic and not means, means=means):
@@ -137,37 +133,12 @@ def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
     order = {run: place for place, run in enumerate(found.runs)}
     places = sorted(cells, key=lambda place: (order[place[0]], place[2]))
     titles = ("run", "topic") if per_topic else ("run",)
-    names = list(found.measures)
-    # Late: CSV, JSON and trec_eval's lines need none of it.
-    from assay.cli.screen import out  # noqa: PLC0415
-
-    width = out().width
-    taken = sum(max(map(len, column)) + _GAP for column in zip(titles, *places, strict=False))
-    for some in _groups(names, width - min(taken, width // 2)):
-        rows = [
-            (*place[: len(titles)], *(number(cells[place][one], 4) for one in some))
-            for place in places
-        ]
-        shown = tuple(names[one] for one in some)
-        yield Table("Measures", (*titles, *shown), rows, numbers=frozenset(shown))
+    names = tuple(found.measures)
+    rows = [(*place[: len(titles)], *(number(one, 4) for one in cells[place])) for place in places]
+    yield Table("Measures", (*titles, *names), rows, numbers=frozenset(names))
     over = f"all topics of {found.of}" if found.topics == "qrels" else "the topics answered"
     ideals = "" if found.ideal == "qrels" else " Ideal lists: what each run shows."
     yield Paragraph(
         f"Means over {over} ({len(found.judged.topics)} in {found.of}). Equal scores: "
         f"{found.ties}. Highest grade: {found.judged.g_max:g}.{ideals}"
     )
-
-
-def _groups(names: Sequence[str], room: int) -> Iterator[list[int]]:
-    """Yield the numbers of the columns that stand side by side, at least one at a time."""
-    some: list[int] = []
-    left = room
-    for place, name in enumerate(names):
-        needed = max(len(name), _NARROWEST) + _GAP
-        if some and needed > left:
-            yield some
-            some, left = [], room
-        some.append(place)
-        left -= needed
-    if some:
-        yield some

@@ -103,7 +103,8 @@ def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
         "hours",
         "model's price",
     )
-    yield Table(f"What labels are expected to buy: {found.measure}", heading, rows)
+    title = f"What labels are expected to buy: {found.measure}"
+    yield Table(title, heading, rows, numbers=frozenset(heading[1:]))
     if found.settled:
         yield Paragraph(f"Settled now: {found.settled} of {counted(found.pairs, 'pair')}.")
     for note in found.notes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -22,12 +23,6 @@ from assay.page.tables import Table, Value
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.protocols.sheets import Topics
 from assay.reports.leaderboards import rank_texts
-
-_ROOM = 54
-"""Columns that measures have in a table of 80, beside rank, run and counts."""
-
-_NUMBER, _RANGE, _GAP = 6, 13, 2
-"""Columns of a number, of a range, and between them."""
 
 _ALWAYS = ("uncited", "unjudged")
 """Counts that have a column even where they are 0 for all."""
@@ -63,34 +58,15 @@ def show(
 
 
 def _people(title: str, found: LabelScores, said: str, *, per_topic: bool) -> Iterator[Table | str]:
-    for part, measures in enumerate(_parts(found)):
+    axes = groupby(found.sheet.measures, lambda name: ":" in name)
+    for part, (_, measures) in enumerate(axes):
         counts = {} if part or per_topic else found.counts
         shown = f"{title}, continued" if part else title
-        yield _table(shown, measures, found, counts, per_topic=per_topic)
+        yield _table(shown, tuple(measures), found, counts, per_topic=per_topic)
     over = f"all topics of the labels ({len(found.sheet.topics)}), 0 where a run is silent"
     if found.topics == "answered":
         over = "the topics that each run answers"
     yield Paragraph(f"Means over {over}. {said}")
-
-
-def _parts(found: LabelScores) -> Iterator[tuple[str, ...]]:
-    """The measures, as many at once as a table of 80 columns has room for, those of axes apart: no
-    number and no name is cut."""
-    ranges = any(one.value is None and one.floor is not None for one in found.scores)
-    part: list[str] = []
-    left = _ROOM
-    for name in found.sheet.measures:
-        width = max(_RANGE if ranges else _NUMBER, *map(len, _heading(name).split("\n"))) + _GAP
-        if part and (width > left or (":" in name) != (":" in part[-1])):
-            yield tuple(part)
-            part, left = [], _ROOM
-        part.append(name)
-        left -= width
-    yield tuple(part)
-
-
-def _heading(measure: str) -> str:
-    return measure.replace("_", "\n").replace(":", ":\n")
 
 
 def _table(
@@ -106,7 +82,6 @@ def _table(
         for kind in (found.shown if counts else ())
         if kind in _ALWAYS or any(one[kind] for one in counts.values())
     ]
-    headings = map(_heading, measures)
     rows: list[tuple[Value, ...]] = []
     for run, rank in rank_texts(found.ranks()).items():
         means = (found.means[run][name].ends for name in measures)
@@ -116,8 +91,7 @@ def _table(
             single = found.sheet.completed(run, found.topics)
             for name in single[measures[0]]:
                 rows.append(("", "", name, *(single[measure][name] for measure in measures)))
-    named = (kind.replace(" ", "\n") for kind in kinds)
-    columns = ("#", "run", *(("topic",) if per_topic else ()), *headings, *named)
+    columns = ("#", "run", *(("topic",) if per_topic else ()), *measures, *kinds)
     return Table(title, columns, rows, digits=4, numbers=frozenset("#"))
 
 

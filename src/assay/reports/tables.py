@@ -1,9 +1,14 @@
-"""Tables in the terminal."""
+"""Tables in the terminal: no name is broken and no number cut, as long as there is any way."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -11,56 +16,198 @@ from assay.measures.ranges import Range
 from assay.model.wording import printable
 from assay.page import tables
 from assay.page.wording import number as rounded
-from assay.page.wording import span
+from assay.page.wording import shortened, span
 
-_LEAST = 10
-"""Columns that a name has at least, so that numbers beside it need not be broken."""
+_SENTENCE = 2
+"""Spaces from which on a column's text is a sentence, which may go over several lines."""
+
+_PIECE = 3
+"""Letters of a heading's words that may stand on a line alone."""
+
+_NARROW = 12
+"""Columns that a sentence has at least."""
 
 
-def table(part: tables.Table, width: int = 80) -> Table:
+@dataclass(frozen=True)
+class Column:
+    """A column: of a ``number`` in each row, to the right if not to the ``left``; ``running`` where
+    sentences stand, which go over several lines, ``cut`` where a text is shortened to one."""
+
+    heading: Text
+    cells: Sequence[Text]
+    number: bool = False
+    left: bool = False
+    running: bool = False
+    cut: bool = False
+
+    @cached_property
+    def natural(self) -> int:
+        """The width that breaks nothing."""
+        return max(map(_longest_line, (self.heading, *self.cells)))
+
+    @cached_property
+    def least(self) -> int:
+        """The width that breaks neither name nor number."""
+        title = max(map(cell_len, _pieces(self.heading.plain)), default=0)
+        if self.running:
+            longest = max(map(_longest_line, self.cells), default=0)
+            words = 0 if self.cut else max(map(_longest_word, self.cells), default=0)
+            return max(title, min(longest, max(_NARROW, min(words, 2 * _NARROW))))
+        return max(title, max(map(_longest_line, self.cells), default=0))
+
+
+def table(part: tables.Table, width: int = 80) -> RenderableType:
     """A table as the page has it, with all its rows: numbers stand to the right, texts of files
     are put in as plain text with their controls visible, never as Rich markup. Columns without
-    names have no heading; those of a table with ranks (``#``), or of more than ``width``, stand
-    closer, as in leaderboards. Where there is room for that, no number is broken, whatever the
-    length of its row's name."""
-    cells = [
-        [_cell(part, name, value) for name, value in zip(part.columns, row, strict=True)]
-        for row in part.rows
-    ]
-    right = [
-        name in part.numbers or not any(isinstance(row[place], str) for row in part.rows)
-        for place, name in enumerate(part.columns)
-    ]
-    headings = [Text(_lines(name)) for name in part.columns]
-    widths = [
-        max(map(_width, (heading, *(row[place] for row in cells))))
-        for place, heading in enumerate(headings)
-    ]
-    close = "#" in part.columns or sum(widths) + 3 * len(widths) - 1 > width
+    names have no heading; those of a table with ranks (``#``) stand closer, as in leaderboards.
+    Where ``width`` has no room for all columns, those that have none follow in tables of their
+    own."""
+    title = Text(_lines(part.title), style="italic") if part.title else None
+    return laid_out(title, _columns(part), width, close="#" in part.columns)
+
+
+def laid_out(
+    title: Text | None,
+    columns: Sequence[Column],
+    width: int,
+    *,
+    below: str = "",
+    close: bool = False,
+) -> RenderableType:
+    """``columns`` as one table, or as several that have the first ones in common."""
+    drawn: list[RenderableType] = [] if title is None else [title]
+    close = close or room(columns) > width
+    drawn += [_drawn(part, width, close=close) for part in parts(columns, width)]
+    if below:
+        drawn.append(Text(below))
+    return Group(*drawn)
+
+
+def room(columns: Sequence[Column], *, close: bool = False) -> int:
+    """The width of a table that breaks nothing."""
+    return sum(one.natural for one in columns) + _gaps(columns, close=close)
+
+
+def parts(columns: Sequence[Column], width: int) -> Iterator[Sequence[Column]]:
+    """Columns in groups that ``width`` has room for, each with those that say what a row is about:
+    the first names, and what stands before them."""
+    if _needed(columns) <= width:
+        yield columns
+        return
+    first = next((at for at, one in enumerate(columns) if not one.number), 0)
+    named = (at for at, one in enumerate(columns) if at > first and (one.number or one.running))
+    head = columns[: next(named, len(columns))]
+    while len(head) > first + 1 and _needed(head) > width * 2 // 3:
+        head = head[:-1]  # of several names the first must do
+    part = list(head)
+    for one in columns[len(head) :]:
+        if len(part) > len(head) and _needed([*part, one]) > width:
+            yield part
+            part = list(head)
+        part.append(one)
+    yield part
+
+
+def _gaps(columns: Sequence[Column], *, close: bool) -> int:
+    return (2 if close else 3) * len(columns) - (0 if close else 1)
+
+
+def _needed(columns: Sequence[Column]) -> int:
+    return sum(one.least for one in columns) + _gaps(columns, close=True)
+
+
+def _widths(columns: Sequence[Column], room: int) -> list[int]:
+    """Widths of columns that fill ``room``: as wide as each would be, but that the widest give way
+    to the rest, none below what it needs; then, if there is no other way, names are broken."""
+    least, natural = [one.least for one in columns], [one.natural for one in columns]
+    if sum(least) > room:  # the longest names go over several lines, each as whole as can be
+        natural = least
+        least = [w if one.number else 1 for w, one in zip(least, columns, strict=True)]
+    level = max(natural, default=0)
+    while level > 1 and sum(_at(level, least, natural)) > room:
+        level -= 1
+    widths = _at(level, least, natural)
+    for place, most in enumerate(natural):  # what is left over by whole steps
+        more = min(max(room - sum(widths), 0), most - widths[place])
+        widths[place] += more
+    return widths
+
+
+def _at(level: int, least: Sequence[int], natural: Sequence[int]) -> list[int]:
+    return [max(low, min(level, high)) for low, high in zip(least, natural, strict=True)]
+
+
+def _drawn(columns: Sequence[Column], width: int, *, close: bool) -> Table:
     drawn = Table(
-        title=Text(_lines(part.title), style="italic") if part.title else None,
-        title_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0) if close else (0, 1),
         pad_edge=False,
-        show_header=any(part.columns) or not part.columns,
+        show_header=not columns or any(one.heading.plain for one in columns),
     )
-    least = (w if number else min(w, _LEAST) for w, number in zip(widths, right, strict=True))
-    whole = sum(least) + (2 * len(widths) if close else 3 * len(widths) - 1) <= width
-    for heading, number in zip(headings, right, strict=True):
+    widths = _widths(columns, width - _gaps(columns, close=close))
+    for one, most in zip(columns, widths, strict=True):
         drawn.add_column(
-            heading,
-            justify="right" if number else "left",
+            _heading(one.heading, most),
+            justify="right" if one.number and not one.left else "left",
             overflow="fold",
-            no_wrap=number and whole,
+            width=most,
         )
-    for row in cells:
+    for row in zip(
+        *(_cut(one, most) for one, most in zip(columns, widths, strict=True)), strict=True
+    ):
         drawn.add_row(*row)
     return drawn
 
 
-def _width(text: Text) -> int:
+def _cut(column: Column, width: int) -> Iterable[Text]:
+    if not column.cut:
+        return column.cells
+    return [Text(shortened(cell.plain, width)) for cell in column.cells]
+
+
+def _heading(text: Text, width: int) -> Text:
+    """A heading in lines of ``width``."""
+    if _longest_line(text) <= width:
+        return text
+    made = Text()
+    for piece in _pieces(text.plain):
+        line = made.plain.rpartition("\n")[2]
+        if line:
+            made.append(" " if cell_len(line) + 1 + cell_len(piece) <= width else "\n")
+        made.append(piece)
+    return made
+
+
+def _pieces(heading: str) -> list[str]:
+    """What a heading is broken into; no piece is a sign or a letter alone."""
+    made: list[str] = []
+    for word in heading.split():
+        if made and sum(map(str.isalnum, word)) < _PIECE:
+            made[-1] += f" {word}"
+        else:
+            made.append(word)
+    return made
+
+
+def _longest_line(text: Text) -> int:
     return max(map(cell_len, text.plain.split("\n")))
+
+
+def _longest_word(text: Text) -> int:
+    return max(map(cell_len, text.plain.split()), default=0)
+
+
+def _columns(part: tables.Table) -> list[Column]:
+    made = []
+    for place, name in enumerate(part.columns):
+        values = [row[place] for row in part.rows]
+        cells = [_cell(part, name, value) for value in values]
+        number = name in part.numbers or not any(isinstance(value, str) for value in values)
+        spaces = max((cell.plain.count(" ") for cell in cells), default=0)
+        running = not number and (name in part.texts or spaces >= _SENTENCE)
+        heading, cut = Text(_lines(name)), name in part.cut
+        made.append(Column(heading, cells, number=number, running=running or cut, cut=cut))
+    return made
 
 
 def _cell(part: tables.Table, column: str, value: tables.Value) -> Text:

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
-from rich import box
-from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from assay.measures.scores import Score, Scores
 from assay.page.page import Board, Page
 from assay.page.wording import NOTHING, interval, narrow, one_line, shortened, span
 from assay.reports.leaderboards import ranked
-from assay.reports.text import broken, closed
+from assay.reports.tables import Column, laid_out, parts, room
+from assay.reports.text import closed
 
-NAME = 22
-"""Columns of a run's name; twice as many characters are shown of it."""
-
-_COLUMNS = 80
-"""What tables are made for: intervals are shown as far as they leave room."""
-
-_RANGES = 4
-"""Measures that a table of 80 columns has room for where some score is a range."""
-
-_LONG = 8
+_NAME = 200
+"""Characters of a run's name that are shown."""
 
 
-def board_tables(page: Page) -> list[Table]:
-    """Return the leaderboards as Rich tables, the policy in the title, what is missing below."""
+def board_tables(page: Page, width: int = 80) -> list[RenderableType]:
+    """The leaderboards as tables of ``width``, the policy in the title, what is missing below."""
     gaps = [f"• {gap.count:,} {closed(gap.what)} {gap.so}" for gap in page.gaps]
     lines = gaps or [f"Nothing is missing. {page.nothing}"]
     if page.stands_on:
@@ -37,83 +27,46 @@ def board_tables(page: Page) -> list[Table]:
     return [
         table
         for place, board in enumerate(page.boards, 1)
-        for table in _board_tables(page, board, lines if place == len(page.boards) else [])
+        for table in _tables(page, board, width, lines if place == len(page.boards) else [])
     ]
 
 
-def _board_tables(page: Page, board: Board, lines: list[str]) -> list[Table]:
-    """A board, in several tables where ranges make it wider than 80 columns: no number is cut."""
-    measures = tuple(board.brief) or board.measures
-    known = [
-        score.value is not None or score.floor is None
-        for by_measure in page.scores.values()
-        for name, score in by_measure.items()
-        if name in measures
-    ]
-    size = len(measures) if all(known) or board.brief else _RANGES
-    parts = [measures[at : at + size] for at in range(0, len(measures), size)]
-    below = [board.below] if board.below else []
-    return [
-        _fitting(page, board, part, [*below, *lines] if part is parts[-1] else []) for part in parts
-    ]
-
-
-def _fitting(page: Page, board: Board, measures: tuple[str, ...], lines: list[str]) -> Table:
-    """A table with the intervals of as many measures as there is room for."""
-    console = Console(width=10 * _COLUMNS)
-    for ends in range(len(measures), -1, -1):
-        table = _board_table(page, board, measures, lines, frozenset(measures[:ends]))
-        bare = _board_table(page, board, measures, [], frozenset(measures[:ends]))
-        bare.title = None
-        if Measurement.get(console, console.options, bare).maximum <= _COLUMNS:
-            break
-    return table
-
-
-def _board_table(
-    page: Page, board: Board, measures: tuple[str, ...], lines: list[str], ends: Set[str]
-) -> Table:
+def _tables(page: Page, board: Board, width: int, lines: Sequence[str]) -> Iterator[RenderableType]:
+    """A board, in several tables where all its measures have no room in one; each with the
+    intervals of as many measures as there is room for."""
+    rest = tuple(board.brief) or board.measures
     title = f"{board.title}, by {board.measures[0]}"
     if board is page.boards[0]:
         title += f" (policy: {one_line(page.policy_says)})"
-    if measures[0] != board.measures[0]:
+    below = [board.below] if board.below else []
+    while rest:
+        bare = _columns(page, board, rest, frozenset())
+        here = rest[: len(next(iter(parts(bare, width)))) - _ABOUT]
+        rest = rest[len(here) :]
+        shown = (_columns(page, board, here, frozenset(here[:n])) for n in range(len(here), 0, -1))
+        fitting = (one for one in shown if room(one, close=True) <= width)
+        columns = next(fitting, None) or _columns(page, board, here, frozenset())
+        said = "" if rest else "\n".join(map(one_line, (*below, *lines)))
+        yield laid_out(Text(title, style="bold"), columns, width, below=said, close=True)
         title = f"{board.title}, continued"
-    table = leaderboard(title, "\n".join(map(one_line, lines)))
-    for name in measures:
-        # Long names are broken, shorter ones may be after a hyphen; numbers never.
-        whole = "\n".join(broken(name))
-        if whole == name and len(name) > _LONG:
-            whole = name.replace("-", "- ")
-        shown = board.brief.get(name) or whole
-        longest = max(map(len, shown.split()))
-        table.add_column(Text(shown), overflow="fold", min_width=min(longest, 2 * _LONG))
+
+
+_ABOUT = 2  # columns that say what a row is about: rank and run
+
+
+def _columns(page: Page, board: Board, measures: Sequence[str], ends: Set[str]) -> list[Column]:
+    """Rank, run and measures; those in ``ends`` with their intervals. Texts of files are put in as
+    plain text, never as Rich markup."""
     order = ranked(page.scores, board)
     scores = {run: page.scores[run] for run in order}
-    for run, rank in order.items():
-        table.add_row(*score_row(run, rank, scores, measures, board.lower_is_better, ends=ends))
-    return table
-
-
-def leaderboard(title: str, caption: str = "") -> Table:
-    """A table with columns for the rank and the run. Texts of files are put in as plain text,
-    never as Rich markup."""
-    table = Table(
-        title=Text(title, style="bold"),
-        caption=Text(caption) if caption else None,
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("run", overflow="fold", min_width=6, max_width=NAME)
-    return table
-
-
-def run_cell(run: str) -> Text:
-    """A run's name, as long as it is shown."""
-    return Text(shortened(run, 2 * NAME))
+    lower = board.lower_is_better
+    rows = [score_row(run, rank, scores, measures, lower, ends=ends) for run, rank in order.items()]
+    headings = ("#", "run", *(board.brief.get(name) or name for name in measures))
+    cells = list(zip(*rows, strict=True)) or [()] * len(headings)
+    return [
+        Column(Text(name), cells[at], number=name != "run", left=at > 1)
+        for at, name in enumerate(headings)
+    ]
 
 
 def score_row(
@@ -127,7 +80,7 @@ def score_row(
 ) -> list[Text]:
     """A run's cells: rank, name and scores. The best floor of a column is bold; measures in
     ``ends`` have their intervals."""
-    cells = [Text(rank), run_cell(run)]
+    cells = [Text(rank), Text(shortened(run, _NAME))]
     for name in measures:
         floors = [
             one.floor
