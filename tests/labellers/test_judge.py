@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -40,6 +44,7 @@ from assay.tasks.trec_rag import (
 )
 from assay.tasks.trec_rag import RELEVANCE as TREC_RELEVANCE
 from assay.tasks.trec_rag import RelevanceUnit as TrecRelevanceUnit
+from tests.conftest import ROOT
 
 
 def by_word(texts: Sequence[str]) -> list[Tokens]:
@@ -301,3 +306,24 @@ def test_a_judge_that_abstains_is_another_labeller() -> None:
     assert plain.name == careful.name
     assert "abstains" not in plain.params
     assert careful.params["abstains"] is True
+
+
+def test_the_judge_loads_nothing_of_what_its_libraries_bring_along() -> None:
+    """docs/installing.md says which packages may be taken out of an image."""
+    text = (ROOT / "docs" / "installing.md").read_text()
+    (names,) = re.findall(r"`pip uninstall ([\w -]+)`", text)
+    spelt = {"PyYAML": "yaml", "protobuf": "google.protobuf"}
+    modules = {spelt.get(name, name.replace("-", "_")) for name in names.split()}
+    assert {"huggingface_hub", "google.protobuf"} <= modules
+    code = (
+        "import sys\n"
+        f"sys.modules.update(dict.fromkeys({sorted(modules)!r}))\n"  # importing one raises
+        "from assay.cli.main import main\n"
+        "main()\n"
+    )
+    claims = ROOT / "examples" / "label" / "claims.jsonl"
+    command = [sys.executable, "-c", code, "label", str(claims), "--task", "support", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    labels = json.loads(done.stdout)["labels"]
+    assert [one["label"] for one in labels] == ["yes", "no", "no"]
