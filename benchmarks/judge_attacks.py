@@ -1,10 +1,11 @@
 """What fools the embedded judge, by name: the share of attacks that it calls yes.
 
-    python benchmarks/judge_attacks.py --data .judge/data [--n 100] [--wordings fresh]
+    python benchmarks/judge_attacks.py --data .judge/data [--n 100] [--wordings held|fresh|third]
 
 ``--data`` is a folder of ``training/prepare.py``, whose test pairs the attacks are made of; their
 wordings are those of ``training/attacks.py`` that nothing was trained on: ``HELD``, after which the
-rules were once mended, or ``FRESH``, which were written later.
+rules were once mended, ``FRESH``, which were written later, or ``THIRD``, written before the rules
+that accept a sentence by its frame.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import argparse
 import asyncio
 import random
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "training"))
-from attacks import FRESH, HELD, shuffled, within
+from attacks import ASSERTED, FRESH, HELD, THIRD, shuffled, within
 from augment import Augmenter, sentences
 from rows import Row, read_split
 
@@ -32,7 +34,7 @@ from assay.tasks.r2c2 import (
     RelevanceUnit,
 )
 
-WORDINGS = {"held": HELD, "fresh": FRESH}
+WORDINGS = {"held": HELD, "fresh": FRESH, "third": THIRD}
 FIELDS = {"E": "entailed", "A": "relevant", "C": "correct"}
 
 
@@ -62,21 +64,21 @@ def attacks(
     def some(rows: list[Row]) -> list[Row]:
         return chance.sample(rows, min(count, len(rows)))
 
-    def beside(ability: str, extra: str | None) -> list[Row]:
+    def beside(ability: str, extra: Sequence[str] = ()) -> list[Row]:
         found = []
         for row in some(own[ability]):
-            wording = chance.choice(wordings[extra]) if extra else ""
+            wording = chance.choice(extra) if extra else ""
             text = within(wording, row.claim) if wording else shuffled(row.claim, chance)
             found.append(put(row, chance.choice(maker.passages), text))
         return found
 
     for ability in "EA":
-        yield f"{ability} the words shuffled", beside(ability, None)
+        yield f"{ability} the words shuffled", beside(ability)
     shuffles = [put(row, row.passage, shuffled(row.claim, chance)) for row in some(refuted)]
     yield "E refuted, the words shuffled", shuffles
     for kind in ("denied", "asked", "supposed", "praised"):
-        yield f"E {kind}", beside("E", kind)
-    yield "A praised", beside("A", "praised for a question")
+        yield f"E {kind}", beside("E", wordings[kind])
+    yield "A praised", beside("A", wordings["praised for a question"])
     yield "E a name or number swapped", maker.some(own["E"], count, maker.swapped_claim)
     named = {row.question: row for row in rows if row.source in ("evouna", "openqa_eval")}
     short = [row for row in named.values() if row.gold and row.gold[0][:1].isupper()]
@@ -96,6 +98,8 @@ def attacks(
         if parts:
             verbatim.append(Row("", "E", "", "", chance.choice(parts), row.passage, 1.0))
     yield "+ E a sentence of the passage", verbatim
+    framed = [replace(row, label=1.0) for row in beside("E", ASSERTED)]
+    yield "+ E asserted in running text", framed
 
 
 async def said(rows: list[Row]) -> list[bool]:
