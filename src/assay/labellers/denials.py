@@ -20,9 +20,9 @@ from assay.labellers.refusals import (
     refusal_in,
     same_words,
 )
-from assay.labellers.undecided import dismissed, unsettled
+from assay.labellers.undecided import dismissed, plainly_given, unsettled
 
-VERSION = 7
+VERSION = 8
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
@@ -32,6 +32,8 @@ LONGEST_ITEM = 4
 """Words of what is taken for a name in a choice or a list, if it is no gold answer and no title."""
 LONGEST_TITLE = 12
 """Words of what is taken for a title in their place."""
+LONGEST_PLAIN = 25
+"""Words up to which what stands around a gold answer is taken to speak of it."""
 LISTED = 4
 """Items from which a list is none of them, where one item alone is the gold answer."""
 
@@ -176,6 +178,12 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
         return None
     if not _NEGATED_QUESTION.search(asked) and all(_denied(said, *place) for place in places):
         return "It denies or doubts the gold answer."
+    if (
+        not _NEGATED_QUESTION.search(asked)
+        and len(answer.split()) <= LONGEST_PLAIN
+        and not any(plainly_given(said[:start], said[end:], asked) for start, end in places)
+    ):
+        return "It names the gold answer and does not plainly give it."
     if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):
         return "It names the gold answer only to speak of somebody else."
     if len(answer) <= LONGEST and (

@@ -66,6 +66,50 @@ _SET_RIGHT = re.compile(
     r"(?:right|"
     r"correct|real|true) (?:answer|one)|false|mistaken|wrong|incorrect|it is|it was|it's)\b|;"
 )
+_MISTAKEN = re.compile(
+    r"\b(?:not|never|no|nobody|nothing|neither|nor|hardly|scarcely|barely|cannot|\w+n't|except|"
+    r"excluding|unlike|instead|rather|other than|apart from|contrary|although|though|if|unless|"
+    r"whether|had (?:you|it|he|she|i|we)|were (?:it|you|he|she)|either|between|used to|lost|lose|"
+    r"beat|beaten|wrong\w*|false\w*|incorrect\w*|mistak\w*|error\w*|myth|misconception\w*|"
+    r"erroneous\w*|rumou?r\w*|lie|untrue|confus\w*|doubt\w*|unlikely|impossible|"
+    r"den(?:y|ies|ied)|reject\w*|rul(?:e|ed) out|dismiss\w*|forget|ignore|disregard|eliminat\w*|"
+    r"imagine|percent|chance|odds|toss|torn|narrow)\b"
+)
+"""Before a name: it is called a mistake, or held against another."""
+_SPEAKS_OF_ANSWERS = re.compile(
+    r"\b(?:would|could|might|candidates?|options?|choices?|choose|choosing|pick|possib\w*|perhaps|"
+    r"maybe|alternativ\w*|think\w*|thought|believ\w*|say|says|saying|claim\w*|assum\w*|guess\w*|"
+    r"suppos\w*|suggest\w*|argu\w*|answer\w*|mention\w*|respond\w*|reply|depend\w*|disagree\w*|"
+    r"people|everyone|everybody|anyone|anybody|whoever|who knows)\b"
+)
+_GIVEN_AS = re.compile(
+    r"(?:\b(?:answer|solution|name)\b(?: (?:to|of|for) [^,;:.]*?)?"
+    r"(?: (?:is|was|would be|must be|should be|are|were)|:)(?: that)?|"
+    r"\bguess(?: is| would be|:)|"
+    r"\b(?:i|we) (?:think|believe|guess|suppose|(?:would|'d) say|say)(?: that)?|"
+    r"\b(?:is|was|are|were|been|be|it's) (?:\w+ly |most |often |also |once )*"
+    r"(?:said|thought|believed|assumed|supposed)(?: to| that| by)?|"
+    r"\b(?:probably|possibly|perhaps|maybe)|\b(?:it|that|this|he|she) (?:could|might|may|would) be|"
+    r"\bnot\b[^.;]*? but|\bnot only|^\W*no, (?:it|this|that|he|she|they)|"
+    r"\bi(?: don't know|'m not sure| am not sure),? (?:but|maybe|perhaps|probably|it)|"
+    r"\bnone other than|\bno(?:t)? doubt|n't doubt|\b(?:not|n't)\b[^.;]*? until|"
+    r"\b(?:that|who|which) [^,;.]*?(?:\bnot|n't)\b[^,;.]*? (?:is|was|are|were))\b|"
+    r"\b(?:contrary|unlike|although|though|instead of|rather than|apart from)\b[^,;.]*,"
+)
+"""How an answer is given, or what is generally held."""
+_TAKES_BACK = re.compile(
+    r"^[^\w.;]{0,2}\?\W*\w|^[^\w.;]{0,3}(?:(?:it|this|that|which|he|she|they|you)\W+)?"
+    r"(?:is|was|were|are|has|had|have|did|does|do|would|could|can|might|may|came|comes|will|think|"
+    r"thinks|say)\b[^.;,]{0,30}?\b(?:not|never|nothing|nobody|wrong\w*|false\w*|incorrect\w*|"
+    r"mistak\w*|error\w*|myth|second|beaten|lost|excluded|doubt\w*|unlikely|impossible|rumou?r\w*|"
+    r"runner|confus\w*)\b|^[^.]{0,12}(?:\b(?:maybe|perhaps|might|could be|who knows|percent|second "
+    r"guess|according to (?:some|others))\b|\?\W*\w|\|)"
+)
+_SET_AGAINST = re.compile(
+    r"^\W*(?:and |but )?(?:not|rather than|instead of|as opposed to|unlike|never)\b"
+)
+_QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
+_LAST_CLAUSE = re.compile(r"[.;:\n]\s")
 _OR = re.compile(r"\bor\b|\s/\s")
 _JOINT = re.compile(r"[,;/]\s|\s/|\n|\band\b")
 _VERB = re.compile(r"\b(?:is|was|are|were|has|had|who|which|that|where|when)\b")
@@ -85,6 +129,20 @@ def dismissed(before: str, after: str) -> bool:
     if _DISMISSED.search(before) or _DISMISSES.match(after):
         return True
     return _SAID_BY_OTHERS.search(before) is not None and _SET_RIGHT.search(after) is not None
+
+
+def plainly_given(before: str, after: str, asked: str) -> bool:
+    """Whether an answer of a sentence or two gives what stands between ``before`` and ``after`` as
+    the answer: what stands around it calls nothing a mistake and sets nothing against it, and where
+    it speaks of answers or opinions does so in a way that gives one. Words of the question
+    (``asked``) count for nothing. All texts are folded."""
+    own = set(re.findall(r"[\w']+", asked))
+    lead = _LAST_CLAUSE.split(_QUOTED.sub(" ", before))[-1]
+    lead = _GIVEN_AS.sub(" ", lead)
+    against = (*_MISTAKEN.finditer(lead), *_SPEAKS_OF_ANSWERS.finditer(lead))
+    if any(hit.group() not in own for hit in against):
+        return False
+    return _SET_AGAINST.match(after) is not None or _TAKES_BACK.match(after) is None
 
 
 def unsettled(answer: str, said: str, question: str, gold: Sequence[str]) -> bool:

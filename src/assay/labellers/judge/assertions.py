@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from assay.labellers.judge.frames import asserts
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import Ability, sentences
 
@@ -25,9 +26,15 @@ JUMBLED = ((0.3, 0.8), (0.15, 1.0), (0.5, 0.55))
 """Words are in no order where at most these shares of neighbours are neighbours and of the words
 that say something are in their order; but for the first they are for claims of ``LONG_ENOUGH``
 words."""
+REORDERED = 0.5
+"""Share of neighbours up to which the claim's own words, each as often, are in no order; where a
+circumstance is put first, more of them stay."""
 LONG_ENOUGH = 7
 BETWEEN = 0.6
 """Foreign words among the claim's, for each of it, up to which they are its words and no more."""
+REPEATED = 0.9
+"""Share of the claim's neighbours that are neighbours where a sentence repeats it: what stands
+around it must then assert it."""
 NEAR = 9
 """Words before a claim among which its denial stands."""
 
@@ -239,11 +246,15 @@ def _jumbled(asked: _Sought, words: Sequence[str], place: _Place) -> bool:
     """Whether the claim's words stand together in no order."""
     if len(set(asked.words)) < SHORTEST or place.share < HELD:
         return False
-    foreign = [word for word in words[place.first : place.last] if word not in asked.words]
+    stretch = words[place.first : place.last]
+    if sorted(stretch) == sorted(asked.words) and place.covered <= REORDERED:
+        return True
+    foreign = [word for word in stretch if word not in asked.words]
     # Small words that the claim has not make a sentence of the others.
     if len(foreign) > BETWEEN * len(asked.words) or len(COMMON.intersection(foreign)) > 1:
         return False
-    tried = JUMBLED if len(asked.words) >= LONG_ENOUGH else JUMBLED[:1]
+    # "Feed syrup to hives" says that hives are fed syrup, and keeps as little of the order.
+    tried = JUMBLED[: 1 if len(asked.words) < LONG_ENOUGH else 2 if foreign else 3]
     return any(place.covered <= covered and place.ordered <= ordered for covered, ordered in tried)
 
 
@@ -268,6 +279,8 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
     spans = [hit.span() for hit in _WORD.finditer(sentence)]
     before, rest = sentence[: spans[place.start][0]], sentence[spans[place.end - 1][1] :]
     after = sentence[spans[place.last - 1][1] :]
+    if place.covered >= REPEATED and not asserts(*_around(asked, sentence, spans, place)):
+        return True
     own = set(asked.words)
     # A clause that ends before the claim says nothing of it.
     lead = [word for word in _words(_CLAUSE.split(before)[-1])[-NEAR:] if word not in own]
@@ -283,6 +296,17 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
     if _GRADES.search(around):
         return True
     return _ITSELF.search(around) is not None and _BEARS_OUT.search(around) is not None
+
+
+def _around(
+    asked: _Sought, sentence: str, spans: Sequence[tuple[int, int]], place: _Place
+) -> tuple[str, str]:
+    """What stands before and after a claim that a sentence repeats: no more small words beside its
+    content words are its own than it has there."""
+    content = [at for at, word in enumerate(asked.words) if word in asked.content]
+    first = max(place.first, place.start - content[0])
+    last = min(place.last, place.end + len(asked.words) - 1 - content[-1])
+    return sentence[: spans[first][0]], sentence[spans[last - 1][1] :]
 
 
 def _announced(before: str) -> bool:
