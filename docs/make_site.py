@@ -41,6 +41,9 @@ API = {
 }
 """Pages of the reference, with what each shows."""
 
+ELSEWHERE = {"assay.protocols.base": "CommonSettings"}
+"""What of a module another page shows: an object that is on two has no address of its own."""
+
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
 
@@ -81,8 +84,15 @@ def linked(source: Path, files: dict[Path, Path]) -> str:
 def reference() -> Iterator[tuple[str, str]]:
     """The pages of the Python API, by name."""
     for name, modules in API.items():
-        parts = [f"# Python: {name}", *(f"::: {module}" for module in modules.split())]
+        parts = [f"# Python: {name}", *map(_shown, modules.split())]
         yield f"api/{name}.md", "\n\n".join(parts) + "\n"
+
+
+def _shown(module: str) -> str:
+    """The directive that shows a module or an object."""
+    name = ELSEWHERE.get(module)
+    left_out = f'\n    options:\n      filters: ["!^_[^_]", "!^{name}$"]' if name else ""
+    return f"::: {module}{left_out}"
 
 
 def make(into: Path) -> None:

@@ -34,4 +34,5 @@ def _people(found: Stands) -> Iterator[Table | Paragraph]:
     yield Table("", ("", ""), found.rows)
     for line in found.lacks:
         yield Paragraph(f"Missing: {line}")
-    yield Table("Next", ("", ""), found.next)
+    columns = ("command", "what it does")
+    yield Table("Next", columns, found.next, whole=frozenset(columns[:1]))

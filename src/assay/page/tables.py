@@ -14,9 +14,10 @@ Value = str | int | float | Range | None
 class Table:
     """A table. A float is rounded to ``digits``, a range shown from its lower to its upper end,
     None is shown as undefined. Columns named in ``texts`` hold running text and wrap; of those in
-    ``cut`` a terminal shows what has room; those in ``numbers`` stand to the right though they have
-    words; those in ``links`` hold names of files beside the report. Reports leave rows past
-    ``most`` out, and count them; ``empty`` stands where there is none."""
+    ``cut`` a terminal shows what has room, those in ``whole`` it does not wrap; those in
+    ``numbers`` stand to the right though they have words; those in ``links`` hold names of files
+    beside the report. Reports leave rows past ``most`` out, and count them; ``empty`` stands where
+    there is none."""
 
     title: str
     columns: tuple[str, ...]
@@ -25,6 +26,7 @@ class Table:
     digits: int = 3
     texts: frozenset[str] = frozenset()
     cut: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
     numbers: frozenset[str] = frozenset()
     links: frozenset[str] = frozenset()
     most: int = 300

@@ -204,7 +204,8 @@ def _columns(part: tables.Table) -> list[Column]:
         cells = [_cell(part, name, value) for value in values]
         number = name in part.numbers or not any(isinstance(value, str) for value in values)
         spaces = max((cell.plain.count(" ") for cell in cells), default=0)
-        running = not number and (name in part.texts or spaces >= _SENTENCE)
+        sentences = spaces >= _SENTENCE and name not in part.whole
+        running = not number and (name in part.texts or sentences)
         heading, cut = Text(_lines(name)), name in part.cut
         made.append(Column(heading, cells, number=number, running=running or cut, cut=cut))
     return made
