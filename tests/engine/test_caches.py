@@ -14,7 +14,7 @@ from assay.judging.progress import Tally
 from assay.labellers.anthropic import AnthropicLabeller
 from assay.labellers.base import Outcome
 from assay.labellers.openai import OpenAISettings, Usage
-from assay.labellers.prices import Price
+from assay.labellers.prices import Price, checked, list_price
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
@@ -117,6 +117,17 @@ def test_no_cache_makes_a_cost_negative_whatever_a_server_says():
 def test_the_most_that_a_request_costs_is_with_a_cache_that_takes_it():
     assert CLAUDE.most(1_000_000, 0) == 3.75
     assert Price(3.0, 15.0).most(1_000_000, 1_000_000) == 18.0
+
+
+def test_list_prices_of_anthropic_hold_for_reads_and_writes():
+    """What the provider says of all its models: a tenth for reads, a quarter more for writes."""
+    for model in ("claude-haiku-4-5", "claude-sonnet-4-5-20250929", "claude-opus-4-6"):
+        price = list_price(model, ("https://api.anthropic.com/v1",))
+        assert price is not None
+        assert price.cached == pytest.approx(price.input / 10)
+        assert price.cache_write == pytest.approx(price.input * 1.25)
+        assert list_price(model, ("https://elsewhere.example/v1",)) is None
+    assert "2026-10 (api.anthropic.com)" in checked()
 
 
 @pytest.mark.parametrize("said", ["many", True, float("nan"), None])

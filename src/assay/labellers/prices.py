@@ -95,8 +95,9 @@ def require_prices(labellers: Iterable[Any], cure: str) -> None:
 
 
 def checked() -> str:
-    """The month in which the table's prices were looked up."""
-    return str(orjson.loads(_data())["checked"])
+    """The months in which the table's prices were looked up, by provider."""
+    months = orjson.loads(_data())["checked"].items()
+    return ", ".join(f"{month} ({host})" for host, month in months)
 
 
 def _data() -> bytes:
