@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.api.gate_terms import Rule
+from assay.api.gate_terms import FEWEST, Rule
 from assay.api.gates import Asked, gate_folder, save_baseline
-from assay.cli.common import FolderArgument, JsonOption, Paragraph, present
+from assay.cli.common import FolderArgument, JsonOption, Paragraph, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
@@ -95,6 +95,8 @@ def gate_command(
             [f"Baseline of run {name}, {counted(count, 'question')}: {save}"],
             as_json=as_json,
         )
+        if count < FEWEST:
+            remark(f"a gate compares {FEWEST} questions at least: add some, and write it again.")
         return
     found = gate_folder(opened, asked)
     _write(found, junit_file, markdown_file)

@@ -49,10 +49,7 @@ PASSAGES = (
     "ContextPrecision", "ContextRecall", "ContextRelevance", "ContextAP",
     "ContextPrecision(claims)", "ContextRecall~",
 )  # fmt: skip
-_BRIEF = {
-    "Faithfulness": "Faithful", "Correct": "Correct", "ClaimF1": "ClaimF1",
-    "AnswerRelevance": "Relevant",
-}  # fmt: skip
+_BRIEF = ("Faithfulness", "Correct", "ClaimF1", "AnswerRelevance")
 
 
 @dataclass(frozen=True)
@@ -221,7 +218,7 @@ def _boards(table: Mapping[str, Mapping[str, Score]], settings: RagSettings) -> 
     ):  # fmt: skip
         some = tuple(name for name in names if name in there)
         if some:
-            brief = {name: word for name, word in _BRIEF.items() if name in some}
+            brief = {name: name for name in _BRIEF if name in some}
             yield Board(title, some, note, frozenset(LOWER & set(some)), brief=brief)
 
 
