@@ -162,3 +162,7 @@ def test_a_build_ends_with_the_account_and_keeps_it(assay, tmp_path):
     missing = assay("corpus", "explain", tmp_path / "in", "z")
     assert missing.returncode == 2
     assert "no page 'z'" in missing.stderr
+
+
+def test_nothing_is_lost_behind_a_character_that_no_text_has():
+    assert clean("Before \x00 [[a|b]]\x01 {{lang|fr|c}} after.") == "Before b c after."

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-from assay.systems.corpus.build import BuildSettings, build_corpus
+from assay.systems.corpus.accounting import Account
+from assay.systems.corpus.build import BuildSettings, build_corpus, document_passages
+from assay.systems.corpus.documents import Document, Kind
 from assay.systems.corpus.passages import Cut, WordWindow, cut, word_spans
-from assay.systems.corpus.readers import markdown_text
+from assay.systems.corpus.readers import html_text, markdown_text, pdf_text
 from assay.systems.corpus.store import read_passages
 
 HTML = """<html><head><title>A film &amp; its score</title></head><body>
@@ -88,6 +90,93 @@ def test_a_folder_of_documents_of_all_kinds(tmp_path):
     assert len(faults) == 2
     assert "broken.pdf" in faults[0]
     assert "There is no text" in faults[1]
+
+
+BODY = "<html><head>{}<title>映画</title></head><body><p>1954年に公開された㈱①。</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("charset", "codec"),
+    [
+        ("Shift_JIS", "cp932"),
+        ("EUC-JP", "euc_jis_2004"),
+        ("GB2312", "gb18030"),
+        ("UTF-8", "utf-8-sig"),
+        ("", "utf-16"),
+        ("iso-2022-jp", "iso2022_jp_2004"),
+    ],
+)
+def test_web_pages_are_read_in_the_encoding_that_they_name(tmp_path, charset, codec):
+    meta = f'<meta charset="{charset}">' if charset else ""
+    body = BODY.replace("㈱①", "") if "jp" in charset.lower() else BODY
+    (tmp_path / "x.html").write_bytes(body.format(meta).encode(codec))
+    built = build_corpus(tmp_path / "x.html", tmp_path / "out", processes=1)
+    (found,) = read_passages(tmp_path / "out")
+    assert not built.faults
+    assert found.title == "映画"
+    assert found.text in ("1954年に公開された㈱①。", "1954年に公開された。")
+
+
+def test_what_holds_the_page_is_no_frame_and_what_is_dropped_is_counted():
+    form = "<body><form><h1>Oak</h1><p>All in a form.</p></form></body>"
+    assert html_text(form).text == "Oak\n\nAll in a form."
+    long = f"<body><form>{'<p>All of this page.</p>' * 9}</form><p>No heading.</p></body>"
+    assert "All of this page." in html_text(long).text
+    box = '<main><p>Text of it.</p></main><aside class="portable-infobox">Jedi</aside>'
+    assert "Jedi" in html_text(box).text
+    read = html_text(HTML)
+    assert dict(read.dropped) == {"<nav>": 6, "<footer>": 3}
+    document = Document("a", "", read.text, Kind.PLAIN, dropped=read.dropped)
+    account = Account()
+    document_passages(document, BuildSettings(), account)
+    assert account.rows == [("<nav>", "dropped", 1, 6), ("<footer>", "dropped", 1, 3)]
+
+
+def test_a_page_of_a_pdf_that_cannot_be_read_costs_no_other(tmp_path, monkeypatch):
+    read = pypdf.PageObject.extract_text
+
+    def extract(page):
+        text = read(page)
+        if "two" in text:
+            raise AttributeError("no such thing")
+        return text
+
+    monkeypatch.setattr(pypdf.PageObject, "extract_text", extract)
+    (tmp_path / "x.pdf").write_bytes(pdf("Page one.", "Page two.", "Page three."))
+    built = build_corpus(tmp_path / "x.pdf", tmp_path / "out", processes=1)
+    (found,) = read_passages(tmp_path / "out")
+    assert found.text == "Page one.\n\nPage three."
+    (fault,) = built.faults
+    assert "page 2 of 3 cannot be read: no such thing" in str(fault)
+    with pytest.raises(ValueError, match="page 1 of 1"):
+        pdf_text(pdf("Page two."))
+
+
+def test_a_pdf_that_needs_what_is_not_there_is_a_fault(monkeypatch):
+    def fail(*_args):
+        raise pypdf.errors.DependencyError("cryptography is needed")
+
+    monkeypatch.setattr(pypdf, "PdfReader", fail)
+    with pytest.raises(ValueError, match="cryptography"):
+        pdf_text(b"")
+
+
+def test_letters_of_a_pdf_are_letters_not_glyphs(monkeypatch):
+    drawn = "⽇本 ﬁlm ﻣﺮﺣﺒﺎ x²"
+    monkeypatch.setattr(pypdf.PageObject, "extract_text", lambda _page: drawn)
+    assert pdf_text(pdf("x")).text == "日本 film مرحبا x²"
+
+
+def test_files_of_one_name_and_two_endings_are_two_documents(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.html").write_text("<p>Web.</p>")
+    (folder / "a.md").write_text("Mark.")
+    (folder / "b.md").write_text("<p align=center>In <b>HTML</b></p>\n\n<!-- no -->\n")
+    built = build_corpus(folder, tmp_path / "out", processes=1)
+    found = {p.doc: p.text for p in read_passages(tmp_path / "out")}
+    assert found == {"a.html": "Web.", "a.md": "Mark.", "b": "In HTML"}
+    assert not built.counts["twice"]
 
 
 def test_damaged_parquet_is_a_fault(assay, tmp_path):

@@ -23,7 +23,7 @@ from assay.labellers.gguf import usable_cores
 from assay.model.errors import Fault
 from assay.model.going import Told, share_of, unheard
 from assay.model.version import __version__
-from assay.systems.corpus.accounting import Account, Became
+from assay.systems.corpus.accounting import Account, Became, Fate
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
 from assay.systems.corpus.journal import BatchFaults, Done, Journal, part_file
 from assay.systems.corpus.markup import plain
@@ -88,8 +88,10 @@ def document_text(
     document: Document, settings: CleanSettings, account: Account | None = None
 ) -> str:
     """The clean text of a document; a wiki page begins with its title. ``account`` is told what
-    became of its templates."""
+    became of its templates, and of a web page's frame."""
     if document.kind is not Kind.WIKITEXT:
+        for name, lost in document.dropped if account is not None else ():
+            account.note(name, Fate.DROPPED, 1, lost)
         return plain(document.text)
     text = clean(document.text, document.title, settings, account)
     if not text:

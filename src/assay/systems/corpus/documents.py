@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,7 +27,13 @@ from assay.model.errors import Fault, SettingsError
 from assay.model.wording import printable, quoted
 from assay.systems.corpus import mediawiki
 from assay.systems.corpus.packed import PACKED, unpacked
-from assay.systems.corpus.readers import html_text, markdown_text, parquet_rows, pdf_text
+from assay.systems.corpus.readers import (
+    html_encoding,
+    html_text,
+    markdown_text,
+    parquet_rows,
+    pdf_text,
+)
 from assay.systems.corpus.wikitext import is_redirect
 
 
@@ -53,13 +60,15 @@ class Kind(StrEnum):
 
 
 class Document(NamedTuple):
-    """One document as it came; ``segment`` is the passage id of one that is a passage already."""
+    """One document as it came; ``segment`` is the passage id of one that is a passage already.
+    ``dropped``: parts of it that are not in its text, and how many words they had."""
 
     id: str
     title: str
     text: str
     kind: Kind
     segment: str = ""
+    dropped: tuple[tuple[str, int], ...] = ()
 
 
 class Skipped(NamedTuple):
@@ -98,9 +107,8 @@ _ENDINGS = {
     ".md": SourceFormat.MARKDOWN,
     ".markdown": SourceFormat.MARKDOWN,
 }
-_ONE_EACH = frozenset(
-    (SourceFormat.WIKITEXT, SourceFormat.HTML, SourceFormat.PDF, SourceFormat.MARKDOWN)
-)
+_PAGES = frozenset((SourceFormat.HTML, SourceFormat.PDF, SourceFormat.MARKDOWN))
+_ONE_EACH = _PAGES | {SourceFormat.WIKITEXT}
 """Formats whose files hold one document each."""
 
 _KEPT_FAULTS = 100
@@ -293,9 +301,7 @@ class Source:
             header.setdefault(found.group(1).upper(), found.group(2).strip())
             start = found.end()
         rest = text[start:].lstrip("\r\n")
-        stem = path.name
-        for ending in (*PACKED, *_ENDINGS):
-            stem = stem.removesuffix(ending)
+        stem = _stem(path.name)
         before, _, after = stem.partition("__")
         one = made_id(header.get("QID") or header.get("ID") or before or stem)
         title = (header.get("TITLE") or after or stem).replace("_", " ").strip()
@@ -343,19 +349,34 @@ class Source:
 
     def _whole_file(self, path: Path, kind: SourceFormat, data: bytes) -> Item:
         """A page of the web, a PDF or Markdown; its id is the file's place in the folder."""
-        name = str(path.relative_to(self.path)) if path != self.path else path.name
-        for ending in (*PACKED, *_ENDINGS):
-            name = name.removesuffix(ending)
         try:
             if kind is SourceFormat.PDF:
-                title, text = pdf_text(data)
+                read = pdf_text(data)
+            elif kind is SourceFormat.MARKDOWN:
+                read = markdown_text(self._decoded(path, data))
+            elif (encoding := html_encoding(data)) == "utf-8":
+                read = html_text(self._decoded(path, data))
             else:
-                read = html_text if kind is SourceFormat.HTML else markdown_text
-                title, text = read(self._decoded(path, data))
+                read = html_text(data.decode(encoding, errors="replace").removeprefix("\ufeff"))
         except ValueError as error:
             self.fault(path, 0, f"It cannot be read: {error}.", "The file was left out.")
             return Skipped("unreadable")
-        return Document(made_id(name), " ".join(title.split()) or Path(name).name, text, Kind.PLAIN)
+        for why in read.unread:
+            self.fault(path, 0, f"Not all of it can be read: {why}.", "The rest was taken.")
+        name = self._place(path)
+        stem = _stem(name)
+        one = name if stem in self._shared else stem
+        title = " ".join(read.title.split()) or Path(stem).name
+        return Document(made_id(one), title, read.text, Kind.PLAIN, dropped=read.dropped)
+
+    def _place(self, path: Path) -> str:
+        return str(path.relative_to(self.path)) if path != self.path else path.name
+
+    @cached_property
+    def _shared(self) -> frozenset[str]:
+        """Names of files, without endings, of which there are two: ``a.html`` and ``a.pdf``."""
+        names = (name for name in self.files if name and self._format(self._file(name)) in _PAGES)
+        return frozenset(stem for stem, count in Counter(map(_stem, names)).items() if count > 1)
 
     def _table(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """``id<TAB>text`` or ``id<TAB>title<TAB>text``; a first line of these words is a header."""
@@ -381,6 +402,14 @@ def made_id(name: str) -> str:
     """An id from a page's title or a file's name that can stand in runs of any format: no white
     space, no semicolon."""
     return "_".join(name.split()).replace(";", "%3B")
+
+
+def _stem(name: str) -> str:
+    """A file's name without the ending that says what it holds."""
+    for ending in PACKED:
+        name = name.removesuffix(ending)
+    stem, ending = os.path.splitext(name)
+    return stem if ending.lower() in _ENDINGS else name
 
 
 def _is_id(text: str) -> bool:

@@ -111,7 +111,7 @@ class Kept:
 def before_parsing(wikitext: str, verbatim: Kept) -> str:
     """``wikitext`` without comments, references and dropped extensions, with galleries as lists
     and verbatim text taken out."""
-    text = _BREAKS.sub("\n", wikitext)
+    text = _CONTROL.sub("", _BREAKS.sub("\n", wikitext))  # at a NUL the parser stops reading
     text = _MARKS.sub("", text)
     if "<" in text:
         text = _extensions(_uncommented(text), verbatim)

@@ -4,57 +4,105 @@ from __future__ import annotations
 
 import importlib
 import io
+import logging
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.model.errors import PrerequisiteError
+from assay.systems.corpus.accounting import words
 
 _ROWS = 2000
-_HURT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.M)
 _FRAME = (
-    "nav, body > header, footer, aside, form, [role=navigation], [role=banner], [role=contentinfo]"
+    "nav, body > header, footer, aside:not([class*=infobox]), form, "
+    "[role=navigation], [role=banner], [role=contentinfo]"
 )
+_SUBJECT = "main, article, h1"
+_CODECS = {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
+"""As browsers read them: with the makers' characters, of which pages are full."""
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.S)
+_GLYPHS = re.compile("[\u2e80-\u2fdf\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
+"""Ligatures, radicals and positional forms, in which PDF holds letters as they are drawn."""
 
 
-def html_text(html: str) -> tuple[str, str]:
-    """Title and text of a web page without its frame (navigation, banner, footer, asides, forms):
-    headings, paragraphs, lists ``- …`` and tables on lines of their own."""
+class Read(NamedTuple):
+    """A document that was read: ``dropped`` says of parts that are not in the text their name and
+    how many words there were; ``unread`` what could not be read of it."""
+
+    title: str
+    text: str
+    dropped: tuple[tuple[str, int], ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def html_encoding(data: bytes) -> str:
+    """What a web page is written in: UTF-8 where it can be, else what its first bytes or its
+    ``<meta charset>`` say, else what its bytes look like."""
+    if b"\x1b" not in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            data.decode()
+        except UnicodeDecodeError:
+            pass
+        else:
+            return "utf-8"
+    name = _library("resiliparse.parse.encoding").detect_encoding(data, from_html_meta=True)
+    return _CODECS.get(name, name)
+
+
+def html_text(html: str) -> Read:
+    """A web page without its frame (navigation, banner, footer, asides, forms): headings,
+    paragraphs, lists ``- …`` and tables on lines of their own. Asides that are infoboxes are no
+    frame, nor is what holds the page's heading or more than half of its words."""
     tree = _library("resiliparse.parse.html").HTMLTree.parse(html)
     if tree.body is None:
-        return tree.title or "", ""
+        return Read(tree.title or "", "")
+    dropped = []
+    half = len(tree.body.text) / 2
     for node in list(tree.body.query_selector_all(_FRAME)):
-        node.decompose()
+        text = node.text
+        if node.query_selector(_SUBJECT) is None and len(text) <= half:
+            dropped.append((f"<{node.tag}>", words(text)))
+            node.decompose()
     text = _library("resiliparse.extract.html2text").extract_plain_text(tree, alt_texts=False)
-    return tree.title or "", re.sub(r"(?m)^\s*• ", "- ", text)
+    return Read(tree.title or "", re.sub(r"(?m)^\s*• ", "- ", text), tuple(dropped))
 
 
-def pdf_text(data: bytes) -> tuple[str, str]:
-    """Title and text of a PDF, page by page; pages that are pictures have none. Raises ValueError
-    for what cannot be read."""
+def pdf_text(data: bytes) -> Read:
+    """A PDF, page by page; pages that are pictures have no text. Raises ValueError for what cannot
+    be read."""
     library = _library("pypdf")
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what is wrong is told as a fault
+    pages: list[str] = []
+    unread: list[str] = []
     try:
         reader = library.PdfReader(io.BytesIO(data))
-        pages = [page.extract_text() or "" for page in reader.pages]
+        count = len(reader.pages)
         title = (reader.metadata or {}).get("/Title") or ""
-    except (
-        library.errors.PyPdfError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise ValueError(" ".join(str(error).split())[:200] or type(error).__name__) from error
-    text = "\n\n".join(page.strip() for page in pages if page.strip())
-    return str(title), re.sub(r"(?<=\w)-\n(?=[a-z])", "", text)  # words broken at a line's end
+    except Exception as error:  # pypdf lets through whatever its parts raise
+        raise ValueError(_why(error)) from error
+    for number in range(count):
+        try:
+            pages.append((reader.pages[number].extract_text() or "").strip())
+        except Exception as error:  # noqa: BLE001 (as above)
+            unread.append(f"page {number + 1} of {count} cannot be read: {_why(error)}")
+    if unread and not any(pages):
+        raise ValueError(unread[0])
+    text = "\n\n".join(page for page in pages if page)
+    text = _GLYPHS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
+    # words broken at a line's end
+    return Read(str(title), re.sub(r"(?<=\w)-\n(?=[a-z])", "", text), (), tuple(unread))
 
 
-def markdown_text(source: str) -> tuple[str, str]:
-    """Title (the first heading, or that of a front matter) and text of Markdown: headings keep
-    their ``#``, lists are lines ``- …``, tables stay, links leave their words."""
+def _why(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def markdown_text(source: str) -> Read:
+    """Markdown, called by its first heading or by a front matter: headings keep their ``#``,
+    lists are lines ``- …``, tables stay, links and HTML leave their words."""
     parser = _library("markdown_it").MarkdownIt("commonmark").enable("table")
     front = _FRONT_MATTER.match(source)
     named = _TITLE.search(front[1]) if front else None
@@ -73,16 +121,18 @@ def markdown_text(source: str) -> tuple[str, str]:
             text.append(f"| {' | '.join(row)} |\n")
             row = None
         elif token.type == "inline":
-            words = "".join(_said(child) for child in token.children or ())
+            said = "".join(_said(child) for child in token.children or ())
             if row is not None:
-                row.append(words.replace("|", "\\|"))
+                row.append(said.replace("|", "\\|"))
                 continue
-            title = title or (words if prefix.startswith("#") else "")
-            text.append(f"{prefix}{words}\n" if prefix == "- " else f"\n{prefix}{words}\n\n")
+            title = title or (said if prefix.startswith("#") else "")
+            text.append(f"{prefix}{said}\n" if prefix == "- " else f"\n{prefix}{said}\n\n")
             prefix = ""
         elif token.type in ("fence", "code_block"):
             text.append(f"\n{token.content}\n")
-    return title, "".join(text)
+        elif token.type == "html_block":
+            text.append(f"\n{html_text(token.content).text}\n")
+    return Read(title, "".join(text))
 
 
 def _said(inline: Any) -> str:

@@ -37,7 +37,8 @@ class Updated(NamedTuple):
 
 def fingerprint(document: Document) -> str:
     """Changes when a document does."""
-    text = "\0".join((document.kind, document.id, document.title, document.text))
+    parts = (document.kind, document.id, document.title, document.text)
+    text = "\0".join((*parts, *map(repr, document.dropped)))
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
