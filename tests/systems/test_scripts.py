@@ -2,6 +2,7 @@
 # ruff: noqa: E501 (what belongs together stands on one line)
 
 import json
+import unicodedata
 
 import pytest
 
@@ -166,3 +167,27 @@ def test_an_index_of_older_terms_says_so(assay, tmp_path):
     done = assay("retrieve", tmp_path / "i", tmp_path / "q.tsv", "-o", tmp_path / "R.txt")
     assert done.returncode == 2
     assert "built by another version of Assay" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("language", "word"),
+    [
+        ("ml", "തിരുവനന്തപുരത്തുനിന്നുള്ളവരായിരുന്നു"),
+        ("ta", "செயல்படுத்தப்பட்டிருந்ததாகவும்"),
+        ("ru", "рентгеноэлектрокардиографического"),
+        ("fi", "epäjärjestelmällistyttämättömyydellänsäkäänköhän"),
+    ],
+)
+def test_long_words_are_terms_in_every_script(language, word):
+    assert len(Analysis(language).analyzer().analyze(word)) == 1
+
+
+def test_a_run_without_spaces_is_one_term_where_pairs_are_not_wanted():
+    text = "ภาพยนตร์ไทยเรื่องนี้ออกฉายครั้งแรกในปี"
+    assert Analysis("th", pairs=False).analyzer().analyze(text) == [text]
+
+
+def test_turkish_casing_of_letters_and_dots_apart():
+    terms = Analysis("tr").analyzer()
+    apart = unicodedata.normalize("NFD", "İSTANBUL")
+    assert terms.analyze(apart) == terms.analyze("İSTANBUL") == terms.analyze("istanbul")

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.model.errors import SettingsError
+from assay.systems.alone import alone
 from assay.systems.corpus import build as building
 from assay.systems.corpus.build import BuildSettings, build_corpus
 from assay.systems.corpus.passages import CutPassage, WordWindow
@@ -203,3 +204,18 @@ def test_a_stopped_update_of_an_index_changes_nothing_and_goes_on(tmp_path, monk
     embedded = [one[1:] for one in told if one[0] == "passages embedded"]
     assert embedded[0] == (8, 0.4)  # where it had been stopped
     assert embedded[-1] == (20, 1.0)
+
+
+def test_two_processes_do_not_build_in_one_folder(tmp_path):
+    source, out, index = tmp_path / "a.jsonl", tmp_path / "out", tmp_path / "index"
+    source.write_text('{"id": "a", "text": "words"}\n')
+    with alone(out), pytest.raises(SettingsError, match="Another process is building in"):
+        build_corpus(source, out, processes=1)
+    build_corpus(source, out, processes=1)
+    with alone(index), pytest.raises(SettingsError, match="Another process is building in"):
+        build_index(out, index)
+    assert build_index(out, index) == 1
+    with pytest.raises(SettingsError, match="is a file"):
+        build_index(out, source)
+    with pytest.raises(SettingsError, match="is a file"):
+        build_corpus(source, source, processes=1)

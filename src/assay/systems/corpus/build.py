@@ -20,9 +20,10 @@ from typing import Any
 import orjson
 
 from assay.labellers.gguf import usable_cores
-from assay.model.errors import Fault
+from assay.model.errors import Fault, SettingsError
 from assay.model.going import Told, share_of, unheard
 from assay.model.version import __version__
+from assay.systems.alone import alone
 from assay.systems.corpus.accounting import Account, Became, Fate
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
 from assay.systems.corpus.journal import BatchFaults, Done, Journal, part_file
@@ -90,8 +91,9 @@ def document_text(
     """The clean text of a document; a wiki page begins with its title. ``account`` is told what
     became of its templates, and of a web page's frame."""
     if document.kind is not Kind.WIKITEXT:
-        for name, lost in document.dropped if account is not None else ():
-            account.note(name, Fate.DROPPED, 1, lost)
+        if account is not None:
+            for name, lost in document.dropped:
+                account.note(name, Fate.DROPPED, 1, lost)
         return plain(document.text)
     text = clean(document.text, document.title, settings, account)
     if not text:
@@ -128,10 +130,26 @@ def build_corpus(
     is gone on with; ``restart`` begins anew. ``update`` makes only those passages of a corpus in
     ``out`` again whose document is new or has changed, and drops those of documents that are gone:
     the result is that of a build from the beginning. Raises SettingsError where ``out`` holds a
-    corpus or the beginning of another build.
+    corpus or the beginning of another build, or another process builds there.
     """
     how = settings or BuildSettings()
     source = Source(source_path, how.source)
+    if out.exists() and not out.is_dir():
+        raise SettingsError(f"{out} is a file. Give a folder.")
+    with alone(out):
+        return _built(source, out, how, processes, told, restart=restart, update=update)
+
+
+def _built(
+    source: Source,
+    out: Path,
+    how: BuildSettings,
+    processes: int | None,
+    told: Told,
+    *,
+    restart: bool,
+    update: bool,
+) -> Built:
     state = {
         "source": source.fingerprint(),
         "settings": orjson.loads(orjson.dumps(_plain(how))),
@@ -183,7 +201,7 @@ def build_corpus(
         name = page.id if isinstance(page, Document) else ""
         journal.slow[number].append(
             Fault(
-                str(source_path),
+                str(source.path),
                 0,
                 None,
                 f"The page {name!r} takes more than {how.page_seconds:g} seconds to read.",
@@ -202,7 +220,7 @@ def build_corpus(
     templates = account.rows
     manifest = {
         "assay": __version__,
-        "source": source_path.name,
+        "source": source.path.name,
         "settings": state["settings"],
         "counts": dict(sorted(counts.items())),
         "templates": [row._asdict() for row in templates[:MOST_TEMPLATES]],

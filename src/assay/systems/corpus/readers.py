@@ -48,7 +48,8 @@ def html_encoding(data: bytes) -> str:
             pass
         else:
             return "utf-8"
-    name = _library("resiliparse.parse.encoding").detect_encoding(data, from_html_meta=True)
+    encodings = _library("resiliparse.parse.encoding")
+    name = str(encodings.detect_encoding(data, from_html_meta=True))
     return _CODECS.get(name, name)
 
 

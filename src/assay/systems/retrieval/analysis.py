@@ -35,13 +35,13 @@ STEMMERS = {
 }  # fmt: skip
 """Languages with a stemmer, as tantivy calls them."""
 
-FORM = 2
+FORM = 3
 """Counts up when the same text becomes other terms: an index of another form is built again."""
 
 _STOPWORDS = frozenset(
     ["da", "de", "en", "es", "fi", "fr", "hu", "it", "nl", "no", "pt", "ru", "sv"]
 )
-_LONGEST = 80  # characters of a term; longer ones are noise
+_LONGEST = 240  # bytes of a term, 80 letters of India or Thailand; longer ones are noise
 _TERM = r"[\p{L}\p{N}\p{M}]+"
 _PAIRED = (
     "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"
@@ -116,7 +116,7 @@ class Analyzer:
     def prepared(self, text: str, of_run: Any = None) -> str:
         """``text`` with its characters made alike, and characters and pairs set apart by blanks."""
         if self._turkish:
-            text = text.translate(_CAPITAL_I)
+            text = unicodedata.normalize("NFC", text).translate(_CAPITAL_I)
         if text.isascii():
             return text
         text = unicodedata.normalize("NFKC", text).translate(_folding())

@@ -17,6 +17,7 @@ import orjson
 from assay.model.errors import SettingsError
 from assay.model.going import Told, counting, share_of, unheard
 from assay.model.version import __version__
+from assay.systems.alone import alone
 from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.store import passages_in, read_passages, write_whole
 from assay.systems.damage import read_about, told_of_damage
@@ -66,12 +67,28 @@ def build_index(
     the corpus: BM25 is built again, which is quick, and only passages that are new or changed are
     embedded; until all is done the index is as it was. ``told`` hears how the work goes on. Raises
     SettingsError where ``folder`` holds something else, or an index of other passages or settings
-    (unless ``restart``).
+    (unless ``restart``), or another process builds there.
     """
     how = settings or IndexSettings()
     embedder = None if how.dense is None else make_embedder(how.dense)
     if how.megabytes < 16:
         raise SettingsError("Building needs at least 16 MB: --memory 16.")
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file. Give a folder.")
+    with alone(folder):
+        return _built(corpus, folder, how, embedder, told, restart=restart, update=update)
+
+
+def _built(
+    corpus: Path,
+    folder: Path,
+    how: IndexSettings,
+    embedder: Embedder | None,
+    told: Told,
+    *,
+    restart: bool,
+    update: bool,
+) -> int:
     about: dict[str, Any] = {
         "assay": __version__,
         "corpus": corpus.resolve().name,
