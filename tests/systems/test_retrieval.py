@@ -1,5 +1,6 @@
 """Index and retrieve: BM25 against bm25s, dense, fusion, reranking, run files, the ledger."""
 
+import asyncio
 import json
 import math
 import re
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec import read_trec_run
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
+from assay.labellers.openai import OpenAISettings
+from assay.labellers.transport import Reply
 from assay.ledger import Ledger
-from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.systems.asking import Asker, Spending
 from assay.systems.corpus.build import build_corpus
@@ -26,7 +29,7 @@ from assay.systems.retrieval import dense
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer, rounded
 from assay.systems.retrieval.dense import DenseIndex, Known, build_dense
-from assay.systems.retrieval.embedders import make_embedder, unit
+from assay.systems.retrieval.embedders import Endpoint, make_embedder, unit
 from assay.systems.retrieval.fusion import rrf
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from assay.systems.retrieval.rerank import RankedPassage
@@ -638,10 +641,6 @@ def test_what_is_no_static_model_is_said(tmp_path):
 
 
 def test_embeddings_endpoint(small):
-    from assay.labellers.openai import OpenAISettings
-    from assay.labellers.transport import Reply
-    from assay.systems.retrieval.embedders import Endpoint
-
     class Server:
         calls = 0
 
@@ -663,6 +662,68 @@ def test_embeddings_endpoint(small):
     rows = Endpoint(settings_, Server()).passages(["abc", ""])
     assert rows[0] == pytest.approx([3 / 10**0.5, 1 / 10**0.5])
     assert rows[1] == pytest.approx([0, 1])
+
+
+class Embeds:
+    """A server of embeddings, whose replies are those of ``script`` before they are good ones."""
+
+    def __init__(self, *script):
+        self.script = list(script)
+        self.waits = []
+
+    async def sleep(self, seconds):
+        self.waits.append(seconds)
+
+    async def post(self, url, headers, body, timeout):
+        texts = json.loads(body)["input"]
+        rows = [{"index": n, "embedding": [n + 1.0, 1.0]} for n, _ in enumerate(texts)]
+        reply = self.script.pop(0) if self.script else None
+        if isinstance(reply, Reply):
+            return reply
+        return Reply(200, json.dumps({"data": rows if reply is None else reply(rows)}).encode())
+
+    async def close(self): ...
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (Reply(200, b"<html>"), "unexpected character"),
+        (Reply(200, b'{"data": [{"ind'), "cannot be used"),
+        (lambda rows: [1, 2], "no list of embeddings"),
+        (lambda rows: rows[1:], "1 embeddings for 2 texts"),
+        (lambda rows: [{**row, "index": 1} for row in rows], "2 embeddings for 2 texts, or of"),
+        (lambda rows: [{**row, "index": row["index"] + 1} for row in rows], "or of other ones"),
+        (lambda rows: [{"embedding": row["embedding"]} for row in rows], "with indices"),
+        (lambda rows: [{**row, "embedding": [0, 0]} for row in rows], "nothing but zeros"),
+        (lambda rows: [{**row, "embedding": [1e300, 0]} for row in rows], "no numbers"),
+    ],
+)
+def test_replies_without_all_embeddings_are_asked_for_again(monkeypatch, reply, why):
+    settings = OpenAISettings(model="m", base_urls=("http://x/v1",))
+    server = Embeds(reply)
+    monkeypatch.setattr(asyncio, "sleep", server.sleep)
+    good = Endpoint(settings, Embeds()).passages(["a", "b"])
+    assert Endpoint(settings, server).passages(["a", "b"]).tolist() == good.tolist()
+    server = Embeds(*[reply] * 6)
+    with pytest.raises(LabellerUnreachable, match=why):
+        Endpoint(settings, server).passages(["a", "b"])
+    assert not server.script
+
+
+def test_an_endpoint_is_given_the_time_that_it_asks_for(monkeypatch):
+    server = Embeds(Reply(429, b"busy", {"retry-after": "7"}), Reply(503, b"busy"))
+    monkeypatch.setattr(asyncio, "sleep", server.sleep)
+    settings = OpenAISettings(model="m", base_urls=("http://x/v1",))
+    assert len(Endpoint(settings, server).passages(["a"])) == 1
+    assert server.waits == [0, 7, 1]
+
+
+def test_an_endpoint_with_vectors_of_two_sizes_is_named():
+    server = Embeds(lambda rows: [{**row, "embedding": [1.0]} for row in rows])
+    settings = OpenAISettings(model="m", base_urls=("http://x/v1",))
+    with pytest.raises(LabellerUnreachable, match="vectors of 1 and of 2 components"):
+        Endpoint(settings, server).passages(["text"] * 100)
 
 
 def test_queries_go_where_the_passages_went(assay, small):

@@ -13,6 +13,7 @@ import gzip
 import hashlib
 import importlib
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ import orjson
 from numpy.typing import NDArray
 
 from assay.labellers.connecting import HttpTransport
-from assay.labellers.endpoints import headers_for, message_of
+from assay.labellers.endpoints import headers_for, message_of, retry_after
 from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
@@ -38,6 +39,7 @@ _WINDOW = 254  # word pieces that MiniLM reads at once, beside the two marks aro
 _MOST_WINDOWS = 4
 _BATCH = 8
 _TRIES = 6
+_LONGEST_WAIT = 60.0  # seconds, also where Retry-After asks for more
 _REQUEST = 64  # texts a request to an endpoint
 
 
@@ -326,43 +328,62 @@ class Endpoint:
         transport = self._transport or HttpTransport()
         try:
             parts = [texts[at : at + _REQUEST] for at in range(0, len(texts), _REQUEST)]
-            return np.concatenate(await asyncio.gather(*(self._post(transport, p) for p in parts)))
+            made = await asyncio.gather(*(self._post(transport, part) for part in parts))
         finally:
             if self._transport is None:
                 await transport.close()
+        sizes = sorted({rows.shape[1] for rows in made})
+        if len(sizes) > 1:
+            raise LabellerUnreachable(
+                f"{self.spec} gave vectors of {' and of '.join(map(str, sizes))} components."
+            )
+        return np.concatenate(made)
 
     async def _post(self, transport: Transport, texts: list[str]) -> Vectors:
         settings = self._settings
         url = f"{settings.base_urls[0].rstrip('/')}/embeddings"
         headers = headers_for(settings.keys.get(settings.base_urls[0]))
         body = orjson.dumps({"model": settings.model, "input": texts, "encoding_format": "float"})
-        why = ""
+        why, wait = "", 0.0
         for attempt in range(_TRIES):
-            if attempt:
-                await asyncio.sleep(min(2.0**attempt / 4, 20.0))
+            await asyncio.sleep(wait)
+            wait = min(2.0 ** (attempt + 1) / 4, 20.0)
             try:
                 reply = await transport.post(url, headers, body, settings.timeout)
+                if reply.status == 200:
+                    return _rows(reply.body, len(texts))
             except TransportError as error:
                 why = str(error)
                 if isinstance(error, Oversized):
                     break
                 continue
-            if reply.status == 200:
-                return _rows(reply.body, len(texts), url)
+            except ValueError as error:
+                why = f"the reply cannot be used: {error}"
+                continue
             why = f"status {reply.status}: {message_of(reply, settings.keys.values())}"
-            if reply.status not in (408, 409, 429) and reply.status < 500:
+            if reply.status not in (408, 409, 425, 429) and reply.status < 500:
                 break
-        raise LabellerUnreachable(f"No embeddings from {url}: {why}")
+            asked = retry_after(reply.headers, datetime.now(UTC)) or 0.0
+            wait = max(wait, min(asked, _LONGEST_WAIT))
+        raise LabellerUnreachable(
+            f"No embeddings from {url}: {why}. What is embedded already is kept."
+        )
 
 
-def _rows(body: bytes, wanted: int, url: str) -> Vectors:
+def _rows(body: bytes, wanted: int) -> Vectors:
+    """The vectors in a reply, in the order of the texts. Raises ValueError where they are not all
+    there."""
     try:
         data = sorted(orjson.loads(body)["data"], key=lambda row: row["index"])
-        rows = np.array([row["embedding"] for row in data], dtype=np.float32)
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        raise LabellerUnreachable(f"{url} gave no embeddings that can be read: {error}") from error
-    if rows.ndim != 2 or len(rows) != wanted or not np.isfinite(rows).all():
-        raise LabellerUnreachable(f"{url} gave {len(rows)} embeddings for {wanted} texts.")
+        places = [row["index"] for row in data]
+        with np.errstate(over="ignore"):  # found below
+            rows = np.array([row["embedding"] for row in data], dtype=np.float32)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"it holds no list of embeddings with indices ({error})") from error
+    if rows.ndim != 2 or places != list(range(wanted)):
+        raise ValueError(f"it holds {len(rows)} embeddings for {wanted} texts, or of other ones")
+    if not np.isfinite(rows).all() or not rows.any():
+        raise ValueError("its embeddings are no numbers, or nothing but zeros")
     return rows
 
 
