@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import string
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.ledger import Ledger, NewLabel
+from assay.ledger import Ledger, NewLabel, spilled
 from assay.ledger.columns import Columns
+from assay.ledger.spilled import SpilledColumns
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
 
@@ -58,11 +61,12 @@ def brief(label):
     return label._replace(uid="", key="", created="", seconds=None, **nothing)
 
 
-@given(MADE, st.sets(st.sampled_from(TASKS)))
-def test_columns_hold_the_labels_of_each_unit(tmp_path_factory, made, wanted):
+@pytest.mark.parametrize("kind", [Columns, SpilledColumns])
+@given(made=MADE, wanted=st.sets(st.sampled_from(TASKS)))
+def test_columns_hold_the_labels_of_each_unit(tmp_path_factory, kind, made, wanted):
     with Ledger.open(tmp_path_factory.mktemp("ledger") / "labels.sqlite") as ledger:
         ledger.add(labels(made))
-        columns = Columns(ledger, dict.fromkeys(wanted, "1"))
+        columns = kind.of_ledger(ledger, dict.fromkeys(wanted, "1"))
         there = [one for one in ledger.labels(sorted(wanted)) if one.version == "1"]
         assert len(columns) == len(there)
         for unit in UNITS:
@@ -85,7 +89,7 @@ def test_units_are_told_apart_by_all_of_their_hash(place):
     ]  # fmt: skip
     with Ledger.open(place) as ledger:
         ledger.add(labels(made))
-        columns = Columns(ledger, {TASKS[0]: "1"})
+        columns = Columns.of_ledger(ledger, {TASKS[0]: "1"})
         for number, unit in enumerate(UNITS):
             assert [one.verdict for one in columns.of(unit)] == [{"at": number}]
         assert columns.of("ab" * 15 + "00") == []
@@ -105,7 +109,7 @@ def test_a_ledger_that_cannot_be_read_on(tmp_path):
     data[12_000:] = b"\x99" * (len(data) - 12_000)
     path.write_bytes(data)
     with pytest.raises(LedgerError, match="damaged"), Ledger.open(path) as ledger:
-        Columns(ledger, {TASKS[0]: "1"})
+        Columns.of_ledger(ledger, {TASKS[0]: "1"})
 
 
 def test_labels_that_come_meanwhile_are_for_the_next_look(place, monkeypatch):
@@ -125,7 +129,7 @@ def test_labels_that_come_meanwhile_are_for_the_next_look(place, monkeypatch):
             return named(self)
 
         monkeypatch.setattr(Ledger, "task_names", while_others_add)
-        found = Columns(ledger, {TASKS[0]: "1"})
+        found = Columns.of_ledger(ledger, {TASKS[0]: "1"})
         assert other.size() == 300
         assert sorted(found.at(at).rowid for at in range(len(found))) == list(range(1, 251, 2))
 
@@ -140,7 +144,7 @@ def test_a_label_with_a_huge_number_takes_no_memory(tmp_path):
         db.execute("DROP TRIGGER labels_keep")
         db.execute(f"UPDATE labels SET id = {2**62}")
     with Ledger.open(path) as ledger:
-        assert len(Columns(ledger, {TASKS[0]: "1"})) == 1
+        assert len(Columns.of_ledger(ledger, {TASKS[0]: "1"})) == 1
         with pytest.raises(LedgerError):
             ledger.checked()
 
@@ -153,9 +157,77 @@ def test_texts_that_are_not_held_are_those_of_the_same_ledger(tmp_path, monkeypa
         with Ledger.open(tmp_path / name) as ledger:
             ledger.add(labels([{**made, "verdict": verdict}]))
     with Ledger.open(tmp_path / "old") as ledger:
-        columns = Columns(ledger, {TASKS[0]: "1"})
-        other = Columns(ledger, {TASKS[0]: "1"})
+        columns = Columns.of_ledger(ledger, {TASKS[0]: "1"})
+        other = Columns.of_ledger(ledger, {TASKS[0]: "1"})
     assert columns.of(UNITS[0])[0].verdict == {"at": 1}
     (tmp_path / "new").replace(tmp_path / "old")
     with pytest.raises(LedgerError, match="not the ledger that it was"):
         other.of(UNITS[0])
+
+
+def everything(columns, units, step):
+    """What columns say of units and of their labels, so many asked at once."""
+    count = columns.counting(lambda one: "xyz".index(one.labeller.name[-1]), lambda _: False)
+    first, counted = [], []
+    for start in range(0, len(units), step):
+        some = columns.first(b"".join(units[start : start + step]))
+        held = some[some >= 0]
+        first.append(some)
+        counted.append(count(held))
+        again = columns.first(units[0])
+        assert (count(held) == counted[-1]).all()  # also of others than those looked up last
+        assert again[0] == first[0][0]
+    first, counted = np.concatenate(first), np.concatenate(counted)
+    labels = counted[counted >= 0]
+    alike = {}
+    for label, group in columns.by_kind(labels):
+        key = label.task, label.labeller.name, str(label.detail)
+        alike.setdefault(key, []).extend(group.tolist())
+    said = [None] * len(labels)
+    for which, values, each in columns.verdicts(labels, str):
+        for at, one in zip(which.tolist(), each.tolist(), strict=True):
+            said[at] = values[one]
+    return (
+        len(columns), first.tolist(), counted.tolist(), columns.rows(labels).tolist(),
+        columns.failed(labels).tolist(), list(columns.labels(labels)), said,
+        columns.by_who(labels, lambda who: who.name == "human:y").tolist(),
+        {key: sorted(group) for key, group in alike.items()},
+        [columns.place_of(one) for one in columns.labels(labels)],
+        columns.labelled_again(), columns.places_of(TASKS[0]),
+    )  # fmt: skip
+
+
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 60),
+    st.integers(1, 70),
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.sampled_from([1, 1 << 30]),
+)
+def test_a_file_of_labels_says_what_columns_in_memory_say(
+    tmp_path_factory, seed, count, step, at_once, bucket, sparse
+):
+    rng = random.Random(seed)
+    units = [bytes([rng.randrange(256) for _ in range(16)]) for _ in range(20)]
+    units += [one[:8] + bytes(8) for one in units[:3]]  # which have half of a hash in common
+    made = [
+        {"unit": rng.choice(units).hex(), "task": rng.choice(TASKS), "version": "1",
+         "who": rng.choice("xyz"), "failed": rng.random() < 0.2,
+         "verdict": {"at": rng.randrange(5)}, "detail": {"n": rng.randrange(2)},
+         "sample": rng.randrange(2), "key": f"k{number}"}
+        for number in range(count)
+    ]  # fmt: skip
+    changed = {"_AT_ONCE": at_once, "_BUCKET": bucket, "_SPARSE": sparse}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in changed.items():
+            patch.setattr(spilled, name, value)
+        patch.setattr("assay.model.scratch._HELD", 500)
+        with Ledger.open(tmp_path_factory.mktemp("ledger") / "labels.sqlite") as ledger:
+            ledger.add(labels(made))
+            held, lying = (
+                kind.of_ledger(ledger, dict.fromkeys(TASKS, "1"))
+                for kind in (Columns, SpilledColumns)
+            )
+            found = everything(lying, units, step)
+    assert found == everything(held, units, len(units))

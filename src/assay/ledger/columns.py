@@ -33,82 +33,124 @@ Places = npt.NDArray[np.int64]
 Said = tuple[str | None, str | None]
 """Verdict and detail of a label, as JSON."""
 
+_COLUMNS = ("high", "low", "row", "task", "who", "failed", "verdict", "detail")
+
 NONE, CLOSELY = -1, -2
 """In place of a label's place: no label counts, or which one does must be looked at closely."""
 
 
-class Columns:
-    """The labels of some tasks in their present versions, in the order of their units, some thirty
-    bytes each: 16 of the unit's hash, and the rest as narrow as the ledger allows.
-
-    ``versions`` are those of the tasks. Of a label what scores need is held, verdicts and details
-    as far as many have the same: others are read where they are looked at, for which a ledger that
-    was closed is opened anew. Its uid, key, reason, error, tokens, cost, seconds and time are had
-    from the ledger (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
-    """
+class Known:
+    """What is the same of all labels of some tasks: whose they are, what many of them say, and
+    where the rest is read."""
 
     def __init__(self, ledger: Ledger, versions: Mapping[str, str]) -> None:
-        newest = ledger.size()  # others may be adding labels: those are left out
-        most = ledger.count()
         self._ledger, self._head = ledger, ledger.head()
-        self._labellers = dict(ledger.labellers())
-        self._tasks = ledger.task_names()
-        self._versions = versions
-        self._verdicts, self._details = _Texts(), _Texts()
-        self._samples: dict[int, int] = {}  # by number, where it is not 0
-        self._overrules: dict[int, str] = {}  # by number, of those that take another's place
-        self._odd: dict[int, str] = {}  # units that are no hashes, by number
-        high, low = np.empty(most, np.uint64), np.empty(most, np.uint64)
-        rows, who, tasks = (
-            np.empty(most, np.min_scalar_type(highest))
-            for highest in (
-                newest,
-                *(max(one, default=0) for one in (self._labellers, self._tasks)),
-            )
-        )
-        failed, said, more = (np.empty(most, kind) for kind in (np.int8, np.int32, np.int32))
-        count = 0
-        for block in ledger.of_versions(versions, newest):
+        self.labellers = dict(ledger.labellers())
+        self.tasks = ledger.task_names()
+        self.versions = versions
+        self.verdicts, self.details = _Texts(), _Texts()
+        self.samples: dict[int, int] = {}  # by number, where it is not 0
+        self.overrules: dict[int, str] = {}  # by number, of those that take another's place
+        self.odd: dict[int, str] = {}  # units that are no hashes, by number
+
+    def row(self, newest: int) -> list[tuple[str, npt.DTypeLike]]:
+        """A label, as narrow as the ledger allows."""
+        highest = (newest, *(max(one, default=0) for one in (self.tasks, self.labellers)))
+        row, task, who = map(np.min_scalar_type, highest)
+        kinds = ("u8", "u8", row, task, who, "i1", "i4", "i4")
+        return list(zip(_COLUMNS, kinds, strict=True))
+
+    def read(self, newest: int, into: Callable[[Mapping[str, Any], int], None]) -> None:
+        """Give the columns of the labels up to a number, some at a time, oldest first."""
+        for block in self._ledger.of_versions(self.versions, newest):
             numbers, units, task, by, fails, verdicts, samples, over, details = zip(
                 *block, strict=True
             )
-            some = slice(count, count := count + len(block))
-            halves = np.frombuffer(b"".join(map(_head, units)), ">u8").reshape(-1, 2)
-            high[some], low[some] = halves.T
-            rows[some], tasks[some], who[some], failed[some] = numbers, task, by, fails
-            said[some] = self._verdicts.codes(verdicts)
-            more[some] = self._details.codes(details)
-            self._samples.update(pair for pair in zip(numbers, samples, strict=True) if pair[1])
+            halves = np.frombuffer(b"".join(map(head, units)), ">u8").reshape(-1, 2)
+            self.samples.update(pair for pair in zip(numbers, samples, strict=True) if pair[1])
             changed = (pair for pair in zip(numbers, over, strict=True) if pair[1] is not None)
-            self._overrules.update((number, unpacked(uid)) for number, uid in changed)
+            self.overrules.update((number, unpacked(uid)) for number, uid in changed)
             odd = (pair for pair in zip(numbers, units, strict=True) if isinstance(pair[1], str))
-            self._odd.update(odd)
-        said, more = narrow(said[:count]), narrow(more[:count])
-        order = np.argsort(high[:count], kind="stable")  # of one unit the oldest first
-        self._high, self._low, self._row, self._task, self._who, self._failed = (
-            _sorted(column, order) for column in (high, low, rows, tasks, who, failed)
-        )
-        self._verdict, self._detail = _sorted(said, order), _sorted(more, order)
+            self.odd.update(odd)
+            high, low = halves.T
+            said, more = self.verdicts.codes(verdicts), self.details.codes(details)
+            columns = (high, low, numbers, task, by, fails, said, more)
+            into(dict(zip(_COLUMNS, columns, strict=True)), len(block))
+
+    def said(self, rows: Sequence[int]) -> list[Said]:
+        """Verdict and detail of some labels, by number, from the ledger."""
+        ledger = self._ledger.anew()
+        if ledger is not self._ledger:
+            if ledger.faulty_head(self._head.in_manifest()):
+                raise LedgerError(f"{ledger.name} is not the ledger that it was. Score anew.")
+            self._ledger = ledger
+        return ledger.said(rows)
+
+
+class Columns:
+    """The labels of some tasks in their present versions, in the order of their units, some thirty
+    bytes each: 16 of the unit's hash, and the rest as narrow as the ledger allows. Many more than
+    fit into memory lie in a file (:class:`assay.ledger.spilled.SpilledColumns`).
+
+    Of a label what scores need is held, verdicts and details as far as many have the same: others
+    are read where they are looked at, for which a ledger that was closed is opened anew. Its uid,
+    key, reason, error, tokens, cost, seconds and time are had from the ledger
+    (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
+    """
+
+    def __init__(self, known: Known, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """``columns`` are in the order of ``high``, labels of one unit oldest first."""
+        self._known = known
+        # (Plain integers are had fastest of views.)
+        views: list[Any] = [columns[name].data for name in _COLUMNS]
+        self._high, self._low, self._row, self._task, self._who, self._failed = views[:6]
+        self._verdict, self._detail = views[6:]
+
+    @classmethod
+    def of_ledger(cls, ledger: Ledger, versions: Mapping[str, str]) -> Columns:
+        """All labels of tasks in these ``versions``."""
+        newest = ledger.size()  # others may be adding labels: those are left out
+        most = ledger.count()
+        known = Known(ledger, versions)
+        columns = {name: np.empty(most, kind) for name, kind in known.row(newest)}
+        count = 0
+
+        def add(some: Mapping[str, Any], size: int) -> None:
+            nonlocal count
+            for name, values in some.items():
+                columns[name][count : count + size] = values
+            count += size
+
+        known.read(newest, add)
+        order = np.argsort(columns["high"][:count], kind="stable")  # of one unit the oldest first
+        for name in list(columns):
+            found = columns.pop(name)[:count]
+            if name in ("verdict", "detail"):
+                found = narrow(found)
+            found[:] = found[order]  # in its own place
+            columns[name] = found
+        return cls(known, columns)
 
     def __len__(self) -> int:
         return len(self._row)
 
     def of(self, unit: str) -> list[Label]:
         """The labels of a unit, oldest first."""
-        return [self._label(place, unit) for place in self._places(unit)]
+        return [self._label(place, unit) for place in self.places(unit)]
 
     def place(self, unit: str) -> int:
         """The place of the oldest label of a unit, or NONE."""
-        return next(self._places(unit), NONE)
+        return next(self.places(unit), NONE)
 
     def place_of(self, label: Label) -> int:
         """The place of a label among those of its unit, or NONE."""
-        places = self._places(label.unit)
+        places = self.places(label.unit)
         return next((one for one in places if self._row[one] == label.rowid), NONE)
 
-    def _places(self, unit: str) -> Iterator[int]:
-        head = _head(packed(unit))
-        high, low = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:], "big")
+    def places(self, unit: str) -> Iterator[int]:
+        """The places of the labels of a unit, oldest first."""
+        start = head(packed(unit))
+        high, low = int.from_bytes(start[:8], "big"), int.from_bytes(start[8:], "big")
         place = bisect_left(self._high, high)
         while place < len(self._high) and self._high[place] == high:
             if self._low[place] == low:
@@ -117,7 +159,8 @@ class Columns:
 
     def places_of(self, name: str) -> dict[int, int]:
         """By its number in the ledger, the place of each label of a task."""
-        number = next((number for number, task in self._tasks.items() if task == name), -1)
+        tasks = self._known.tasks
+        number = next((number for number, task in tasks.items() if task == name), -1)
         places = np.flatnonzero(np.asarray(self._task) == number)
         return dict(zip(np.asarray(self._row)[places].tolist(), places.tolist(), strict=True))
 
@@ -128,7 +171,7 @@ class Columns:
         for some in self._blocks():
             repeated = high[some][1:] == high[some][:-1]
             found.update(np.unique(task[some][1:][repeated]).tolist())
-        return {self._tasks[one] for one in found}
+        return {self._known.tasks[one] for one in found}
 
     def _blocks(self) -> Iterator[slice]:
         """All places, some at a time, those of one unit at once."""
@@ -141,6 +184,14 @@ class Columns:
     def at(self, place: int) -> Label:
         """The label at a place."""
         return self._label(place, self._unit(place))
+
+    def labels(self, places: Places) -> Iterator[Label]:
+        """The labels at some places."""
+        return map(self.at, places.tolist())
+
+    def heads(self, places: Places) -> npt.NDArray[np.uint64]:
+        """The first eight bytes of the hashes of labels' units, as numbers."""
+        return np.asarray(self._high)[places]
 
     def first(self, units: bytes) -> Places:
         """The place of the oldest label of each unit (hashes of 16 bytes, one behind the other), or
@@ -159,18 +210,18 @@ class Columns:
                 found[odd] = self.place(units[odd * _SIZE : (odd + 1) * _SIZE].hex())
         return found
 
-    def counted(
+    def counting(
         self, weight: Callable[[Label], int], by_label: Callable[[Label], bool]
-    ) -> npt.NDArray[Any]:
-        """For the oldest label of each unit the place of the one that counts: the only one of the
-        highest ``weight``. NONE where all weigh 0, CLOSELY where several weigh the same.
+    ) -> Callable[[Places], Places]:
+        """What gives, for the oldest label of each unit, the place of the one that counts: the only
+        one of the highest ``weight``. NONE where all weigh 0, CLOSELY where several weigh the same.
 
         ``weight`` is the same for all labels that one labeller gave under one task, but for those
         that are to be weighed ``by_label``."""
         counts = np.full(len(self), NONE, np.min_scalar_type(-len(self) - 1))
         for some in self._blocks():
             self._count(some, counts[some], weight, by_label)
-        return counts
+        return counts.__getitem__
 
     def _count(
         self,
@@ -213,7 +264,9 @@ class Columns:
         """What ``value`` is of each label's labeller."""
         who = np.asarray(self._who)[places]
         some, which = np.unique(who, return_inverse=True)
-        return np.array([value(self._labellers[one]) for one in some.tolist()], np.bool_)[which]
+        return np.array([value(self._known.labellers[one]) for one in some.tolist()], np.bool_)[
+            which
+        ]
 
     def verdicts(
         self, places: Places, value: Callable[[Mapping[str, Any]], V]
@@ -223,7 +276,7 @@ class Columns:
         codes = np.asarray(self._verdict)[places]
         held = np.flatnonzero(codes >= 0)
         some, which = np.unique(codes[held], return_inverse=True)
-        said = (self._verdicts[one] for one in some.tolist())
+        said = (self._known.verdicts[one] for one in some.tolist())
         yield held, [None if one is None else value(one) for one in said], which
         for away, texts in self._read(places, codes < 0):
             said = (_value(verdict) for verdict, _ in texts)
@@ -255,30 +308,23 @@ class Columns:
         wanted = np.flatnonzero(which)
         for start in range(0, len(wanted), _AT_ONCE):
             away = wanted[start : start + _AT_ONCE]
-            yield away, self._texts(self.rows(places[away]).tolist())
-
-    def _texts(self, rows: Sequence[int]) -> list[Said]:
-        ledger = self._ledger.anew()
-        if ledger is not self._ledger:
-            if ledger.faulty_head(self._head.in_manifest()):
-                raise LedgerError(f"{ledger.name} is not the ledger that it was. Score anew.")
-            self._ledger = ledger
-        return ledger.said(rows)
+            yield away, self._known.said(self.rows(places[away]).tolist())
 
     def _unit(self, at: int) -> str:
-        return self._odd.get(self._row[at], f"{self._high[at]:016x}{self._low[at]:016x}")
+        return self._known.odd.get(self._row[at], f"{self._high[at]:016x}{self._low[at]:016x}")
 
     def _label(self, at: int, unit: str, text: Said | None = None) -> Label:
-        task = self._tasks[self._task[at]]
+        known = self._known
+        task = known.tasks[self._task[at]]
         row, said, more = self._row[at], self._verdict[at], self._detail[at]
         if said < 0 or more < 0:
-            verdict, detail = map(_value, text or self._texts([row])[0])
+            verdict, detail = map(_value, text or known.said([row])[0])
         else:
-            verdict, detail = self._verdicts[said], self._details[more]
+            verdict, detail = known.verdicts[said], known.details[more]
         return Label(
-            "", "", task, self._versions[task], unit, self._labellers[self._who[at]],
+            "", "", task, known.versions[task], unit, known.labellers[self._who[at]],
             Status.FAILED if self._failed[at] else Status.OK, verdict,
-            sample=self._samples.get(row, 0), overrules=self._overrules.get(row),
+            sample=known.samples.get(row, 0), overrules=known.overrules.get(row),
             detail=detail or _NOTHING, rowid=row,
         )  # fmt: skip
 
@@ -290,14 +336,7 @@ def narrow(values: npt.NDArray[Any], least: int = 0) -> npt.NDArray[Any]:
     return values.astype(np.min_scalar_type(min(least, -ends[1] - 1) if least < 0 else ends[1]))
 
 
-def _sorted(values: npt.NDArray[Any], order: npt.NDArray[np.intp]) -> Sequence[int]:
-    """A column in another order, as plain integers are had of it fastest."""
-    values[: len(order)] = values[order]  # in its own place
-    found: Sequence[int] = memoryview(values[: len(order)])  # type: ignore[arg-type]
-    return found
-
-
-def _head(value: bytes | str) -> bytes:
+def head(value: bytes | str) -> bytes:
     """A hash as it is, and one of what is none."""
     return value if isinstance(value, bytes) else sha256(value.encode()).digest()[:_SIZE]
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose
+from assay.ledger.spilled import columns_of
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import counted
 from assay.protocols.shared_verdicts import SharedVerdicts
@@ -67,13 +67,13 @@ class Book:
     @cached_property
     def columns(self) -> Columns:
         """All labels that can count."""
-        return Columns(self.ledger, self._versions)
+        return columns_of(self.ledger, self._versions)
 
     @cached_property
-    def _counting(self) -> npt.NDArray[Any]:
-        """For the oldest label of each unit the place of the one that counts."""
+    def _counting(self) -> Callable[[Places], Places]:
+        """From the oldest label of each unit to the place of the one that counts."""
         policy, configured = self.policy, self.configured
-        return self.columns.counted(
+        return self.columns.counting(
             lambda label: policy.rank(label, configured.get(label.task)),
             # Whether a person's label is independent hangs on the label itself.
             lambda label: label.labeller.is_human and policy.independent,
@@ -86,7 +86,7 @@ class Book:
             return np.full(len(first), CLOSELY, np.int64)
         found = np.full(len(first), NONE, np.int64)
         held = first >= 0
-        found[held] = self._counting[first[held]]
+        found[held] = self._counting(first[held])
         return found
 
     def made_now(self, places: Places) -> dict[int, Label]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
+_AT_ONCE = 4096  # labels that are looked at together
+
 
 @dataclass(frozen=True, eq=False)
 class CountedLabels(Sequence[Label | None]):
@@ -69,6 +71,16 @@ class CountedLabels(Sequence[Label | None]):
         if place >= 0 and self.book is not None:
             return self.book.columns.at(place)
         return self.others.get(at)
+
+    def __iter__(self) -> Iterator[Label | None]:
+        for begin in range(0, len(self), _AT_ONCE):
+            places = self.places[begin : begin + _AT_ONCE]
+            held = places[places >= 0]
+            found: Iterator[Label] = iter(())
+            if self.book is not None and len(held):
+                found = self.book.columns.labels(held.astype(np.int64))
+            for at, place in enumerate(places.tolist(), begin):
+                yield next(found) if place >= 0 else self.others.get(at)
 
     @property
     def held(self) -> npt.NDArray[np.int64]:
