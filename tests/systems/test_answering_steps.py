@@ -115,6 +115,7 @@ def test_both_ways_side_by_side(assay, place):
         asked = len(server.requests)
         shown = assay(*command(place, server, "--compare-prompts"))
         assert len(server.requests) == asked == 3 + 6
+        assert re.search(r"US dollars now +0\.0000 +0\.0000", shown.stdout)
         ahead = assay(*command(place, server, "--compare-prompts", "--dry-run", "--json"))
     found = json.loads(done.stdout)
     assert found["same_answers"] == 1

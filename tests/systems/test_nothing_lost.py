@@ -166,3 +166,11 @@ def test_a_build_ends_with_the_account_and_keeps_it(assay, tmp_path):
 
 def test_nothing_is_lost_behind_a_character_that_no_text_has():
     assert clean("Before \x00 [[a|b]]\x01 {{lang|fr|c}} after.") == "Before b c after."
+
+
+def test_explain_says_that_a_page_is_no_wikitext(assay, tmp_path):
+    (tmp_path / "a.md").write_text("# A page\n")
+    done = assay("corpus", "explain", tmp_path, "a")
+    assert done.returncode != 0
+    assert "'a' in " in done.stderr
+    assert "is no page of wikitext" in done.stderr

@@ -109,6 +109,7 @@ def test_languages_are_told():
         ("שָׁלוֹם", "שלום"),
         ("ΟΔΌΣ", "οδος"),
         ("İstanbul", "istanbul"),
+        ("फ़िल्म", "फिल्म"),  # with the dot of loans, and as it is mostly typed
         ("ﬁlm", "film"),
     ],
 )

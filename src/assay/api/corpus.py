@@ -152,12 +152,12 @@ def explain(
     SettingsError where there is no such page of wikitext."""
     found = Source(Path(source), SourceSettings(one_of(SourceFormat, format, "format")))
     for item in found.items():
-        if (
-            isinstance(item, Document)
-            and item.kind is Kind.WIKITEXT
-            and page in ("", item.id, item.title)
-        ):
+        if not isinstance(item, Document) or page not in ("", item.id, item.title):
+            continue
+        if item.kind is Kind.WIKITEXT:
             return explain_page(item.text, item.title, CleanSettings(categories, captions))
+        if page:
+            raise SettingsError(f"{printable(page)!r} in {source} is no page of wikitext.")
     what = f"no page {printable(page)!r}" if page else "no page of wikitext"
     raise SettingsError(f"There is {what} in {source}.")
 

@@ -14,7 +14,7 @@ from assay.model.rag import Answer, AnswerRun
 from assay.systems.answer_text import same_answer
 from assay.systems.answering import DONT_KNOW
 
-Value = int | float | None
+Value = int | float | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class PromptsCompared:
         )
 
     def rows(self) -> Iterator[tuple[str, Value, Value]]:
-        """What is compared, with its value of one prompt and of steps."""
+        """What is compared, with its value of one prompt and of steps; of dollars four decimals."""
         names = {
             "answered": "topics answered", "unknown": "answers “I don't know”",
             "nuggets": "nuggets an answer", "confidence": "mean confidence",
@@ -85,7 +85,11 @@ class PromptsCompared:
             "cost": "US dollars now", "cache_saved": "of which a cache saved more",
         }  # fmt: skip
         for name, words in names.items():
-            yield words, getattr(self.one, name), getattr(self.steps, name)
+            one, steps = getattr(self.one, name), getattr(self.steps, name)
+            if name in ("cost", "cache_saved"):
+                yield words, f"{one:.4f}", f"{steps:.4f}"
+            else:
+                yield words, one, steps
 
 
 def _answers(found: Answered) -> dict[str, Answer]:

@@ -139,13 +139,14 @@ def _of_query(run: re.Match[str]) -> str:
 @cache
 def _folding() -> dict[int, str | int | None]:
     """Digits of all scripts, a dotted capital I, Greek's final sigma and accents; and what goes:
-    joiners, soft hyphens, the points of Arabic and Hebrew, Arabic's stretching."""
+    joiners, soft hyphens, the points of Arabic and Hebrew, Arabic's stretching, the dot of Hindi's
+    loans."""
     digits = {
         code: str(unicodedata.decimal(chr(code)))
         for code in range(128, 0x20000)  # no digits are beyond
         if unicodedata.category(chr(code)) == "Nd"
     }
-    gone = (0xAD, 0x640, 0x670, 0x200C, 0x200D, *range(0x591, 0x5BE), *range(0x64B, 0x653))
+    gone = (0xAD, 0x640, 0x670, 0x93C, 0x200C, 0x200D, *range(0x591, 0x5BE), *range(0x64B, 0x653))
     letters = str.maketrans("İςёЁάέήίόύώϊϋΐΰΆΈΉΊΌΎΏ", "iσеЕαεηιουωιυιυΑΕΗΙΟΥΩ")
     return {**digits, **letters, **dict.fromkeys(gone), **dict.fromkeys((0x5BF, 0x5C1, 0x5C2))}
 
