@@ -64,9 +64,8 @@ def _as_asked(reply: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     for name, value in reply.items():
         asked = schema["properties"].get(name)
         if asked is not None and isinstance(value, list) and asked["type"] == "object":
-            value = {
-                str(one["nugget"]): {k: v for k, v in one.items() if k != "nugget"} for one in value
-            }
+            by = "number" if name == "required" else "nugget"
+            value = {str(one[by]): {k: v for k, v in one.items() if k != by} for one in value}
         if asked is not None:
             said[name] = value
     return said

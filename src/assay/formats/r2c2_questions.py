@@ -1,5 +1,8 @@
 """The R2C2 question file: ``id<TAB>text[<TAB>category[<TAB>gold answers separated by |]]``.
 
+Any one of the gold answers makes an answer right; ``&&`` stands between answers of which all are
+required, each with its wordings: ``Paris | City of Light && Rome``.
+
 Source: R2C2 paper, section 3.2 (question types); Assay's contract for categories and gold
 answers, which the task's own file does not carry.
 """
@@ -29,6 +32,8 @@ CATEGORIES = (
 
 _HEADER = {"id", "questionid", "question_id", "question id", "qid"}
 _MOST_COLUMNS = 4
+REQUIRED = "&&"
+"""Between gold answers of which all are required."""
 
 
 def _key(category: str) -> str:
@@ -106,9 +111,25 @@ class _QuestionReader:
                 number, f"The question holds a line break ({hidden}).", "Write a space.", one
             )
         category = self._category(number, cells[2].strip(), one)
-        gold = self._gold(number, cells[3], one)
+        groups = [self._gold(number, part, one) for part in cells[3].split(REQUIRED)]
+        gold = tuple(dict.fromkeys(answer for group in groups for answer in group))
+        required = tuple(groups) if len(groups) > 1 else ()
+        if required and not all(required):
+            self.faults.error(
+                number,
+                f"There is nothing on one side of {REQUIRED}, between answers that are required.",
+                f"Write an answer there, or remove the {REQUIRED}.",
+                one,
+            )
+        if len(gold) < sum(map(len, required)):
+            self.faults.error(
+                number,
+                "One gold answer is required twice.",
+                f"Between {REQUIRED} stand different answers, between | wordings of one.",
+                one,
+            )
         if one:
-            self._keep(Question(one, text, category, gold, number))
+            self._keep(Question(one, text, category, gold, number, required))
 
     def _id(self, number: int, cell: str) -> str:
         one = normal_id(cell)

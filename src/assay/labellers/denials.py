@@ -194,6 +194,12 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     return None
 
 
+def fault_of_one(question: str, answer: str, wordings: Sequence[str]) -> str | None:
+    """As :func:`fault_in`, of one of several answers that ``question`` asks for: that others stand
+    beside it is no fault."""
+    return fault_in(f"Name all: {question}", answer, wordings)
+
+
 def same_set(text: str, gold: str) -> bool:
     """Whether two lists have the same entries, in whatever order."""
     ours, theirs = (sorted(map(_core, _items(folded(one)))) for one in (text, gold))

@@ -8,21 +8,34 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 from assay.labellers.base import BaseLabeller, Outcome, Request
-from assay.labellers.denials import VERSION, declines_rightly, fault_in, names, same_set
+from assay.labellers.denials import (
+    VERSION,
+    declines_rightly,
+    fault_in,
+    fault_of_one,
+    names,
+    same_set,
+)
 from assay.labellers.refusals import refusal_in
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict
 from assay.tasks.r2c2 import (
     ANSWER,
     DIALOGUE_ACT,
+    EVERY_ANSWER,
     Act,
     AnswerUnit,
     AnswerVerdict,
     DialogueAct,
     DialogueActUnit,
+    EveryAnswerUnit,
+    EveryAnswerVerdict,
     NuggetHelp,
+    RequiredGiven,
+    wordings_of,
 )
 
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -57,11 +70,11 @@ class RulesLabeller(BaseLabeller):
         return LabellerId("rules", "rules", {"version": VERSION})
 
     def refusal(self, task: AnyTask) -> str | None:
-        if task.name in (ANSWER.name, DIALOGUE_ACT.name):
+        if task.name in (ANSWER.name, EVERY_ANSWER.name, DIALOGUE_ACT.name):
             return None
         return (
-            f"'rules' can only match gold answers ({ANSWER.name}) and spot refusals "
-            f"({DIALOGUE_ACT.name}); it cannot do {task.name}. Use 'embedded' or "
+            f"'rules' can only match gold answers ({ANSWER.name}, {EVERY_ANSWER.name}) and spot "
+            f"refusals ({DIALOGUE_ACT.name}); it cannot do {task.name}. Use 'embedded' or "
             "'openai:MODEL@URL' for that task in [labellers]."
         )
 
@@ -74,6 +87,8 @@ class RulesLabeller(BaseLabeller):
                     error="no gold answers for this question: 'rules' has nothing to match",
                 )
             return Outcome(Status.OK, _match_answer(unit))
+        if isinstance(unit, EveryAnswerUnit):
+            return Outcome(Status.OK, _match_every(unit))
         if isinstance(unit, DialogueActUnit):
             return Outcome(Status.OK, _spot_act(unit))
         return Outcome(Status.FAILED, error=self.refusal(request.task))
@@ -91,12 +106,29 @@ def _match_answer(unit: AnswerUnit) -> Verdict:
         reason = "It declines to answer, and so does the gold answer."
     else:
         reason = "It states none of the gold answers."
+    helps = _helps(unit.nuggets, unit.gold)
+    return AnswerVerdict(reason=reason, correct=correct, nuggets=helps)
+
+
+def _match_every(unit: EveryAnswerUnit) -> Verdict:
+    required = []
+    for number, wordings in enumerate(wordings_of(unit), start=1):
+        fault = fault_of_one(unit.question, unit.answer, wordings)
+        found = next((one for one in wordings if states(unit.answer, one)), None)
+        why = fault or (f"It states {found!r}." if found else "It does not state it.")
+        given = fault is None and found is not None
+        required.append(RequiredGiven(number=number, reason=why, given=given))
+    every = [one for wordings in wordings_of(unit) for one in wordings]
+    return EveryAnswerVerdict(required=tuple(required), nuggets=_helps(unit.nuggets, every))
+
+
+def _helps(nuggets: Sequence[str], gold: Sequence[str]) -> tuple[NuggetHelp, ...]:
     helps = []
-    for number, nugget in enumerate(unit.nuggets, start=1):
-        stated = next((gold for gold in unit.gold if states(nugget, gold)), None)
+    for number, nugget in enumerate(nuggets, start=1):
+        stated = next((one for one in gold if states(nugget, one)), None)
         why = f"It states {stated!r}." if stated else "It states no gold answer."
         helps.append(NuggetHelp(nugget=number, reason=why, helped=stated is not None))
-    return AnswerVerdict(reason=reason, correct=correct, nuggets=tuple(helps))
+    return tuple(helps)
 
 
 def _spot_act(unit: DialogueActUnit) -> Verdict:

@@ -24,15 +24,26 @@ class Mark(StrEnum):
     NONRELEVANT = "N"
 
 
+WORDINGS = " | "
+"""Between the wordings of one gold answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A test question. ``gold`` holds the accepted answers, empty where none were given."""
+    """A test question. ``gold`` holds the accepted answers, empty where none were given; where
+    several are ``required`` these, each with its wordings, and ``gold`` all of them."""
 
     id: str
     text: str
     category: str | None = None
     gold: tuple[str, ...] = ()
     line: int = 0
+    required: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The gold answers as they are shown: one wording after the other, or what is required."""
+        return tuple(WORDINGS.join(one) for one in self.required) or self.gold
 
 
 class PassageKey(NamedTuple):

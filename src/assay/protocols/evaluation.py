@@ -75,8 +75,9 @@ class Evaluation:
 
     @cached_property
     def tasks(self) -> tuple[AnyTask, ...]:
-        """The tasks that the settings ask for, with those that steps are asked under."""
-        under = (step.asks for step in self.steps if step.asked_as)
+        """The tasks that the settings ask for, with those that steps are asked under, and that
+        only some inputs need."""
+        under = (step.asks for step in self.steps)
         return tuple(dict.fromkeys((*self.protocol.tasks(self.settings), *under)))
 
     @property

@@ -8,8 +8,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, computed_field
 
+from assay.model.rag import WORDINGS
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, folded
 from assay.tasks.schemas import Schema, by_number, numbered
@@ -74,7 +75,9 @@ class AnswerVerdict(Verdict):
     nuggets: Annotated[tuple[NuggetHelp, ...], numbered("nugget")] = ()
 
 
-def _check_answer(unit: AnswerUnit, verdict: AnswerVerdict) -> str | None:
+def _check_answer(
+    unit: AnswerUnit | EveryAnswerUnit, verdict: AnswerVerdict | EveryAnswerVerdict
+) -> str | None:
     expected = list(range(1, len(unit.nuggets) + 1))
     given = sorted(item.nugget for item in verdict.nuggets)
     if given == expected:
@@ -91,7 +94,9 @@ def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
     by_number(schema, "nuggets", NuggetHelp, len(unit.nuggets))
 
 
-def _check_persons_answer(unit: AnswerUnit, verdict: AnswerVerdict) -> str | None:
+def _check_persons_answer(
+    unit: AnswerUnit | EveryAnswerUnit, verdict: AnswerVerdict | EveryAnswerVerdict
+) -> str | None:
     """A person may leave nuggets to the machine."""
     given = [item.nugget for item in verdict.nuggets]
     if len(set(given)) == len(given) and set(given) <= set(range(1, len(unit.nuggets) + 1)):
@@ -103,11 +108,16 @@ def _decide_answer(unit: AnswerUnit, ask: AskYesNo) -> AnswerVerdict:
     answer = ask("correct")
     if not answer.yes:
         return AnswerVerdict(reason=answer.reason, correct=False)
+    helps = _decide_helps(unit, ask)
+    return AnswerVerdict(reason=answer.reason, correct=True, nuggets=helps)
+
+
+def _decide_helps(unit: AnswerUnit | EveryAnswerUnit, ask: AskYesNo) -> tuple[NuggetHelp, ...]:
     helps = []
     for number, text in enumerate(unit.nuggets, start=1):
         helped = ask("helped", nugget=text, number=number)
         helps.append(NuggetHelp(nugget=number, reason=helped.reason, helped=helped.yes))
-    return AnswerVerdict(reason=answer.reason, correct=True, nuggets=tuple(helps))
+    return tuple(helps)
 
 
 ANSWER = Task(
@@ -123,6 +133,89 @@ ANSWER = Task(
     person_check=_check_persons_answer,
     decide=_decide_answer,
     max_tokens=900,
+)
+
+
+class EveryAnswerUnit(Unit):
+    """As :class:`AnswerUnit`, to a question that asks for several answers: those ``required``, each
+    with its wordings, ``|`` between them."""
+
+    question: str
+    answer: str
+    required: tuple[str, ...]
+    nuggets: tuple[str, ...] = ()
+
+
+def wordings_of(unit: EveryAnswerUnit) -> list[tuple[str, ...]]:
+    """The wordings of each required answer."""
+    return [tuple(one.split(WORDINGS)) for one in unit.required]
+
+
+class RequiredGiven(Verdict):
+    """Whether an answer gives required answer ``number`` (position from 1)."""
+
+    number: int
+    reason: str = ""
+    given: YesNoField
+
+
+class EveryAnswerVerdict(Verdict):
+    """Which required answers are given, and which nuggets helped; an answer is ``correct`` where it
+    gives all of them."""
+
+    reason: str = ""
+    required: Annotated[tuple[RequiredGiven, ...], numbered("number")]
+    nuggets: Annotated[tuple[NuggetHelp, ...], numbered("nugget")] = ()
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def correct(self) -> bool:
+        return all(one.given for one in self.required)
+
+
+def _check_required(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:
+    expected = list(range(1, len(unit.required) + 1))
+    given = sorted(item.number for item in verdict.required)
+    if given == expected:
+        return None
+    return f"'required' must hold each of the numbers {expected} exactly once, it holds {given}"
+
+
+def _check_every_answer(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:
+    return _check_required(unit, verdict) or _check_answer(unit, verdict)
+
+
+def _check_persons_every_answer(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:
+    return _check_required(unit, verdict) or _check_persons_answer(unit, verdict)
+
+
+def _narrow_every_answer(unit: EveryAnswerUnit, schema: Schema) -> None:
+    by_number(schema, "required", RequiredGiven, len(unit.required))
+    by_number(schema, "nuggets", NuggetHelp, len(unit.nuggets))
+
+
+def _decide_every_answer(unit: EveryAnswerUnit, ask: AskYesNo) -> EveryAnswerVerdict:
+    required = []
+    for number, text in enumerate(unit.required, start=1):
+        given = ask("given", wanted=text, number=number)
+        required.append(RequiredGiven(number=number, reason=given.reason, given=given.yes))
+    helps = _decide_helps(unit, ask) if all(one.given for one in required) else ()
+    return EveryAnswerVerdict(required=tuple(required), nuggets=helps)
+
+
+EVERY_ANSWER = Task(
+    name="r2c2.every_answer",
+    version="1",
+    title="Answer evaluation where several answers are required",
+    unit=EveryAnswerUnit,
+    verdict=EveryAnswerVerdict,
+    template="r2c2_every_answer",
+    judged=("answer", "nuggets"),
+    check=_check_every_answer,
+    narrow=_narrow_every_answer,
+    person_check=_check_persons_every_answer,
+    decide=_decide_every_answer,
+    max_tokens=1200,
 )
 
 
@@ -191,4 +284,4 @@ RELEVANCE = Task(
     max_tokens=200,
 )
 
-TASKS: tuple[AnyTask, ...] = (ENTAILMENT, ANSWER, DIALOGUE_ACT, RELEVANCE)
+TASKS: tuple[AnyTask, ...] = (ENTAILMENT, ANSWER, EVERY_ANSWER, DIALOGUE_ACT, RELEVANCE)

@@ -101,9 +101,8 @@ def _control(name: str, given: Schema, root: Schema, task: AnyTask, unit: Unit) 
         return control | {"kind": "number"}
     if schema.get("type") == "object":
         numbers = list(schema["properties"])
-        return control | _rows(
-            numbers, next(iter(schema["properties"].values()), {}), root, task, unit
-        )
+        entry: Schema = next(iter(schema["properties"].values()), {})
+        return control | _rows(numbers, entry, root, task, unit, name)
     if schema.get("type") == "array":
         return control | _list(schema, root, task, unit, name)
     return control | {"kind": "text", "long": True}
@@ -114,7 +113,7 @@ def _list(schema: Schema, root: Schema, task: AnyTask, unit: Unit, name: str) ->
     options = _options(name, inner, task)
     exact = schema.get("minItems") == schema.get("maxItems")
     if options is not None and exact and "minItems" in schema:
-        items = _items(unit, schema["minItems"])
+        items = _items(unit, schema["minItems"], name)
         return {"kind": "items", "shape": "list", "items": items, "options": options}
     most = schema.get("maxItems")
     if inner.get("type") == "object":
@@ -131,11 +130,13 @@ def _list(schema: Schema, root: Schema, task: AnyTask, unit: Unit, name: str) ->
             "from": _begun(task, unit, main),
         }
     if inner.get("type") == "integer":
-        return {"kind": "order", "items": _items(unit, schema.get("minItems", 0))}
+        return {"kind": "order", "items": _items(unit, schema.get("minItems", 0), name)}
     return {"kind": "texts", "most": most, "from": _proposed(unit)}
 
 
-def _rows(numbers: Sequence[str], entry: Schema, root: Schema, task: AnyTask, unit: Unit) -> Json:
+def _rows(
+    numbers: Sequence[str], entry: Schema, root: Schema, task: AnyTask, unit: Unit, name: str
+) -> Json:
     """A list that is asked for as an object with the keys "1", "2", …"""
     resolved = _resolved(entry, root)
     columns = [
@@ -143,7 +144,7 @@ def _rows(numbers: Sequence[str], entry: Schema, root: Schema, task: AnyTask, un
         for field, one in resolved.get("properties", {}).items()
         if field != _REASON
     ]
-    items = _items(unit, len(numbers))
+    items = _items(unit, len(numbers), name)
     if len(columns) == 1 and columns[0]["kind"] == "choice":
         return {
             "kind": "items",
@@ -219,9 +220,11 @@ def _lists(unit: Unit) -> dict[str, list[str]]:
     return found
 
 
-def _items(unit: Unit, count: int) -> list[str]:
-    """The unit's list that has ``count`` entries, the last such: what varies comes last."""
-    fitting = [one for one in _lists(unit).values() if len(one) == count]
+def _items(unit: Unit, count: int, name: str) -> list[str]:
+    """The unit's list that has ``count`` entries: that of this name, or the last such: what varies
+    comes last."""
+    named = _lists(unit).get(name, [])
+    fitting = [one for one in (*_lists(unit).values(), named) if len(one) == count]
     return fitting[-1] if fitting else [str(n) for n in range(1, count + 1)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.labellers.denials import declines_rightly, fault_in
+from assay.labellers.denials import declines_rightly, fault_in, fault_of_one, names
 from assay.labellers.judge.languages import other_language
 from assay.labellers.judge.model import JudgeQuestion, Ruling, question_of
 from assay.labellers.judge.overlap import shared, states
@@ -28,14 +28,19 @@ from assay.tasks.exam import SELF_RATING, THOMAS, Rating, RatingUnit
 from assay.tasks.r2c2 import (
     ANSWER,
     ENTAILMENT,
+    EVERY_ANSWER,
     RELEVANCE,
     AnswerUnit,
     AnswerVerdict,
     Entailment,
     EntailmentUnit,
+    EveryAnswerUnit,
+    EveryAnswerVerdict,
     NuggetHelp,
     Relevance,
     RelevanceUnit,
+    RequiredGiven,
+    wordings_of,
 )
 from assay.tasks.trec_rag import (
     ASSIGNMENT,
@@ -130,7 +135,7 @@ def _long_gold(unit: AnswerUnit) -> list[str]:
     return sentences(gold) if len(gold.split()) > LONG_GOLD else []
 
 
-def _helps(unit: AnswerUnit, nugget: str) -> JudgeQuestion:
+def _helps(unit: AnswerUnit | EveryAnswerUnit, nugget: str) -> JudgeQuestion:
     return question_of(Ability.A, question_text(unit.question), nugget)
 
 
@@ -182,7 +187,34 @@ def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
     return found.model_copy(update={"nuggets": _helped(unit, levels[1:])})
 
 
-def _helped(unit: AnswerUnit, levels: Sequence[Levels]) -> tuple[NuggetHelp, ...]:
+def _every_answer_questions(unit: EveryAnswerUnit) -> list[JudgeQuestion]:
+    answer = answer_text(unit.question, unit.answer)
+    given = [
+        question_of(Ability.C, answer, gold_text(unit.answer, wordings))
+        for wordings in wordings_of(unit)
+    ]
+    return [*given, *(_helps(unit, nugget) for nugget in unit.nuggets)]
+
+
+def _every_answer(unit: EveryAnswerUnit, levels: Sequence[Levels]) -> EveryAnswerVerdict:
+    required = []
+    for number, (wordings, one) in enumerate(
+        zip(wordings_of(unit), levels[: len(unit.required)], strict=True), start=1
+    ):
+        fault = fault_of_one(unit.question, unit.answer, wordings)
+        stated = next((text for text in wordings if names(unit.answer, text)), None)
+        start = "Agrees with it" if one.yes else "Differs from it"
+        reason = fault or (f"It states {stated!r}." if stated else one.quoted(start))
+        given = fault is None and (one.yes or stated is not None)
+        required.append(RequiredGiven(number=number, reason=reason, given=given))
+    verdict = EveryAnswerVerdict(required=tuple(required))
+    if not verdict.correct:
+        return verdict
+    helps = _helped(unit, levels[len(unit.required) :])
+    return verdict.model_copy(update={"nuggets": helps})
+
+
+def _helped(unit: AnswerUnit | EveryAnswerUnit, levels: Sequence[Levels]) -> tuple[NuggetHelp, ...]:
     return tuple(_help(unit, number, one) for number, one in enumerate(levels, start=1))
 
 
@@ -190,7 +222,7 @@ STEP = 0.55
 """Share of the threshold of a whole answer from which a nugget is taken for a step towards it."""
 
 
-def _help(unit: AnswerUnit, number: int, found: Levels) -> NuggetHelp:
+def _help(unit: AnswerUnit | EveryAnswerUnit, number: int, found: Levels) -> NuggetHelp:
     """A nugget helped where it answers the question, at least in part, or states the answer and
     has to do with the question."""
     nugget = unit.nuggets[number - 1]
@@ -328,6 +360,7 @@ WAYS: Mapping[str, TaskQuestions] = {
     ANSWER.name: TaskQuestions(
         _answer_questions, _answer, _answer_cannot, _answer_levels, deciding=1
     ),
+    EVERY_ANSWER.name: TaskQuestions(_every_answer_questions, _every_answer),
     RELEVANCE.name: TaskQuestions(_relevance_questions, _relevance),
     GRADED_RELEVANCE.name: TaskQuestions(_relevance_questions, _graded, _narrative),
     SELF_RATING.name: TaskQuestions(_relevance_questions, _rated),

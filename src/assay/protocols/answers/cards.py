@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.model.rag import Mark, PassageKey, Question
 from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, RankedPassage, Remark
@@ -50,8 +50,12 @@ def _card(found: Found, question: Question, order: Sequence[str], where: WhereUs
 
     def body() -> Body:
         return Body(
-            "Gold answers: " if question.gold else "No gold answers were given.",
-            question.gold,
+            "Required answers: "
+            if question.required
+            else "Gold answers: "
+            if question.gold
+            else "No gold answers were given.",
+            question.keys,
             tuple(_entry(answer, where) for answer in answers.values()),
             "Passages with derived grades",
             _rankings(found, question, answers),
@@ -107,11 +111,12 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
     given = remarks(
         result.label, result.overruled, "correct", ("correct", "not correct"), before="Judged "
     )
-    said = []
+    said: list[Remark | str] = []
     if (
         result.state is not LabelState.CARRIED
     ):  # else its label is not about what the answer holds now
-        said.append(shared(result.label, at._replace(position="answer"), where))
+        said += filter(None, [shared(result.label, at._replace(position="answer"), where)])
+    said += _required(result)
     if not given:
         said.append("No label has been given to this answer yet.")
     if result.state is LabelState.CARRIED:
@@ -131,9 +136,18 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
         result.confidence or 0.0,
         f"confidence {answer.confidence}",
         f"nugget precision {span(*result.precision, 2)}" if result.nuggets else "",
-        (*given, *filter(None, said)),
+        (*given, *said),
         tuple(_nugget(nugget, at, where) for nugget in result.nuggets),
     )
+
+
+def _required(result: AnswerResult) -> Iterator[Remark]:
+    """Which of several required answers its label says it gives."""
+    verdict = None if result.label is None else result.label.verdict
+    if verdict is not None:
+        for one, text in zip(verdict.get("required", ()), result.question.keys, strict=False):
+            said = "given" if one["given"] else "not given"
+            yield Remark(f"{one_line(text)}: {said}", one.get("reason") or "")
 
 
 def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:

@@ -20,6 +20,7 @@ from assay.protocols.answers.acts import is_to_refuse
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.answers.results import (
     PRECISION,
+    RECALL,
     AnswerResult,
     LabelState,
     NuggetResult,
@@ -115,6 +116,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
         self._floors, self._ceilings = array("d"), array("d")
         self._overruled: dict[tuple[int, int | None], Label] = {}  # by question, and by nugget
         self._reasons: dict[tuple[int, int], str] = {}
+        self._recalls: dict[int, Range] = {}  # of questions that require several answers
 
     def add(self, found: AnswerResult, number: int = _NOWHERE) -> None:
         """Add the answer to the next question; ``number`` is its place among the labels."""
@@ -129,6 +131,8 @@ class JudgedRun(Mapping[str, AnswerResult]):
         self._ceilings.append(found.precision.ceiling)
         if found.overruled is not None:
             self._overruled[at, None] = found.overruled
+        if found.question.required:
+            self._recalls[at] = found.recall
         for which, one in enumerate(found.nuggets):
             self._nums.append(one.nugget.num)
             self._nuggets.append(_Nugget(one.mark, one.state, one.helped, one.by_person))
@@ -204,15 +208,15 @@ class JudgedRun(Mapping[str, AnswerResult]):
             given=np.array(self._numbers, np.int64) != _NOWHERE,
             to_refuse=np.array([is_to_refuse(one) for one in self._rows.questions], dtype=bool),
         )
-        return Verdicts(answers, {PRECISION: RangeColumn(*self._precision)})
+        more = {name: RangeColumn(*ends) for name, ends in self._recall.items()}
+        return Verdicts(answers, {**more, PRECISION: RangeColumn(*self._precision)})
 
     def per_topic(self) -> Mapping[str, Mapping[str, Range | None]]:
         """The values of each question, measure → question."""
-        correct, unknown = self._correct, np.isnan(self._correct)
-        accuracy = np.where(unknown, 0.0, correct), np.where(unknown, 1.0, correct)
         stated = self._stated
         return {
-            "Accuracy": Ranges(self._rows.places, *accuracy),
+            "Accuracy": Ranges(self._rows.places, *self._accuracy),
+            **{name: Ranges(self._rows.places, *ends) for name, ends in self._recall.items()},
             PRECISION: Ranges(self._rows.places, *self._precision),
             "Confidence": SomeUndefined(Ranges(self._rows.places, stated, stated)),
         }
@@ -252,6 +256,19 @@ class JudgedRun(Mapping[str, AnswerResult]):
     @property
     def _correct(self) -> Floats:
         return self._kinds.map(lambda one: one.correct)
+
+    @property
+    def _accuracy(self) -> tuple[Floats, Floats]:
+        correct, unknown = self._correct, np.isnan(self._correct)
+        return np.where(unknown, 0.0, correct), np.where(unknown, 1.0, correct)
+
+    @property
+    def _recall(self) -> dict[str, tuple[Floats, Floats]]:
+        """Empty where every question asks for one answer: recall is accuracy then."""
+        floors, ceilings = self._accuracy
+        for at, (floor, ceiling) in self._recalls.items():
+            floors[at], ceilings[at] = floor, ceiling
+        return {RECALL: (floors, ceilings)} if self._recalls else {}
 
     @property
     def _precision(self) -> tuple[Floats, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import count, islice, tee
+from itertools import count, groupby, islice, tee
 from math import isnan
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from assay.protocols.answers.requests import (
     GivenAnswer,
     act_content,
     answer_content,
+    answer_task,
     entailment_content,
     is_entailed,
 )
@@ -28,7 +29,8 @@ from assay.protocols.carried import carried
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook, LookedUp
 from assay.protocols.places import Place, PlaceColumns
-from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, Act
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, Act
 
 Helped = Mapping[int, tuple[bool, str | None]]
 """By the nugget's place in its answer, from 0: whether it helped, and why."""
@@ -79,7 +81,14 @@ def judge_answers(
     numbers = count()
     every = asked.every_answer()
     while some := list(islice(every, _AT_ONCE)):
-        results = answers.judge([one for _, _, one in some if one is not None], nuggets, acts)
+        results = (
+            result
+            for task, alike in groupby(
+                (one for _, _, one in some if one is not None),
+                lambda one: answer_task(one.question),
+            )
+            for result in answers.judge(task, list(alike), nuggets, acts)
+        )
         for run, question, one in some:
             if one is None:
                 nothing = Range.certain(0.0)
@@ -102,23 +111,27 @@ class _AnswerJudge:
         self._places = PlaceColumns()
         self._nuggets = 0  # so many were judged
         # While no person ever labelled an answer, a machine's own label is the last word.
-        self._by_people = book.people_labelled(ANSWER)
+        self._by_people = {task: book.people_labelled(task) for task in (ANSWER, EVERY_ANSWER)}
         # With ``only:`` perhaps nobody is asked for dialogue acts, and what that labeller says of
         # an answer is all that there is.
         self._acts_expected = book.expects(DIALOGUE_ACT)
 
     def judge(
-        self, given: Sequence[GivenAnswer], nuggets: CountedLabels, acts: CountedLabels
+        self,
+        task: AnyTask,
+        given: Sequence[GivenAnswer],
+        nuggets: CountedLabels,
+        acts: CountedLabels,
     ) -> Iterator[AnswerResult]:
-        """The next answers, whose labels stand in ``nuggets`` and ``acts`` behind those of the ones
-        before."""
+        """The next answers, of which all are asked the same, and whose labels stand in ``nuggets``
+        and ``acts`` behind those of the ones before."""
         step3 = list(self._step3(given, nuggets))
         beside = [[at for at, one in enumerate(every) if _is_open(one)] for every in step3]
         asked = [
             _content(one.question, one.answer, some)
             for one, some in zip(given, beside, strict=True)
         ]
-        for looked_up in self._book.look_up(ANSWER, asked):  # they are one block, or none
+        for looked_up in self._book.look_up(task, asked):  # they are one block, or none
             results = [
                 self._judged(*each)
                 for each in zip(
@@ -126,7 +139,7 @@ class _AnswerJudge:
                     acts[len(self._labels) : len(self._labels) + len(given)], strict=True,
                 )
             ]  # fmt: skip
-            self._note(results, looked_up)
+            self._note(task, results, looked_up)
             yield from results
 
     def _step3(
@@ -156,7 +169,7 @@ class _AnswerJudge:
                 )
             yield found
 
-    def _note(self, results: Sequence[AnswerResult], found: LookedUp) -> None:
+    def _note(self, task: AnyTask, results: Sequence[AnswerResult], found: LookedUp) -> None:
         """Remember which labels counted, and count what was wanted of answers."""
         begin = len(self._labels)
         for one in results:
@@ -166,7 +179,7 @@ class _AnswerJudge:
         labels = self._labels.row(begin)
         lacks = np.array([one.lacks for one in results], np.bool_)
         counted = LookedUp(found.units, found.first, labels.without(lacks))
-        self._book.count_all(ANSWER, counted, of=lacks | labels.there)
+        self._book.count_all(task, counted, of=lacks | labels.there)
 
     def noted(self) -> CountedLabels:
         """The labels of all answers, which are used."""
@@ -185,11 +198,11 @@ class _AnswerJudge:
     ) -> AnswerResult:
         """Verdict and marks of one answer, and what is missing."""
         run, question, _, answer = given
-        book = self._book
+        book, task = self._book, answer_task(question)
         unmarked = {one.state for one in step3} - {LabelState.COUNTED}
         given_beside = beside
         state = LabelState.COUNTED
-        if label is None or (self._by_people and not label.labeller.is_human):
+        if label is None or (self._by_people[task] and not label.labeller.is_human):
             former = self._carried(question, answer, step3, unit)
             if former is not None and (label is None or former[0].labeller.is_human):
                 label, given_beside = former
@@ -201,9 +214,9 @@ class _AnswerJudge:
         if label is not None and label.labeller.is_human:
             # A person may judge the answer alone; the machine's word on the nuggets then stands.
             for which in (beside,) if given_beside == beside else (given_beside, beside):
-                machine = book.machine(ANSWER, _content(question, answer, which))
+                machine = book.machine(task, _content(question, answer, which))
                 overruled = machine or overruled
-                if book.counts_machine(ANSWER):
+                if book.counts_machine(task):
                     helps.update(_helps(machine, answer, which))
         act = act_of(act_label, question, answer.text)
         correct = correctness(act, act_label, label, question, expected=self._acts_expected)
@@ -240,7 +253,7 @@ class _AnswerJudge:
             return [at for at, one in enumerate(said) if is_entailed(one)]
 
         found = carried(
-            self._book, ANSWER, unit, parts,
+            self._book, answer_task(question), unit, parts,
             lambda said: _content(question, answer, beside(said)),
         )  # fmt: skip
         return None if found is None else (found[0], beside(found[1]))

@@ -26,10 +26,15 @@ from assay.model.errors import Fault, FormatError
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, AnswerRun, Mark, Nugget, PassageRun, Question
 from assay.model.wording import listed, printable, quoted
-from assay.protocols.answers.requests import answer_content, entailment_content, request
+from assay.protocols.answers.requests import (
+    answer_content,
+    answer_task,
+    entailment_content,
+    request,
+)
 from assay.protocols.answers.results import AnswerResult, Judged, NuggetResult
 from assay.protocols.places import Place
-from assay.tasks.r2c2 import ANSWER, ENTAILMENT
+from assay.tasks.r2c2 import ENTAILMENT
 
 Said = Mapping[tuple[str, str], bool]
 """(run, question) → whether the person says outright that the answer is right."""
@@ -219,6 +224,15 @@ class _Edited:
                 self.spoken.append(spoken)
         if correct is None:
             return
+        required = _required(result, correct=correct)
+        if required is None:
+            if edited:
+                self._fault(
+                    path, answer.line, question,
+                    "The question asks for several answers; marks do not say which are missing.",
+                    "Label it in 'assay ui', or import labels of r2c2.every_answer.",
+                )  # fmt: skip
+            return
         beside = [
             nugget
             for nugget, own in pairs
@@ -230,11 +244,27 @@ class _Edited:
             if nugget.mark is not None
         ]
         texts = (one.text for one in beside)
-        asked = request(ANSWER, answer_content(result.question, answer, texts))
-        says = {"reason": self.reason, "correct": correct, "nuggets": helped}
+        content = answer_content(result.question, answer, texts)
+        asked = request(answer_task(result.question), content)
+        says = {"reason": self.reason, **required, "nuggets": helped}
         label, place = result.label, Place(run, question, "answer")
         overrules = label if label is not None and label.unit == asked.unit_hash else None
         self.spoken.append(_Spoken(asked, says, edited, overrules, place, path, answer.line))
+
+
+def _required(result: AnswerResult, *, correct: bool) -> dict[str, Any] | None:
+    """What a verdict says of the answer but of its nuggets; None where it is not known which of
+    several required answers an answer lacks."""
+    required = result.question.required
+    if not required:
+        return {"correct": correct}
+    verdict = None if result.label is None else result.label.verdict
+    if verdict is not None and bool(verdict["correct"]) is correct:
+        return {"required": verdict["required"], "correct": correct}
+    if not correct:
+        return None
+    given = [{"number": at, "reason": "", "given": True} for at, _ in enumerate(required, 1)]
+    return {"required": given, "correct": True}
 
 
 def _contradictions(every: Sequence[_Spoken]) -> Iterator[Fault]:

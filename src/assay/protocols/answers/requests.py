@@ -12,7 +12,7 @@ from assay.model.rag import Answer, Nugget, Passage, PassageKey, Question
 from assay.protocols.answers.acts import act_of, is_asked
 from assay.protocols.labels import LabelBook
 from assay.tasks.base import AnyTask
-from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER
 
 ENTAILED_SHARE = 0.75
 """Share of nuggets taken as entailed where nothing is known yet, for estimates."""
@@ -35,12 +35,17 @@ def entailment_content(nugget: Nugget, passage: Passage) -> Content:
     return {"passage": passage.text, "nugget": nugget.text}
 
 
+def answer_task(question: Question) -> AnyTask:
+    """What is asked of answers to a question: of each required one where there are several."""
+    return EVERY_ANSWER if question.required else ANSWER
+
+
 def answer_content(question: Question, answer: Answer, entailed: Iterable[str]) -> Content:
     """What is asked of an answer beside entailed nuggets."""
     return {
         "question": question.text,
         "answer": answer.text,
-        "gold": list(question.gold),
+        "required" if question.required else "gold": list(question.keys),
         "nuggets": list(entailed),
     }
 
@@ -110,4 +115,5 @@ def answer_requests(
         ]
         act = act_of(book.find(DIALOGUE_ACT, act_content(question, answer)), question, answer.text)
         if is_asked(act, question, len(texts)):
-            yield request(ANSWER, answer_content(question, answer, texts), question.id)
+            asked = answer_content(question, answer, texts)
+            yield request(answer_task(question), asked, question.id)

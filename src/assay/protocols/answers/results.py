@@ -95,6 +95,15 @@ class AnswerResult:
         return Range(0.0, 1.0) if self.correct is None else Range.certain(float(self.correct))
 
     @property
+    def recall(self) -> Range:
+        """The share of the required answers that it gives: of one, whether it is correct."""
+        verdict = None if self.label is None or self.refused else self.label.verdict
+        if self.question.required and self.correct is False and verdict is not None:
+            given = [bool(one["given"]) for one in verdict["required"]]
+            return Range.certain(sum(given) / len(given))
+        return self.accuracy
+
+    @property
     def marks(self) -> dict[int, Mark]:
         """The marks of its nuggets by NuggetNum; unlabelled ones are absent."""
         return {one.nugget.num: one.mark for one in self.nuggets if one.mark is not None}
@@ -122,6 +131,7 @@ def declines(act: str) -> bool:
 
 
 PRECISION = "NuggetPrecision"
+RECALL = "AnswerRecall"
 
 
 Judged = Mapping[str, Mapping[str, AnswerResult]]

@@ -104,7 +104,7 @@ def findings(
         scores=scores,
         per_topic={**{name: of.per_topic() for name, of in judged.items()}, **values},
         boards=tuple(views.boards(found, judged, settings, attempted, scores)),
-        definitions=views.DEFINITIONS,
+        definitions=views.definitions(found),
         facts=views.facts(found, book.used),
         lede=views.lede(found, of_answers),
         nothing=views.nothing_missing(found),

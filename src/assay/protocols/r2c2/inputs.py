@@ -104,7 +104,7 @@ class R2c2Inputs:
             nuggets = [one.text for one in own.nuggets]
             answer = [own.text, own.confidence, nuggets]
             lines = [own.text, *nuggets]
-        return Content(question.text, question.gold, True, answer, passages, lines=lines)
+        return Content(question.text, question.keys, True, answer, passages, lines=lines)
 
 
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs:

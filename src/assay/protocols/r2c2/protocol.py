@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
+from assay.labellers.base import Request
 from assay.model.wording import counted
 from assay.protocols.answers.judged import judge_answers
 from assay.protocols.answers.marked import Originals
@@ -11,6 +13,7 @@ from assay.protocols.answers.requests import (
     ENTAILED_SHARE,
     act_requests,
     answer_requests,
+    answer_task,
     entailment_requests,
 )
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
@@ -25,7 +28,7 @@ from assay.protocols.r2c2.linear import linear_measures
 from assay.protocols.relevance import CHECKS, relevance_requests
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
-from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, TASKS
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, TASKS
 from assay.tasks.trec_rag import SUPPORT
 
 
@@ -37,7 +40,7 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
     settings = R2C2Settings
     entries = ("questions", "pr_runs", "ac_runs")
     shows_labels = True
-    own_tasks = TASKS
+    own_tasks = tuple(task for task in TASKS if task is not EVERY_ANSWER)
 
     def tasks(self, settings: R2C2Settings) -> Sequence[AnyTask]:
         check = settings.relevance_check
@@ -97,15 +100,18 @@ def _steps(inputs: R2c2Inputs, settings: R2C2Settings) -> Iterator[Step]:
         "Answers are judged after bogus nuggets are found; these figures take "
         f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
     )
-    yield Step(
-        "answers",
-        ANSWER,
-        lambda book: answer_requests(inputs.answers(), book),
-        waits=True,
-        assumed=Assumed(
-            ENTAILMENT, lambda book: answer_requests(inputs.answers(), book, assume=True), note
-        ),
-    )
+    for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
+        if which is ANSWER or any(answer_task(one) is which for one in inputs.questions):
+            asked = partial(_answers, inputs, which)
+            ahead = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
+            yield Step(name, which, asked, waits=True, assumed=ahead)
+
+
+def _answers(
+    inputs: R2c2Inputs, task: AnyTask, book: LabelBook, *, assume: bool = False
+) -> Iterator[Request]:
+    own = (one for one in inputs.answers() if answer_task(one.question) is task)
+    return answer_requests(own, book, assume=assume)
 
 
 R2C2 = R2c2()

@@ -12,7 +12,7 @@ from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
 from assay.protocols.answers.cards import question_part
 from assay.protocols.answers.columns import JudgedRun
-from assay.protocols.answers.results import PRECISION, Found, answer_gaps
+from assay.protocols.answers.results import PRECISION, RECALL, Found, answer_gaps
 from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
 from assay.protocols.definitions import CONFIDENCE, RANKING
@@ -34,6 +34,25 @@ DEFINITIONS = (
 )
 
 
+_RECALL = Definition(
+    RECALL,
+    "Share of the required answers that an answer gives, averaged over the questions; of a"
+    " question with one answer, whether it is correct. Where several answers are required, an"
+    " answer is correct (Accuracy, HMR) only if it gives all of them. Higher is better.",
+    "Assay; the R2C2 task paper leaves it open (section 4.5)",
+)
+
+
+def definitions(found: Found) -> tuple[Definition, ...]:
+    """What the measures are that are shown."""
+    return (*((_RECALL,) if _several(found) else ()), *DEFINITIONS)
+
+
+def _several(found: Found) -> bool:
+    """Whether some question requires several answers."""
+    return any(question.required for question in found.questions)
+
+
 def boards(
     found: Found,
     judged: Mapping[str, JudgedRun],
@@ -50,9 +69,10 @@ def boards(
     if any(judged.values()) and all(one.acts_unknown for one in judged.values()):
         note += " Nobody labelled which answers decline, so that attempted scores are ranges."
     shown = ("HMR", "Accuracy")
+    several = _several(found)
     yield Board(
         "Answering runs",
-        measures_with((PRECISION,)),
+        measures_with((*((RECALL,) if several else ()), PRECISION)),
         note,
         LOWER_IS_BETTER,
         {f"{name} attempted": {run: of.get(name) for run, of in attempted.items()}
@@ -60,7 +80,12 @@ def boards(
         apart=frozenset(("Accuracy", "ECE")),
         remarks={run: notes.counts() for run, notes in found.notes.items()},
         below=f"Questions declined ({listing(declined)})." if declined else "",
-        brief={name: name for name in (*shown, "R_O", "R_U")} | {PRECISION: "NugP", "ECE": "ECE"},
+        brief={
+            **{name: name for name in (*shown, "R_O", "R_U")},
+            **({RECALL: "AnsR"} if several else {}),
+            PRECISION: "NugP",
+            "ECE": "ECE",
+        },
         by_category=("Accuracy", "HMR", PRECISION),
     )  # fmt: skip
     if found.pr_runs:

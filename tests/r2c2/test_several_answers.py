@@ -1,0 +1,137 @@
+"""Questions that require several answers: an answer is right where it gives all of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.api.opened import Opened
+from assay.formats.r2c2 import read_questions
+from assay.tasks.r2c2 import EVERY_ANSWER, EveryAnswerUnit
+from assay.web.desk import Desk
+from assay.web.forms import controls
+
+CONFIG = """
+[evaluation]
+protocol = "r2c2"
+[inputs]
+questions = "questions.tsv"
+pr_runs = ["pr/*.txt"]
+ac_runs = ["ac/*.txt"]
+[labellers]
+default = "LABELLER"
+"""
+QUESTIONS = """\
+1\tWhich two cities did she live in?\tSet\tParis | City of Light && Rome | Roma
+2\tWho wrote it?\tSimple\tJane Austen
+"""
+ANSWERS = {
+    "ALL": ("Rome and the City of Light", "Jane Austen"),
+    "HALF": ("Paris and Oslo", "Jane Austen"),
+    "NONE": ("Oslo", "Emily Brontë"),
+    "SILENT": ("I don't know.", "Jane Austen"),
+}
+
+
+def folder(path: Path, labeller: str = "rules", questions: str = QUESTIONS) -> Path:
+    for name in ("pr", "ac"):
+        (path / name).mkdir(parents=True)
+    (path / "assay.toml").write_text(CONFIG.replace("LABELLER", labeller))
+    (path / "questions.tsv").write_text(questions)
+    (path / "pr" / "PR.txt").write_text(
+        "1;1;d1;She lived in Paris.\n2;1;d2;Jane Austen wrote it.\n"
+    )
+    for run, (first, second) in ANSWERS.items():
+        text = f"<1>\n{first};80\n</1>\n<2>\n{second};60\n</2>\n"
+        (path / "ac" / f"{run}.txt").write_text(text)
+    return path
+
+
+def scores(path: Path) -> dict[tuple[str, str], str]:
+    with (path / "out" / "scores.csv").open() as file:
+        return {(row["run"], row["measure"]): row["value"] for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("labeller", ["rules", "embedded"])
+def test_an_answer_is_right_where_it_gives_all_that_is_required(tmp_path, assay, labeller):
+    path = folder(tmp_path / "two", labeller)
+    done = assay("evaluate", path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = scores(path)
+    for run, accuracy, recall in (
+        ("ALL", 1, 1),
+        ("HALF", 0.5, 0.75),
+        ("NONE", 0, 0),
+        ("SILENT", 0.5, 0.5),
+    ):
+        assert float(found[run, "Accuracy"]) == accuracy
+        assert float(found[run, "AnswerRecall"]) == recall
+    html = (path / "out" / "report.html").read_text()
+    assert "Required answers" in html
+    assert "Paris | City of Light" in html
+
+
+def test_with_one_answer_required_nothing_changes(tmp_path, assay):
+    one = QUESTIONS.replace("Paris | City of Light && Rome | Roma", "Rome")
+    path = folder(tmp_path / "one", questions=one)
+    assert assay("evaluate", path).returncode == 0
+    assert not any(measure == "AnswerRecall" for _, measure in scores(path))
+    assert "every_answer" not in (path / "out" / "manifest.json").read_text()
+
+
+def test_a_label_that_is_missing_leaves_a_range(tmp_path, assay):
+    path = folder(tmp_path / "two")
+    assert assay("judge", path).returncode == 0
+    # Nobody was asked about ALL's new answer.
+    run = path / "ac" / "ALL.txt"
+    run.write_text(run.read_text().replace("Rome and the City of Light", "Rome, and Paris too"))
+    done = assay("score", path, "--json")
+    rows = {(row["run"], row["measure"]): row for row in json.loads(done.stdout)["scores"]}
+    assert done.returncode == 1
+    for measure in ("Accuracy", "AnswerRecall"):
+        row = rows["ALL", measure]
+        assert (row["floor"], row["ceiling"]) == (0.5, 1.0)
+
+
+def test_a_person_says_of_each_required_answer_whether_it_is_given(tmp_path, assay):
+    path = folder(tmp_path / "two")
+    assert assay("judge", path).returncode == 0
+    with Desk.open(Opened.open(path)) as desk:
+        desk.sync()
+        person = desk.state.person("KIM")
+        units = desk.next(person, "r2c2.every_answer", "open", count=20)
+        texts = {one["unit"]: json.loads(desk.state.unit(one["unit"]).content) for one in units}
+        half = next(key for key, text in texts.items() if text["answer"] == "Paris and Oslo")
+        given = [{"number": 1, "given": "YES"}, {"number": 2, "given": "YES"}]
+        verdict = {"reason": "", "required": given, "nuggets": []}
+        desk.give(person, half, {"verdict": verdict, "before": None, "mode": "blind", "seconds": 3})
+    assert assay("score", path).returncode == 0
+    assert float(scores(path)["HALF", "Accuracy"]) == 1
+
+
+def test_the_screen_names_the_required_answers_though_there_are_as_many_nuggets():
+    unit = EveryAnswerUnit(
+        question="Which two?", answer="A, B", required=("A", "B"), nuggets=("x", "y")
+    )
+    found = {one["field"]: one for one in controls(EVERY_ANSWER, unit)}
+    assert found["required"]["items"] == ["A", "B"]
+    assert found["nuggets"]["items"] == ["x", "y"]
+    assert set(found) == {"required", "nuggets"}
+
+
+@pytest.mark.parametrize(
+    ("gold", "fault"),
+    [
+        ("Paris && ", "nothing on one side of &&"),
+        ("Paris && Rome | Paris", "required twice"),
+    ],
+)
+def test_faults_of_required_answers_are_told(tmp_path, gold, fault):
+    path = tmp_path / "questions.tsv"
+    path.write_text(f"1\tWhich two?\tSet\t{gold}\n2\tWho?\tSimple\tA & B\n")
+    parsed = read_questions(path)
+    assert [one.line for one in parsed.errors] == [1]
+    assert fault in str(parsed.errors[0])
