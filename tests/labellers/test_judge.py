@@ -204,7 +204,7 @@ def test_relevance_to_a_narrative_is_counted_by_sub_narrative(no: list[float], g
     questions, _ = unit_questions(SUB_NARRATIVES_ANSWERED, unit)
     assert len(questions) == 3
     rulings = [Ruling(one, 0.0, 1 - one, PASSAGE, 1, 9) for one in no]
-    levels = [Levels(one, one.no < 0.5, False, 0.5, one.yes) for one in rulings]
+    levels = [Levels(one, one.no < 0.5, False, 0.5, one.yes, Ability.A, True) for one in rulings]
     counted = WAYS[SUB_NARRATIVES_ANSWERED.name].verdict(unit, levels)
     assert isinstance(counted, AspectsAnswered)
     assert counted.answered == tuple(one < 0.5 for one in no)
@@ -299,6 +299,44 @@ def test_it_abstains_by_what_decides_and_never_where_a_rule_does(
     waverers(monkeypatch, low)
     unit = AnswerUnit(question=question, answer="Curtiz, M.", gold=gold, nuggets=("It was he.",))
     assert wavering(network, ANSWER, unit).status is Status.OK
+
+
+def test_of_a_long_gold_answer_it_abstains_by_what_was_read_of_its_sentences(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their mean takes the place of what is said of the answer as a whole: it is of claims (E),
+    and no less in doubt where one of the sentences stands in the answer word for word."""
+    said = "Casablanca is a film of 1942 that Michael Curtiz directed."
+    rest = (
+        "Humphrey Bogart and Ingrid Bergman play two people who meet again in a town of spies.",
+        "It won three prizes of the academy in the year after, with the one for the best picture.",
+        "Who has seen it will hardly forget the song that a pianist plays in the bar.",
+    )
+    unit = AnswerUnit(
+        question="What is Casablanca?",
+        answer=f"{said} People like it a lot, as far as anybody who asked them can tell.",
+        gold=(" ".join((said, *rest)),),
+    )
+    questions, _ = unit_questions(ANSWER, unit)
+    assert [one.ability for one in questions] == [Ability.C, *[Ability.E] * 4]
+    low, high = settings().unsure(Ability.E)
+    of_answers = settings().unsure(Ability.C)
+
+    def found(*claims: float, windows: Sequence[int]) -> Status:
+        def ruled(_network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+            of = zip((0.01, *claims), (1, *windows), strict=True)
+            return [Ruling(1 - yes, 0.0, yes, said, count, 9) for yes, count in of]
+
+        monkeypatch.setattr("assay.labellers.judge.labeller.rule", ruled)
+        return wavering(network, ANSWER, unit).status
+
+    doubt = (low + high) / 2
+    assert found(*[doubt] * 4, windows=[1] * 4) is Status.FAILED
+    assert found(1.0, 1.0, 0.01, 0.01, windows=(0, 0, 1, 1)) is Status.FAILED
+    between = (of_answers[1] + high) / 2
+    assert of_answers[1] < between < high
+    assert found(*[between] * 4, windows=[1] * 4) is Status.FAILED
+    assert found(1.0, 1.0, 1.0, 0.9, windows=(0, 0, 0, 1)) is Status.OK
 
 
 def test_a_judge_that_abstains_is_another_labeller() -> None:

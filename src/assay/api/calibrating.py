@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from assay.labellers.judge import NAME
 from assay.labellers.judge.local import FILE
 from assay.labellers.judge.model import settings
 from assay.labellers.judge.texts import Ability
@@ -103,17 +104,21 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
 
 def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:
     """The judge's own probabilities of yes and what people said of the same units; of several
-    labels of a unit the newest of either."""
+    labels of a unit the newest of either. Where the judge abstained, its probability counts like
+    any other, for what is in doubt says most about where yes begins; what a rule decided, and what
+    another version said, does not."""
     people: dict[tuple[str, str], Label] = {}
     judge: dict[tuple[str, str], float] = {}
+    model = f"assay-judge {settings().version}"
     for label in ledger.labels(list(_SAID)):
         key = (label.task, label.unit)
-        if label.status is not Status.OK or label.verdict is None:
-            continue
-        if label.labeller.is_human:
+        if label.labeller.is_human and label.status is Status.OK and label.verdict is not None:
             people[key] = label
-        elif label.labeller.name == "embedded:judge":
-            for ruling in label.detail.get("rulings", ())[:1]:
+        elif label.labeller.name == f"embedded:{NAME}" and label.detail.get("model") == model:
+            judge.pop(key, None)
+            for ruling in (
+                () if label.detail.get("by_rule") else label.detail.get("rulings", ())[:1]
+            ):
                 if ruling["windows"]:
                     judge[key] = float(ruling.get("unfitted", ruling["yes"]))
     found: dict[Ability, tuple[list[float], list[bool]]] = defaultdict(lambda: ([], []))

@@ -28,7 +28,7 @@ from assay.labellers.judge.model import (
     settings_hash,
     size_ahead,
 )
-from assay.labellers.judge.texts import TEXTS_VERSION, Ability
+from assay.labellers.judge.texts import TEXTS_VERSION
 from assay.labellers.judge.verdicts import (
     UNFITTED,
     WAYS,
@@ -157,8 +157,9 @@ class JudgeLabeller(BaseLabeller):
         outcomes = []
         for request, (questions, problem) in zip(requests, asked, strict=True):
             own = [next(rulings) for _ in questions]
-            found = _outcome(request, questions, own, problem, each, self._local)
-            outcomes.append(_abstaining(request, found) if self._abstains else found)
+            outcomes.append(
+                _outcome(request, questions, own, problem, each, self._local, self._abstains)
+            )
         return outcomes
 
 
@@ -169,6 +170,7 @@ def _outcome(
     problem: str | None,
     seconds: float,
     local: Local | None,
+    abstains: bool,
 ) -> Outcome:
     """``seconds`` is the request's share of its batch's time."""
     about = settings()
@@ -202,30 +204,29 @@ def _outcome(
     if request.task.name in UNFITTED:
         detail["calibrated"] = False
     read = sum(ruling.tokens for ruling in rulings)
-    return Outcome(
+    found = Outcome(
         Status.OK, verdict, tokens_in=read, tokens_out=0, cost=0.0, seconds=seconds, detail=detail
     )
+    # What rules decide needs no probability.
+    doubt = _doubt(levels[: way.deciding]) if abstains and by_rule is None else None
+    if doubt is None:
+        return found
+    return replace(found, status=Status.FAILED, verdict=None, error=doubt)
 
 
-def _abstaining(request: Request, outcome: Outcome) -> Outcome:
-    """The outcome, failed where a probability that its verdict hangs on lies where the judge knows
-    too little: neither yes nor no can be left out at the coverage it was fitted for. What rules
-    decide needs no probability. A folder's own calibration moves the threshold, not what the judge
-    knows: the probability is the one before it."""
-    if outcome.status is not Status.OK or ruled(request.unit) is not None:
-        return outcome
-    deciding = WAYS[request.task.name].deciding
-    for one in outcome.detail["rulings"][:deciding]:
-        low, high = settings().unsure(Ability(one["ability"]))
-        yes = one.get("unfitted", one["yes"])
-        if one["windows"] and low < yes < high:
-            error = (
-                f"the judge abstains: yes has the probability {yes:.2f}, and from {low:.2f} to "
-                f"{high:.2f} it can leave out neither yes nor no. Have people label it, or another "
-                "labeller, or judge without abstain in [judging]"
+def _doubt(deciding: Sequence[Levels]) -> str | None:
+    """Why the judge abstains, if it does: a probability that its verdict hangs on lies where
+    neither yes nor no can be left out at the coverage it was fitted for. A folder's own calibration
+    moves the threshold, not what the judge knows: the probability is the one before it."""
+    for one in deciding:
+        low, high = settings().unsure(one.ability)
+        if one.read and low < one.unfitted < high:
+            return (
+                f"the judge abstains: yes has the probability {one.unfitted:.2f}, and from "
+                f"{low:.2f} to {high:.2f} it can leave out neither yes nor no. Have people label "
+                "it, or another labeller, or judge without abstain in [judging]"
             )
-            return replace(outcome, status=Status.FAILED, verdict=None, error=error)
-    return outcome
+    return None
 
 
 def levelled(question: JudgeQuestion, ruling: Ruling, local: Local | None = None) -> Levels:
@@ -238,4 +239,7 @@ def levelled(question: JudgeQuestion, ruling: Ruling, local: Local | None = None
         ruling, cut = local.heard(question.ability, ruling)
         threshold, partly = (threshold, partly) if cut is None else (cut, cut)
     yes = ruling.yes > threshold
-    return Levels(ruling, yes, yes or ruling.yes + ruling.partly > partly, threshold, unfitted)
+    partly_so = yes or ruling.yes + ruling.partly > partly
+    return Levels(
+        ruling, yes, partly_so, threshold, unfitted, question.ability, ruling.windows > 0
+    )  # fmt: skip

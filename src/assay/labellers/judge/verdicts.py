@@ -69,13 +69,16 @@ REASON_LENGTH = 240
 @dataclass(frozen=True, slots=True)
 class Levels:
     """A ruling with the verdicts that follow from the calibrated thresholds; ``threshold`` is that
-    of yes, ``unfitted`` the probability of yes before people of the collection were heard."""
+    of yes, ``unfitted`` the probability of yes before people of the collection were heard,
+    ``ability`` the one that it is of, and ``read`` whether the network was asked at all."""
 
     ruling: Ruling
     yes: bool
     partly: bool
     threshold: float
     unfitted: float
+    ability: Ability
+    read: bool
 
     def quoted(self, start: str) -> str:
         """``start`` and the sentence that counted most, in quotation marks."""
@@ -172,7 +175,8 @@ def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
     ruling = Ruling(no, partly, yes, best.sentence, best.windows, tokens)
     unfitted = float(np.mean([one.unfitted for one in said]))
     partly_so = ruling.yes + ruling.partly > cut
-    return [Levels(ruling, ruling.yes > cut, partly_so, cut, unfitted), *helps]
+    read = any(one.read for one in said)
+    return [Levels(ruling, ruling.yes > cut, partly_so, cut, unfitted, Ability.E, read), *helps]
 
 
 def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
