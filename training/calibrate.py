@@ -19,6 +19,7 @@ import json
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,7 @@ def main() -> int:
         for row, question in zip(rows, asked, strict=True)
         if not empty(question) and not verbatim(question) and row.source not in AT_CHANCE
     ]
+    check_labels(rows, "raise --most")
     reader = Reader(options.model, options.start / "tokenizer.json", options.readings)
     features = reader.features([as_question(row) for row in rows])
     calibration = {
@@ -107,6 +109,24 @@ def source_weights(rows: list[Row]) -> np.ndarray:
 def family(source: str) -> str:
     """Sources that share texts, under one name."""
     return next((name for name, own in FAMILIES.items() if source in own), source)
+
+
+def check_labels(rows: Sequence[Row], cure: str) -> None:
+    """Raise SystemExit where nothing can be fitted: people called no pair of an ability a yes, or
+    all of them, or without one of the families all pairs have one label."""
+    for ability in ABILITIES:
+        own = [row for row in rows if row.ability == ability]
+        if len({row.label == 1.0 for row in own if not row.source.startswith("made_")}) < 2:
+            raise SystemExit(
+                f"ability {ability}: people said the same of all pairs to fit probabilities on; "
+                f"{cure}"
+            )
+        for name in sorted({family(row.source) for row in own}):
+            if len({round(row.label * 2) for row in own if family(row.source) != name}) < 2:
+                raise SystemExit(
+                    f"ability {ability}: without {name} all pairs to fit probabilities on have "
+                    f"one label; {cure}"
+                )
 
 
 def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
@@ -154,14 +174,16 @@ def best_strength(
 def conformal(yes: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> list[float]:
     """Where prediction sets that hold the truth of 1 − ``ERROR`` of the pairs of either kind
     (label-conditional split conformal prediction, Vovk 2012) have both: between these two
-    probabilities of yes the judge knows too little."""
+    probabilities of yes the judge knows too little. They are equal where no set has both."""
     edges = []
     for kind, score in ((truth, 1 - yes), (~truth, yes)):
         order = np.argsort(score[kind])
-        total = np.cumsum(weight[kind][order]) / weight[kind].sum()
-        edges.append(float(score[kind][order][np.searchsorted(total, 1 - ERROR)]))
+        # The pair that will be judged is one more, of which nothing is known: that costs coverage.
+        total = np.cumsum(weight[kind][order]) / (weight[kind].sum() + weight[kind].mean())
+        at = int(np.searchsorted(total, 1 - ERROR))
+        edges.append(float(score[kind][order][at]) if at < len(order) else 1.0)
     low, high = 1 - edges[0], edges[1]
-    return [round(min(low, high), 4), round(max(low, high), 4)]
+    return [round(low, 4), round(max(low, high), 4)]
 
 
 def regression(

@@ -30,6 +30,7 @@ from assay.labellers.judge.model import (
     Network,
     empty,
     probabilities,
+    verbatim,
 )
 from assay.labellers.judge.texts import ABILITIES, Ability, words
 from assay.measures.confidence import auroc, ece
@@ -184,10 +185,18 @@ def overlap(question: JudgeQuestion) -> float:
 def judged(
     reader: Reader, calibration: Calibration, questions: Sequence[JudgeQuestion]
 ) -> np.ndarray:
-    """Calibrated probabilities (questions, levels)."""
+    """Calibrated probabilities (questions, levels). As when it judges, what has no words is a no
+    and what stands in the passage word for word a yes. The rules on answers are not applied:
+    measured is what the network says of them."""
     found = np.zeros((len(questions), 3))
-    found[:, 0] = 1
-    able = [at for at, question in enumerate(questions) if not empty(question)]
+    able = []
+    for at, question in enumerate(questions):
+        if empty(question):
+            found[at, 0] = 1
+        elif verbatim(question):
+            found[at, 2] = 1
+        else:
+            able.append(at)
     features = reader.features([questions[at] for at in able])
     for at, row in zip(able, features, strict=True):
         own = calibration[questions[at].ability]

@@ -127,7 +127,7 @@ def main() -> int:
             saved = now
         if stop:
             print(f"stopped after step {step + 1}", flush=True)
-            return 0
+            return 128 + stop[0]  # there is no judge yet for who would go on with it
     if not options.stop_after:
         torch.save(judge.state_dict(), options.out / "judge.pt")
         about = {

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from augment import MADE, Augmenter
 from broaden import LATER, NEW, Broadener
-from calibrate import AT_CHANCE, FAMILIES, balanced, family, fitted
+from calibrate import AT_CHANCE, FAMILIES, balanced, check_labels, fitted
 from evaluate import DRAWS, Embedder, interval, judged, overlap, unit_range
 from prepare import PLAN, UNSEEN, assign, choose, grouped, load, made_ones, store
 from readings import Reader
@@ -39,7 +39,7 @@ from rows import Row, as_question, sampled
 from tokenizers import Tokenizer
 
 from assay.labellers.judge.model import empty, verbatim
-from assay.labellers.judge.texts import ABILITIES
+from assay.labellers.judge.texts import ABILITIES, TEXTS_VERSION
 from assay.measures.confidence import auroc
 
 TOGETHER = {**FAMILIES, "open questions": ("evouna", "openqa_eval")}
@@ -166,15 +166,7 @@ class Study:
             and not verbatim(as_question(row))
             and row.source not in AT_CHANCE
         ]
-        for ability in ABILITIES:
-            own = [row for row in rows if row.ability == ability]
-            for name in {family(row.source) for row in own}:
-                rest = {round(row.label * 2) for row in own if family(row.source) != name}
-                if len(rest) < 2:
-                    raise SystemExit(
-                        f"ability {ability}: without {name} all pairs to fit probabilities on have "
-                        "one label; raise --calibrate, or take more folds"
-                    )
+        check_labels(rows, "raise --calibrate, or take more folds")
         features = reader.features([as_question(row) for row in rows])
         return {
             ability.value: fitted(
@@ -296,6 +288,21 @@ def done(path: Path) -> list[Pair]:
     return [Pair(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
 
 
+def same_fold(folder: Path, left: Sequence[str], sizes: Mapping[str, int]) -> None:
+    """Raise SystemExit where what lies in ``folder`` is of other pairs, or of a network that may
+    have read sources that are left out now: other data make other folds of the same numbers."""
+    path = folder / "fold.json"
+    now = {"left": sorted(left), "pairs": dict(sorted(sizes.items()))}
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(now, indent=1), encoding="utf-8")
+    elif json.loads(path.read_text(encoding="utf-8")) != now:
+        raise SystemExit(
+            f"{folder}: was trained without other sources, or on other pairs, than this fold is "
+            f"({path.name} says which). Remove the folder, or take another --work"
+        )
+
+
 def measured(study: Study, cosine_of: Path | None) -> list[Pair]:
     """The pairs of every fold, of the folds that are there as they are."""
     options = study.options
@@ -308,17 +315,21 @@ def measured(study: Study, cosine_of: Path | None) -> list[Pair]:
         reader = Reader(options.package / "judge.onnx", options.package / "tokenizer.json", kept)
         text = (options.package / "judge.json").read_text(encoding="utf-8")
         known = json.loads(text)["calibration"]
+        told = {source for own in known.values() for source in own["sources"]}
+        for source in sorted(told.intersection(options.unread)):
+            print(f"not quite unread: this judge was calibrated on other pairs of {source}")
         return study.read(reader, known, options.unread, embedder(reader))
     sizes = Counter(row.source for row in study.rows if study.split[row.id] == "train")
     abilities = {row.source: row.ability for row in study.rows}
     folds = folds_of(abilities, options.folds, sizes)
     # Another training is another folder, another reading another file.
     training = f"{options.folds}-{options.steps}-{options.cool}-{options.warm}"
-    reading = f"{options.most}-{options.calibrate}{'-cosine' if cosine_of else ''}"
+    reading = f"{TEXTS_VERSION}-{options.most}-{options.calibrate}{'-cosine' if cosine_of else ''}"
     found = []
     for number, left in enumerate(folds, start=1):
         folder = study.folder / f"{training}-{number}"
         kept = folder / f"pairs-{reading}.json"
+        same_fold(folder, left, sizes)
         if not kept.exists():
             print(f"fold {number} of {len(folds)}, without {', '.join(left)}", flush=True)
             network = study.trained(folder, left)

@@ -1,4 +1,5 @@
-"""training/transfer.py: which sources are left out together, and what it says of what was read."""
+"""training/transfer.py: which sources are left out together, and what it says of what was read.
+training/calibrate.py: what it makes of probabilities."""
 
 from __future__ import annotations
 
@@ -76,3 +77,61 @@ def test_the_table_has_means_and_tells_sources_of_one_answer(transfer, capsys):
     assert "| wice (E) | 4 | 0.00 | one answer alone |" in said
     assert "| mean of 1 |" in said
     assert "on 1 of 1 sources" in said
+
+
+def test_a_folder_of_another_fold_is_not_gone_on_with(transfer, tmp_path):
+    """Its network may have read what is left out now."""
+    fold = tmp_path / "3-560-375-90-1"
+    for _ in range(2):
+        transfer.same_fold(fold, ["snli", "fib"], SIZES)
+    with pytest.raises(SystemExit, match="3-560-375-90-1: was trained without other sources"):
+        transfer.same_fold(fold, ["snli", "selqa"], SIZES)
+    with pytest.raises(SystemExit, match="on other pairs"):
+        transfer.same_fold(fold, ["snli", "fib"], {**SIZES, "bump": 9})
+
+
+def test_what_stands_in_the_passage_is_not_put_to_the_network(transfer):
+    claim, passage = "claim: It is a film of 1942.", "It is a film of 1942. Many like it."
+    question = transfer.as_question(
+        transfer.Row("", "E", "fib", "", claim.removeprefix("claim: "), passage, 1.0)
+    )
+
+    class Reader:
+        def features(self, questions):
+            assert not questions
+            return np.zeros((0, 8))
+
+    assert transfer.judged(Reader(), {}, [question]).tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_the_judge_abstains_where_prediction_sets_hold_both(transfer):
+    from calibrate import conformal
+
+    truth, even = np.arange(200) % 2 == 0, np.ones(200)
+    low, high = conformal(np.where(truth, 0.3, 0.6), truth, even)
+    assert (low, high) == (0.3, 0.6)
+    # Told apart without fail, no set holds both.
+    low, high = conformal(np.where(truth, 0.9, 0.1), truth, even)
+    assert low == high
+    # Of nine of ten as many are outside as are seen, and one more that is to be judged.
+    few = np.arange(18) < 9
+    scores = np.concatenate([np.linspace(0.1, 0.9, 9), np.linspace(0.1, 0.9, 9)])
+    assert conformal(scores, few, np.ones(18)) == [0.1, 0.9]
+    assert conformal(scores[[0, -1]], np.array([True, False]), np.ones(2)) == [0.0, 1.0]
+
+
+def test_labels_that_nothing_can_be_fitted_to(transfer):
+    from calibrate import check_labels
+
+    def row(source, ability, label):
+        return transfer.Row("", ability, source, "", "a claim", "a passage", label)
+
+    sources = [(n, a) for n, a in SOURCES.items() if n != "covid_qa"]
+    rows = [row(name, ability, label) for name, ability in sources for label in (0.0, 1.0)]
+    check_labels(rows, "take more")
+    only = [one for one in rows if one.ability != "A" or one.label == 1.0]
+    with pytest.raises(SystemExit, match=r"ability A: people said the same .*take more"):
+        check_labels([*only, row("made_joined", "A", 0.5)], "take more")
+    lone = [one for one in rows if one.source != "selqa" or one.label == 1.0]
+    with pytest.raises(SystemExit, match=r"ability A: without squad all pairs .* one label"):
+        check_labels(lone, "take more")
