@@ -7,7 +7,7 @@ import pytest
 
 from assay.model import scratch
 from assay.model.errors import SettingsError
-from assay.model.scratch import Scratch
+from assay.model.scratch import Scratch, Texts
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +52,13 @@ def test_a_system_that_takes_and_gives_little_at_once(monkeypatch):
     assert found.read(found.add(data), len(data)) == data
     with pytest.raises(SettingsError, match="cut short"):
         found.read(100, 200)
+
+
+def test_texts_of_several_rows_lie_in_one_place():
+    held = Scratch()
+    rows = [Texts(held), Texts(held)]
+    said = ["", "one", "zwölf\nlines", "\ud800 alone", "x" * 50]
+    for text in said:
+        for row in rows:
+            row.append(text)
+    assert all([row[at] for at in range(len(row))] == said for row in rows)

@@ -27,6 +27,7 @@ from assay.formats.r2c2_nuggets import (
 from assay.formats.text import read_text
 from assay.model.errors import AssayError, Fault, FormatError
 from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question
+from assay.model.scratch import Scratch
 from assay.model.wording import listed, quoted
 
 _LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
@@ -115,6 +116,7 @@ def read_ac_run(
     *,
     questions: Iterable[Question] | None = None,
     pr_runs: Mapping[str, PassageRun] | None = None,
+    scratch: Scratch | None = None,
 ) -> Parsed[AnswerRunFile]:
     """Reads an AC run, marked or not; its name is the file's.
 
@@ -122,6 +124,7 @@ def read_ac_run(
     ``pr_runs`` every PassageKey must exist in one of them for its question. A block whose
     confidence could not be read is left out of the value, as is a nugget whose number, rank or
     mark could not. Raises :class:`FormatError` only where the file cannot be read at all.
+    ``scratch`` takes the texts of several runs.
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
@@ -129,7 +132,7 @@ def read_ac_run(
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     nuggets = NuggetReader(faults, pr_runs, plain=source.plain)
-    reader = _AnswerReader(faults, known, nuggets)
+    reader = _AnswerReader(faults, known, nuggets, Answers(scratch))
     lines, starts = source.lines, source.line_starts()
     at = 0
     while at < len(lines):
@@ -170,11 +173,13 @@ class _Block:
 class _AnswerReader:
     """The state of reading one AC run: which block is open, and what the closed ones held."""
 
-    def __init__(self, faults: FaultList, known: KnownIds | None, nuggets: NuggetReader) -> None:
+    def __init__(
+        self, faults: FaultList, known: KnownIds | None, nuggets: NuggetReader, answers: Answers
+    ) -> None:
         self.faults = faults
         self.known = known
         self.nuggets = nuggets
-        self.answers = Answers()
+        self.answers = answers
         self.places = MarkPlaces()
         self.opened: dict[str, int] = {}
         self.block: _Block | None = None

@@ -13,6 +13,8 @@ from enum import StrEnum
 from itertools import count, repeat
 from typing import Any, NamedTuple, TypeVar
 
+from assay.model.scratch import Scratch, Texts
+
 T = TypeVar("T")
 
 
@@ -159,10 +161,13 @@ class Answers(Mapping[str, Answer]):
     thousands, and objects would take several times as much as their texts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Scratch | None = None) -> None:
+        """``scratch`` takes the texts of several runs."""
         self._at: dict[str, int] = {}
         self._odd: dict[str, Answer] = {}  # those that do not fit
-        self._texts: list[str] = []  # the answer and its nuggets, a line each
+        self._texts = Texts(
+            Scratch() if scratch is None else scratch
+        )  # the answer and its nuggets, a line each
         self._confidences = bytearray()
         self._lines, self._first_nuggets = array("I"), array("I")
         self._starts = array("I", [0])  # of each answer's nuggets in the columns below, and the end

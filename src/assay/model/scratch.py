@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from array import array
 from threading import Lock
 from typing import IO
 
@@ -64,3 +65,24 @@ class Scratch:
                 raise SettingsError("A temporary file of this process was cut short by another.")
             found += more
         return found
+
+
+class Texts:
+    """Texts in a scratch, one added behind the other, twelve bytes each in memory."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._scratch = scratch
+        self._begins, self._sizes = array("Q"), array("I")
+
+    def __len__(self) -> int:
+        return len(self._begins)
+
+    def append(self, text: str) -> None:
+        """Add a text."""
+        data = text.encode(errors="surrogatepass")
+        self._begins.append(self._scratch.add(data))
+        self._sizes.append(len(data))
+
+    def __getitem__(self, at: int) -> str:
+        data = self._scratch.read(self._begins[at], self._sizes[at])
+        return data.decode(errors="surrogatepass")
