@@ -126,8 +126,8 @@ class SpilledColumns(Columns):
             if some.has(places):
                 return some, some.here(places)
         which = np.unique(places)
-        self._last = self._made(self._gathered(which), which)
-        return self._last, self._last.here(places)
+        some = self._last = self._made(self._gathered(which), which)  # other threads may look, too
+        return some, some.here(places)
 
     def _gathered(self, places: Places) -> Records:
         """The records at ascending places."""
