@@ -20,6 +20,7 @@ _FRAME = (
     "nav, body > header, footer, aside:not([class*=infobox]), form, "
     "[role=navigation], [role=banner], [role=contentinfo]"
 )
+_MOST_FRAMES = 300
 _SUBJECT = "main, article, h1"
 _CODECS = {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
 """As browsers read them: with the makers' characters, of which pages are full."""
@@ -62,9 +63,12 @@ def html_text(html: str) -> Read:
         return Read(tree.title or "", "")
     dropped = []
     half = len(tree.body.text) / 2
-    for node in list(tree.body.query_selector_all(_FRAME)):
-        text = node.text
-        if node.query_selector(_SUBJECT) is None and len(text) <= half:
+    nodes = list(tree.body.query_selector_all(_FRAME))
+    for node in nodes:
+        text = "" if len(nodes) > _MOST_FRAMES else node.text
+        if not text:  # or so many that looking into each, one within the other, takes long
+            node.decompose()
+        elif node.query_selector(_SUBJECT) is None and len(text) <= half:
             dropped.append((f"<{node.tag}>", words(text)))
             node.decompose()
     text = _library("resiliparse.extract.html2text").extract_plain_text(tree, alt_texts=False)
