@@ -231,7 +231,8 @@ def mean_interval(parts: Sequence[tuple[np.ndarray, np.ndarray, list[str]]]) -> 
             draws.append(np.nan if one is None else one)
         values.append(value)
         drawn.append(draws)
-    low, high = np.percentile(np.nanmean(drawn, axis=0), [2.5, 97.5])
+    whole = np.array(drawn)[:, ~np.isnan(drawn).all(axis=0)]  # of few groups all may say the same
+    low, high = np.percentile(np.nanmean(whole, axis=0), [2.5, 97.5])
     return [float(np.mean(values)), float(low), float(high)]
 
 

@@ -135,3 +135,8 @@ def test_labels_that_nothing_can_be_fitted_to(transfer):
     lone = [one for one in rows if one.source != "selqa" or one.label == 1.0]
     with pytest.raises(SystemExit, match=r"ability A: without squad all pairs .* one label"):
         check_labels(lone, "take more")
+
+
+def test_draws_of_one_answer_alone_leave_an_interval(transfer):
+    score, truth = np.array([0.9, 0.1]), np.array([True, False])
+    assert transfer.mean_interval([(score, truth, ["one", "other"])]) == [1.0, 1.0, 1.0]
