@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from assay.formats.integers import parse_integer
-from assay.formats.jsonl import one_id, one_text, read_objects
+from assay.formats.jsonl import first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
@@ -122,6 +122,19 @@ def _candidates(
         else:
             seen.add(segment.docid)
             yield Candidate(segment, float(score))
+
+
+def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
+    """Read segments, or the segments of reference ranked lists."""
+    first = first_object(read_text(path))
+    if first is None or "candidates" not in first:
+        return read_segments(path)
+    parsed = read_candidates(path)
+    found: dict[str, Segment] = {}
+    for candidates in (parsed.value or {}).values():
+        for one in candidates:
+            found.setdefault(one.segment.docid, one.segment)
+    return Parsed(found, parsed.faults)
 
 
 def read_judgment_run(path: str | PathLike[str]) -> Parsed[JudgmentRun]:

@@ -6,6 +6,7 @@ ledger, files, reports and the command line are the same for all (docs/protocols
 
 from __future__ import annotations
 
+import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,16 @@ from assay.protocols.places import Place
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 
+
+class Named(typing.Protocol):
+    """A run."""
+
+    @property
+    def name(self) -> str: ...
+
+
 T = TypeVar("T")
+N = TypeVar("N", bound=Named)
 
 
 class ResamplingArguments(TypedDict):
@@ -119,6 +129,14 @@ class Reading:
         if name in known:
             cure = "Rename one of the files: the name is the run's name in all tables."
             self.fault(path, f"Another run is called '{name}' too.", cure)
+
+    def named(self, name: str, read: Callable[[Path], Parsed[N]]) -> dict[str, N]:
+        """The runs of all files of an entry by their names, of which no two may be the same."""
+        found: dict[str, N] = {}
+        for path, run in self.many(name, read):
+            self.unique(run.name, path, found)
+            found[run.name] = run
+        return found
 
     def done(self) -> None:
         """Raise FormatError with the faults of *all* files, if there are any."""

@@ -95,3 +95,62 @@ RANKING = (
     ),
 )
 """Of rankings."""
+
+_TRACK = "Overview of the TREC 2025 RAG track"
+NUGGETS = (
+    Definition(
+        "strict_vital", "Share of the vital nuggets that the answer fully supports.",
+        f"{_TRACK}, 3.2",
+    ),
+    Definition("vital", "The same with partial support worth one half.", f"{_TRACK}, 3.2"),
+    Definition("strict_all", "Share of all nuggets that the answer fully supports.", _TRACK),
+    Definition("all", "The same with partial support worth one half.", _TRACK),
+    Definition(
+        "weighted",
+        "(Σ s over vital + ½ Σ s over okay) / (vital + ½ okay), s = 1, ½ or 0.",
+        "Pradeep et al. 2025, The great nugget recall",
+    ),
+    Definition(
+        "coverage",
+        "Share of the sub-narratives with at least one nugget that the answer fully supports.",
+        f"{_TRACK}, 3.2",
+    ),
+)  # fmt: skip
+"""How much of what a good answer should say an answer says."""
+
+SUPPORT = (
+    Definition(
+        "weighted_precision",
+        "Mean support (1, ½, 0) of the sentences that cite something; 0 where none does.",
+        f"{_TRACK}, 3.3; Liu et al. 2023",
+    ),
+    Definition(
+        "weighted_recall",
+        "The same over all sentences; one without citations counts 0.",
+        f"{_TRACK}, 3.3; Liu et al. 2023",
+    ),
+    Definition("hard_precision", "weighted_precision with full support alone counted.", _TRACK),
+    Definition("hard_recall", "weighted_recall with full support alone counted.", _TRACK),
+)  # fmt: skip
+"""How far cited passages support the sentences that cite them."""
+
+JUDGMENTS = (
+    Definition(
+        "agreement", "Share of the documents of the pool with the same label.", f"{_TRACK}, 3.4"
+    ),
+    Definition(
+        "kappa",
+        "Cohen's κ, unweighted, on labels 0 to 4; an undecided document has the label that makes "
+        "κ least.",
+        f"{_TRACK}, 3.4",
+    ),
+    Definition(
+        "pairs_agree", "Share of pairs of documents of a topic that both order the same way.",
+        f"{_TRACK}, 3.4",
+    ),
+    Definition("pairs_tie", "Share of pairs that one side gives the same label.", _TRACK),
+    Definition(
+        "pairs_disagree", "Share of pairs ordered in opposite ways, or not judged.", _TRACK
+    ),
+)  # fmt: skip
+"""Labels of relevance against others."""

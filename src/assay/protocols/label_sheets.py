@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -38,6 +38,11 @@ class NuggetTable(NamedTuple):
     nuggets: tuple[RagNugget, ...]
     runs: tuple[str, ...]
     values: Floats
+
+    @classmethod
+    def of(cls, topic: str, nuggets: Sequence[RagNugget]) -> Self:
+        """Nuggets that there is no answer to."""
+        return cls(topic, tuple(nuggets), (), np.zeros((0, len(nuggets))))
 
 
 def nugget_tables(answers: Iterable[AssignedAnswer]) -> list[NuggetTable]:

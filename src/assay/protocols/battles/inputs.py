@@ -171,8 +171,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     answers: dict[str, dict[str, str]] = {}
 
     def add(path: Any, run: str, found: Mapping[str, str]) -> None:
-        if run in answers:
-            reading.fault(path, f"Another run is called '{run}' too.", "Rename one of them.")
+        reading.unique(run, path, answers)
         answers[run] = dict(found)
 
     if not any(name in folder.config.inputs for name in ENTRIES):

@@ -170,8 +170,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
 
 
 def _add(runs: dict[str, Run], name: str, ranking: Run, path: Path, reading: Reading) -> None:
-    if name in runs:
-        reading.fault(path, f"Another run is called '{name}' too.", "Rename one of them.")
+    reading.unique(name, path, runs)
     runs[name] = ranking
 
 

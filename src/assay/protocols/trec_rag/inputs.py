@@ -10,13 +10,11 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from assay.formats.jsonl import first_object
 from assay.formats.parsed import Parsed
-from assay.formats.text import read_text
 from assay.formats.trec import TrecRun, read_qrels, read_trec_run
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
-from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, read_segments
+from assay.formats.trec_rag_passages import read_judgment_run, read_texts
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import SubNarratives, read_sub_narratives, read_topics
 from assay.measures.support import Citations
@@ -37,37 +35,19 @@ from assay.model.trec_rag import (
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
 from assay.protocols.sheets import Topics
-from assay.tasks.base import AnyTask
-from assay.tasks.trec_rag import (
-    RELEVANCE,
-    RELEVANCE_AT_ONCE,
-    RELEVANCE_YES_NO,
-    SUB_NARRATIVES_ANSWERED,
-    WINDOW,
-)
+from assay.tasks.trec_rag import WINDOW
 from assay.tasks.trec_rag_nuggets import DOCUMENTS, MOST_NUGGETS
 from assay.tasks.trec_rag_nuggets import WINDOW as NUGGET_WINDOW
 
-T = TypeVar("T")
+L = TypeVar("L", AssignedAnswer, SupportAnswer)
 
 Relevance = Literal["counted", "at-once", "0-3", "yes-no", "none"]
-
-RELEVANCE_TASKS: Mapping[str, AnyTask] = {
-    "counted": SUB_NARRATIVES_ANSWERED,
-    "at-once": RELEVANCE_AT_ONCE,
-    "0-3": RELEVANCE,
-    "yes-no": RELEVANCE_YES_NO,
-}
-"""The ways to ask for relevance: counting answered sub-narratives, 0-4 at once, 0-3, yes or no."""
-
-WITH_ASPECTS = ("counted", "at-once")
-"""Those that need sub-narratives."""
 
 
 class TrecRagSettings(CommonSettings):
     """``[settings]`` of a TREC RAG evaluation.
 
-    ``relevance``: how the labeller is asked (see ``RELEVANCE_TASKS``; ``none``: only the given
+    ``relevance``: how the labeller is asked (``assay.tasks.relevance``; ``none``: only the given
     qrels); ``relevance_also``: further ways, to be compared on the same passages. ``pool_depth``:
     how many documents of each retrieval run are judged. ``threshold``: the lowest label of a
     document that nuggets are made from; ``documents``: how many of them go into one call;
@@ -166,25 +146,17 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
         narratives = {topic: narratives[topic] for topic in settings.topics if listed}
     texts = {one.id: one.text for one in listed}
     aspects = reading.optional("sub_narratives", read_sub_narratives) or {}
-    r_runs = _named(reading, "r_runs", read_trec_run, lambda run: run.name)
+    r_runs = reading.named("r_runs", read_trec_run)
     read_run = partial(read_answers, topics=texts, limits=False)
-    answers = _named(reading, "rag_runs", read_run, lambda run: run.name)
-    rj_runs = _named(reading, "rj_runs", read_judgment_run, lambda run: run.name)
+    answers = reading.named("rag_runs", read_run)
+    rj_runs = reading.named("rj_runs", read_judgment_run)
     segments: dict[str, Segment] = {}
-    for _, found in reading.many("segments", _read_texts):
+    for _, found in reading.many("segments", read_texts):
         for doc, segment in found.items():
             segments.setdefault(doc, segment)
     qrels = reading.optional("qrels", read_qrels)
-    assignments: dict[tuple[str, str], AssignedAnswer] = {}
-    for path, records in reading.many("assignments", read_assignments):
-        for one in records:
-            _once(reading, path, one.run, one.topic, assignments)
-            assignments[one.run, one.topic] = one
-    support: dict[tuple[str, str], SupportAnswer] = {}
-    for path, labels in reading.many("support", read_support):
-        for each in labels:
-            _once(reading, path, each.run, each.topic, support)
-            support[each.run, each.topic] = each
+    assignments = _labelled(reading, "assignments", read_assignments)
+    support = _labelled(reading, "support", read_support)
     nuggets = reading.optional("nuggets", read_nuggets)
     reading.done()
     return TrecRagInputs(
@@ -207,31 +179,6 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     )
 
 
-def _named(
-    reading: Reading, name: str, read: Callable[[Path], Parsed[T]], called: Callable[[T], str]
-) -> dict[str, T]:
-    found: dict[str, T] = {}
-    for path, run in reading.many(name, read):
-        if called(run) in found:
-            why = f"Another run of '{name}' is called '{called(run)}' too."
-            reading.fault(path, why, "Give every run its own name.")
-        found[called(run)] = run
-    return found
-
-
-def _read_texts(path: Path) -> Parsed[Mapping[str, Segment]]:
-    """Segments, or the segments of reference ranked lists."""
-    first = first_object(read_text(path))
-    if first is None or "candidates" not in first:
-        return read_segments(path)
-    parsed = read_candidates(path)
-    found: dict[str, Segment] = {}
-    for candidates in (parsed.value or {}).values():
-        for one in candidates:
-            found.setdefault(one.segment.docid, one.segment)
-    return Parsed(found, parsed.faults)
-
-
 def _mapped_to(given: NuggetList | None) -> tuple[SubNarrative, ...]:
     """The sub-narratives of a list all of whose nuggets are mapped: nobody need be asked."""
     names = [one.sub_narrative for one in given.nuggets] if given is not None else []
@@ -243,12 +190,18 @@ def _mapped_to(given: NuggetList | None) -> tuple[SubNarrative, ...]:
     return tuple(found.values())
 
 
-def _once(
-    reading: Reading, path: Path, run: str, topic: str, known: Mapping[tuple[str, str], object]
-) -> None:
-    if (run, topic) in known:
-        why = f"The answer of run '{run}' is labelled in another file too."
-        reading.fault(path, why, "Give each answer's labels once.", topic=topic)
+def _labelled(
+    reading: Reading, name: str, read: Callable[[Path], Parsed[tuple[L, ...]]]
+) -> dict[tuple[str, str], L]:
+    """Labelled answers by run and topic."""
+    found: dict[tuple[str, str], L] = {}
+    for path, answers in reading.many(name, read):
+        for one in answers:
+            if (one.run, one.topic) in found:
+                why = f"The answer of run '{one.run}' is labelled in another file too."
+                reading.fault(path, why, "Give each answer's labels once.", topic=one.topic)
+            found[one.run, one.topic] = one
+    return found
 
 
 def _ranks(

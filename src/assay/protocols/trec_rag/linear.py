@@ -21,10 +21,9 @@ from assay.model.trec_rag import (
 )
 from assay.protocols.linear import LinearMeasure, Share, Worth
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS
-from assay.protocols.trec_rag.narratives import grade_of
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.support import cited_requests, support_task
+from assay.tasks.relevance import WAYS, grade_of
 from assay.tasks.trec_rag import ASSIGNMENT
 
 
@@ -143,7 +142,7 @@ def _precision(bank: Bank) -> Iterator[LinearMeasure]:
                     request = bank.relevance_request(topic, doc, way) if pooled else None
                     if request is not None:
                         shares.append(Share(run, request, 1 / (measure.k * len(topics))))
-        yield LinearMeasure(str(measure), RELEVANCE_TASKS[way], _relevant(way, measure.rel), shares)
+        yield LinearMeasure(str(measure), WAYS[way].task, _relevant(way, measure.rel), shares)
 
 
 def _relevant(way: str, least: float) -> Worth:

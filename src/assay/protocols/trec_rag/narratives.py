@@ -18,15 +18,10 @@ from assay.model.trec_rag import Segment, SubNarrative
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
-from assay.protocols.trec_rag.inputs import (
-    RELEVANCE_TASKS,
-    WITH_ASPECTS,
-    TrecRagInputs,
-    TrecRagSettings,
-)
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.needs import Needs
 from assay.tasks.base import AnyTask, Unit
-from assay.tasks.trec_rag import AspectsAnswered
+from assay.tasks.relevance import WAYS, grade_of
 from assay.tasks.trec_rag_narratives import (
     NARRATIVE,
     SUB_NARRATIVES,
@@ -194,7 +189,7 @@ class Narratives:
         text = self.narrative(topic)
         if segment is None or text is None:
             return None
-        if way not in WITH_ASPECTS:
+        if not WAYS[way].by_aspects:
             return {"question": text, "passage": segment.text}
         aspects = self.aspects(topic)
         if aspects is None:
@@ -204,7 +199,7 @@ class Narratives:
 
     def relevance_request(self, topic: str, doc: str, way: str) -> Request | None:
         """The same as it is asked."""
-        content, task = self.relevance_content(topic, doc, way), RELEVANCE_TASKS[way]
+        content, task = self.relevance_content(topic, doc, way), WAYS[way].task
         return None if content is None else Request(task, task.unit(**content), topic=topic)
 
     def judged(self, way: str) -> JudgedDocuments:
@@ -237,7 +232,7 @@ class Narratives:
     ) -> tuple[Sequence[Pooled], CountedLabels]:
         contents = (self.relevance_content(*one, way) or {} for one in documents)
         places = (Place("", topic, f"{doc} relevance") for topic, doc in documents)
-        task = RELEVANCE_TASKS[way]
+        task = WAYS[way].task
         return documents, self.book.labels(task, contents, places if counting else None)
 
     def grades(self, topic: str) -> dict[str, int | None]:
@@ -283,12 +278,3 @@ class Narratives:
     def _failed(self, topic: str, doc: str) -> bool:
         way = self.settings.relevance
         return way == "none" or (topic, doc) in self.judged(way).failed
-
-
-def grade_of(way: str, verdict: Mapping[str, Any]) -> int:
-    """The grade that a relevance verdict comes to."""
-    if way == "counted":
-        return AspectsAnswered.model_validate(verdict).grade
-    if way == "yes-no":
-        return int(bool(verdict["relevant"]))
-    return int(verdict["grade"])

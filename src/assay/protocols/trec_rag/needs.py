@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assay.model.trec_rag import RagNugget
-from assay.protocols.trec_rag.inputs import WITH_ASPECTS, TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
+from assay.tasks.relevance import WAYS
 
 
 @dataclass(frozen=True)
@@ -53,4 +54,4 @@ class Needs:
     @property
     def aspects(self) -> bool:
         """Whether sub-narratives are needed."""
-        return self.mapping or any(way in WITH_ASPECTS for way in self.ways)
+        return self.mapping or any(WAYS[way].by_aspects for way in self.ways)

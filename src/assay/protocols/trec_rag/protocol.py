@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 
 from assay.labellers.base import Labeller, Request
+from assay.model.labels import LabellerId
+from assay.model.trec_rag import RagAnswer
 from assay.model.wording import counted
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.contents import Content, cited
@@ -13,18 +17,14 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.results import Findings
 from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import (
-    RELEVANCE_TASKS,
-    TrecRagInputs,
-    TrecRagSettings,
-    load_inputs,
-)
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings, load_inputs
 from assay.protocols.trec_rag.linear import linear_measures
 from assay.protocols.trec_rag.needs import Needs
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.score import score
 from assay.protocols.trec_rag.support import support_requests, support_task
-from assay.tasks.base import AnyTask
+from assay.tasks.base import AnyTask, Unit
+from assay.tasks.relevance import WAYS
 from assay.tasks.trec_rag import ASSIGNMENT
 from assay.tasks.trec_rag_narratives import NARRATIVE, SUB_NARRATIVES, SUB_NARRATIVES_DRAFT
 from assay.tasks.trec_rag_nuggets import CREATE, EDIT, IMPORTANCE, MAPPING, MERGE
@@ -53,7 +53,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
     )
 
     def tasks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:
-        ways = [RELEVANCE_TASKS[way] for way in settings.ways]
+        ways = [WAYS[way].task for way in settings.ways]
         return (
             NARRATIVE,
             SUB_NARRATIVES_DRAFT,
@@ -148,51 +148,61 @@ class _Steps:
         self.needs = Needs(inputs, settings)
 
     def all(self) -> Iterator[Step]:
-        inputs, needs = self.inputs, self.needs
+        inputs, needs, units = self.inputs, self.needs, self.units
         if any(not one.text for one in inputs.narratives.values()):
-            yield Step("narratives", NARRATIVE, self.narratives)
+            yield Step("narratives", NARRATIVE, units(NARRATIVE, Bank.narrative_unit))
         if needs.aspects and any(not inputs.sub_narratives.get(one) for one in inputs.topics):
-            yield Step("sub-narratives, draft", SUB_NARRATIVES_DRAFT, self.drafts, waits=True)
-            yield Step("sub-narratives", SUB_NARRATIVES, self.refinings, waits=True)
+            task = SUB_NARRATIVES_DRAFT
+            yield Step("sub-narratives, draft", task, units(task, Bank.draft_unit), waits=True)
+            refining = units(SUB_NARRATIVES, Bank.refine_unit)
+            yield Step("sub-narratives", SUB_NARRATIVES, refining, waits=True)
         for place, way in enumerate(needs.ways):
             requests = self.relevance(way)
-            yield Step(f"relevance ({way})", RELEVANCE_TASKS[way], requests, waits=not place)
+            yield Step(f"relevance ({way})", WAYS[way].task, requests, waits=not place)
         if self.settings.support and inputs.answers:
-            yield Step("support", support_task(self.settings), self.support)
+            asking = self.answers(lambda bank: partial(support_requests, bank))
+            yield Step("support", support_task(self.settings), asking)
         if needs.nuggets:
             yield from self.creation()
         if not needs.bank or not (needs.nuggets or inputs.nuggets):
             return
         # A complete bank has nothing to ask here, but for nuggets that a person added to it.
-        yield Step("nugget importance", IMPORTANCE, self.importance, waits=needs.importance)
+        important = units(IMPORTANCE, Bank.importance_units)
+        yield Step("nugget importance", IMPORTANCE, important, waits=needs.importance)
         if self.settings.mapping:
             yield from self.mapping()
         if inputs.answers:
-            yield Step("nugget assignment", ASSIGNMENT, self.assignment, waits=True)
+            assigning = self.answers(lambda bank: Responses(bank).assignment_requests)
+            yield Step("nugget assignment", ASSIGNMENT, assigning, waits=True)
+
+    def units(
+        self, task: AnyTask, of: Callable[[Bank, str], Unit | Iterable[Unit] | None]
+    ) -> Requests:
+        """A request of each unit that there is ``of`` a topic."""
+
+        def requests(book: LabelBook) -> Iterator[Request]:
+            bank = self.bank(book)
+            for topic in self.inputs.topics:
+                found = of(bank, topic)
+                for unit in (found,) if isinstance(found, Unit) else found or ():
+                    yield Request(task, unit, topic=topic)
+
+        return requests
+
+    def answers(self, of: Callable[[Bank], Callable[[RagAnswer], Iterable[Request]]]) -> Requests:
+        """What is asked of each answer, topic by topic."""
+
+        def requests(book: LabelBook) -> Iterator[Request]:
+            asked = of(self.bank(book))
+            for topic in self.inputs.topics:
+                for run in self.inputs.answers.values():
+                    if topic in run.answers:
+                        yield from asked(run.answers[topic])
+
+        return requests
 
     def bank(self, book: LabelBook) -> Bank:
         return Bank(self.inputs, self.settings, book)
-
-    def narratives(self, book: LabelBook) -> Iterator[Request]:
-        bank = self.bank(book)
-        for topic in self.inputs.topics:
-            unit = bank.narrative_unit(topic)
-            if unit is not None:
-                yield Request(NARRATIVE, unit, topic=topic)
-
-    def drafts(self, book: LabelBook) -> Iterator[Request]:
-        bank = self.bank(book)
-        for topic in self.inputs.topics:
-            unit = bank.draft_unit(topic)
-            if unit is not None:
-                yield Request(SUB_NARRATIVES_DRAFT, unit, topic=topic)
-
-    def refinings(self, book: LabelBook) -> Iterator[Request]:
-        bank = self.bank(book)
-        for topic in self.inputs.topics:
-            unit = bank.refine_unit(topic)
-            if unit is not None:
-                yield Request(SUB_NARRATIVES, unit, topic=topic)
 
     def relevance(self, way: str) -> Requests:
         def requests(book: LabelBook) -> Iterator[Request]:
@@ -209,14 +219,6 @@ class _Steps:
 
         return requests
 
-    def support(self, book: LabelBook) -> Iterator[Request]:
-        bank = self.bank(book)
-        for topic in self.inputs.topics:
-            for run in self.inputs.answers.values():
-                answer = run.answers.get(topic)
-                if answer is not None:
-                    yield from support_requests(bank, answer)
-
     def creation(self) -> Iterator[Step]:
         """A step for each window that may be needed, for all topics and creators at once."""
         inputs, settings = self.inputs, self.settings
@@ -225,10 +227,11 @@ class _Steps:
         for number in range(-(-pool // settings.documents)):
             for place, name in enumerate(creators):
                 title = f"nuggets, window {number + 1}" + (f", {name}" if name else "")
-                requests = self.creating(number, place if name else None)
+                who = inputs.creators[place] if name else None
+                requests = self.units(CREATE, partial(_window, number, who))
                 yield Step(title, CREATE, requests, waits=not place, labeller=name)
         if len(creators) > 1:
-            yield Step("nuggets, merged", MERGE, self.merging, waits=True)
+            yield Step("nuggets, merged", MERGE, self.units(MERGE, _merging), waits=True)
 
     def pool(self, topic: str) -> set[str]:
         """The documents that nuggets of a topic may be made from."""
@@ -236,32 +239,6 @@ class _Steps:
             return set()
         docs = {*self.inputs.ranks.get(topic, {}), *self.inputs.qrels.get(topic, {})}
         return docs & self.inputs.segments.keys()
-
-    def creating(self, number: int, creator: int | None) -> Requests:
-        def requests(book: LabelBook) -> Iterator[Request]:
-            bank = self.bank(book)
-            who = None if creator is None else self.inputs.creators[creator]
-            for topic in self.inputs.topics:
-                if topic in self.inputs.nuggets:
-                    continue
-                units = list(bank.create_units(topic, who))
-                if len(units) > number:
-                    yield Request(CREATE, units[number], topic=topic)
-
-        return requests
-
-    def merging(self, book: LabelBook) -> Iterator[Request]:
-        bank = self.bank(book)
-        for topic in self.inputs.topics:
-            unit = bank.merge_unit(topic) if topic not in self.inputs.nuggets else None
-            if unit is not None and unit.lists:
-                yield Request(MERGE, unit, topic=topic)
-
-    def importance(self, book: LabelBook) -> Iterator[Request]:
-        bank = self.bank(book)
-        for topic in self.inputs.topics:
-            for unit in bank.importance_units(topic):
-                yield Request(IMPORTANCE, unit, topic=topic)
 
     def mapping(self) -> Iterator[Step]:
         """A step for each window of the longest list: each is shown what those before it found."""
@@ -273,26 +250,25 @@ class _Steps:
             for topic in self.inputs.topics
         ]
         count = max(1, -(-max(lists, default=0) // self.settings.nugget_window))
+        # The windows that can be asked by now; what is labelled is not asked again.
+        ready = self.units(
+            MAPPING, lambda bank, topic: (unit for unit, now in bank.mapping_units(topic) if now)
+        )
         for number in range(1, count + 1):
             title = "nugget mapping" + (f", window {number}" if count > 1 else "")
-            waits = self.needs.mapping or number > 1
-            yield Step(title, MAPPING, self.mapping_ready, waits=waits)
+            yield Step(title, MAPPING, ready, waits=self.needs.mapping or number > 1)
 
-    def mapping_ready(self, book: LabelBook) -> Iterator[Request]:
-        """The windows that can be asked by now; what is labelled is not asked again."""
-        bank = self.bank(book)
-        for topic in self.inputs.topics:
-            for unit, ready in bank.mapping_units(topic):
-                if ready:
-                    yield Request(MAPPING, unit, topic=topic)
 
-    def assignment(self, book: LabelBook) -> Iterator[Request]:
-        responses = Responses(self.bank(book))
-        for topic in self.inputs.topics:
-            for run in self.inputs.answers.values():
-                answer = run.answers.get(topic)
-                if answer is not None:
-                    yield from responses.assignment_requests(topic, answer)
+def _window(number: int, who: LabellerId | None, bank: Bank, topic: str) -> Iterator[Unit]:
+    """A window of the documents that nuggets are made from, where the list is to be made and the
+    windows before it are labelled."""
+    if topic not in bank.inputs.nuggets:
+        yield from islice(bank.create_units(topic, who), number, number + 1)
+
+
+def _merging(bank: Bank, topic: str) -> Unit | None:
+    unit = None if topic in bank.inputs.nuggets else bank.merge_unit(topic)
+    return unit if unit is not None and unit.lists else None
 
 
 def _creator(spec: str) -> str:

@@ -151,11 +151,12 @@ class Responses:
             self._keys[window.unit] = request_key(labeller, Request(ASSIGNMENT, window.content))
         return self._keys.get(window.unit)
 
-    def assignment_requests(self, topic: str, answer: RagAnswer) -> Iterator[Request]:
+    def assignment_requests(self, answer: RagAnswer) -> Iterator[Request]:
         """What is asked of an answer: the nuggets that have no label yet, in windows, and the
         windows that were asked before as they were: these are known, or, where their label
         failed, can be tried again. What a person labelled is asked no more, unless the machine's
         labels do not count: what is asked is then of people, and done."""
+        topic = answer.topic
         standing, text = self.bank.nuggets(topic), self.bank.narrative(topic)
         if standing is None or text is None or not answer.sentences:
             return

@@ -11,9 +11,7 @@ from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.sheets import Sheet, Values
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.narratives import Narratives
-
-HIGHEST = {"counted": 4, "at-once": 4, "0-3": 3, "yes-no": 1, "none": 0}
-"""The top of the scale of every way to ask for relevance."""
+from assay.tasks.relevance import WAYS
 
 
 class JudgedPool(NamedTuple):
@@ -38,7 +36,7 @@ def pooled(bank: Narratives) -> JudgedPool:
     counts and every pooled document has a label or lacks one; where only qrels were given, what
     they do not have is unjudged by design."""
     found = {topic: bank.grades(topic) for topic in bank.inputs.topics}
-    asked = bank.relevance_asked
+    asked, way = bank.relevance_asked, bank.settings.relevance
     grades = {
         topic: {doc: grade for doc, grade in docs.items() if grade is not None}
         for topic, docs in found.items()
@@ -51,7 +49,7 @@ def pooled(bank: Narratives) -> JudgedPool:
             topic: frozenset(doc for doc, grade in found[topic].items() if asked and grade is None)
             for topic in topics
         },
-        HIGHEST[bank.settings.relevance],
+        0 if way == "none" else WAYS[way].highest,
     )
 
 

@@ -16,11 +16,13 @@ from assay.measures.support import SUPPORT_MEASURES, counted_citations
 from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
+from assay.protocols.definitions import JUDGMENTS, NUGGETS, SUPPORT
 from assay.protocols.label_sheets import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import FileData, csv_bytes
 from assay.protocols.results import Findings
 from assay.protocols.sheets import Sheet, means
+from assay.protocols.sides import SETTING_COLUMNS, setting_rows
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
     compare_ways,
@@ -33,10 +35,10 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, assigned_answers, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sheet
-from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
+from assay.protocols.trec_rag.settings import compare_settings
 from assay.protocols.trec_rag.state import ScoredLabels
 from assay.protocols.trec_rag.support import support_labels
-from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts
+from assay.protocols.trec_rag.views import facts, parts
 from assay.statistics.judgments import RJ_NAMES
 
 PerRun = dict[str, dict[str, dict[str, Range | None]]]
@@ -68,7 +70,7 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
         scores=scores,
         per_topic=per_topic,
         boards=_boards(state, scores),
-        definitions=DEFINITIONS,
+        definitions=(*NUGGETS, *SUPPORT, *JUDGMENTS),
         facts=facts(state),
         given=_given(state),
         gaps=_gaps(state, nuggets, support),
