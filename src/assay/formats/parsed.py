@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from assay.model.errors import Fault, FormatError
-from assay.model.wording import printable
+from assay.model.wording import printable, quoted
 
 T = TypeVar("T")
 
@@ -63,6 +63,11 @@ class FaultList:
     def warning(self, line: int, why: str, cure: str, topic: str | None = None) -> None:
         """A fault that leaves the file usable."""
         self._add(line, why, cure, topic, "warning")
+
+    def twice(self, line: int, run: str, topic: str, first: int) -> None:
+        """The fault that the answer of a run to a topic stood on the line ``first``."""
+        why = f"The answer of run {quoted(run)} stands on line {first} already."
+        self.error(line, why, "Keep one of the two; the first was read.", topic)
 
     def _add(self, line: int, why: str, cure: str, topic: str | None, severity: str) -> None:
         shown = printable(topic) if topic else None

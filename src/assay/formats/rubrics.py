@@ -66,12 +66,7 @@ def read_graded(
             both = first.criteria + criteria
             found[run, topic] = GradedAnswer(run, topic, both, first.line)
         else:
-            faults.error(
-                number,
-                f"The answer of run {quoted(run)} stands on line {first.line} already.",
-                "Keep one of the two; the first was read.",
-                topic,
-            )
+            faults.twice(number, run, topic, first.line)
     if not found and not faults.faulty:
         faults.error(0, "The file holds no graded answer.", "Write one JSON object an answer.")
     verdicts = (each for one in found.values() for each in one.criteria)

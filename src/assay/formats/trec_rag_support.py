@@ -70,12 +70,7 @@ def read_support(path: str | PathLike[str]) -> Parsed[tuple[SupportAnswer, ...]]
         answer = SupportAnswer(run, topic, sentences, number)
         first = found.setdefault((run, topic), answer)
         if first is not answer:
-            faults.error(
-                number,
-                f"The answer of run {quoted(run)} stands on line {first.line} already.",
-                "Keep one of the two; the first was read.",
-                topic,
-            )
+            faults.twice(number, run, topic, first.line)
     if not found:
         faults.error(0, "The file holds no answer.", "Write one JSON object an answer.")
     return Parsed(tuple(found.values()), faults.done())

@@ -42,14 +42,12 @@ __all__ = [
     "PairOrders",
     "Weights",
     "agree",
-    "binarise",
     "cohen_kappa",
     "confusion",
     "krippendorff_alpha",
     "krippendorff_interval",
     "label_name",
     "pair_orders",
-    "raw_agreement",
 ]
 
 _MOST_IN_TABLE = 2000
@@ -232,16 +230,6 @@ def confusion(
     return confusion_table(one, other, len(values))
 
 
-def raw_agreement(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Return the share of items with two labels that are the same.
-
-    Raises:
-        ValueError: no item has two labels, or lengths differ.
-    """
-    a, b, _ = pair_labels(first, second)
-    return float((a == b).mean())
-
-
 def cohen_kappa(
     first: npt.ArrayLike, second: npt.ArrayLike, weights: Weights = "unweighted"
 ) -> float | None:
@@ -264,18 +252,6 @@ def cohen_kappa(
         weights,
     )
     return defined(found[0])
-
-
-def binarise(labels: npt.ArrayLike, threshold: float) -> Floats:
-    """Return 1 for labels of at least *threshold*, 0 for others, NaN for missing ones.
-
-    Raises:
-        ValueError: a label or the threshold is not a number, or the threshold is infinite.
-    """
-    array = numbers(labels, "labels", missing=True)
-    if numbers(threshold, "thresholds").ndim:
-        raise ValueError(f"give one threshold, got {threshold}")
-    return np.where(np.isnan(array), np.nan, array >= threshold)
 
 
 def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> float | None:

@@ -44,7 +44,6 @@ _DISAMBIGUATION = re.compile(
     re.I,
 )
 _OPEN_TABLE = re.compile(r"\{\|.*?\n\|\}", re.S)
-_PARAMETER_LINE = re.compile(r"\n\s*$|\n\s*[\w ]*$")
 _CELL_ATTRIBUTE = re.compile(
     r"(rowspan|colspan|style|class|align|valign|scope|width|height|bgcolor|data-sort-value)"
     r"\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'|]+)",
