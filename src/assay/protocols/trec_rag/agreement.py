@@ -6,26 +6,16 @@ Source: overview of the TREC 2025 RAG track, section 3.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from assay.measures.scores import Score
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
+from assay.protocols.beside import LabelsPair, agreements
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.retrieval import JudgedPool
-from assay.statistics.agreement import Agreement, agree
 from assay.statistics.judgments import Graded, judgment_ranges
 
 RELEVANCE_COLUMNS = ("topic", "doc", "grade", "way", "label")
-
-
-@dataclass(frozen=True)
-class Way:
-    """Labels of one way of asking against the labels used, or of two ways."""
-
-    first: str
-    second: str
-    found: Agreement
 
 
 def judgment_scores(
@@ -69,7 +59,7 @@ def _judgments(run: JudgmentRun, pool: JudgedPool, settings: TrecRagSettings) ->
     }
 
 
-def compare_ways(bank: Bank) -> list[Way]:
+def compare_ways(bank: Bank) -> list[LabelsPair]:
     """How the ways of asking for relevance agree on the same documents, and each with the given
     qrels, where both have a label."""
     settings, inputs = bank.settings, bank.inputs
@@ -87,25 +77,7 @@ def compare_ways(bank: Bank) -> list[Way]:
             for topic in inputs.topics
             for doc, grade in inputs.qrels.get(topic, {}).items()
         }
-    names = list(labels)
-    found = []
-    for place, first in enumerate(names):
-        for second in names[place + 1 :]:
-            shared = [one for one in labels[first] if one in labels[second]]
-            if shared:
-                found.append(
-                    Way(
-                        first,
-                        second,
-                        agree(
-                            [labels[first][one] for one in shared],
-                            [labels[second][one] for one in shared],
-                            topics=[topic for topic, _ in shared],
-                            **settings.resampling,
-                        ),
-                    )
-                )
-    return found
+    return list(agreements(labels, settings.resampling))
 
 
 def judgment_run(bank: Bank, name: str) -> JudgmentRun | None:

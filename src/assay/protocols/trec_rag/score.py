@@ -240,26 +240,22 @@ def _gaps(state: ScoredLabels, nuggets: Sheet | None, support: Sheet | None) -> 
             said = f"{named(total, 'topic')} missing from {what} ({names})"
             gaps.append(Gap(total, said, so, grave=False))
     unscored = [topic for topic in inputs.topics if topic not in state.pool.topics]
-    if unscored and inputs.r_runs and state.pool.topics:
-        said = f"{named(len(unscored), 'narrative')} without qrels ({listed(unscored, 10)})"
-        so = "No retrieval run is scored on them."
-        gaps.append(Gap(len(unscored), said, so, grave=False))
     without = [topic for topic in inputs.topics if state.bank.nuggets(topic) is None]
-    if inputs.answers and without and nuggets is not None:
-        said = f"{named(len(without), 'narrative')} without nuggets yet ({listed(without, 10)})"
-        so = "The nugget scores of all answers are 0 to 1 there."
-        if not state.settings.nuggets:
-            so = "No run has nugget scores there."
-        gaps.append(Gap(len(without), said, so, grave=bool(state.settings.nuggets)))
     plain = (
-        [topic for topic in nuggets.without("strict_vital") if topic not in without]
-        if nuggets
-        else []
+        [one for one in nuggets.without("strict_vital") if one not in without] if nuggets else []
     )
-    if plain:
-        said = f"{named(len(plain), 'narrative')} without vital nuggets ({listed(plain, 10)})"
-        so = "No run has vital scores there."
-        gaps.append(Gap(len(plain), said, so, grave=False))
+    makes = bool(state.settings.nuggets)
+    open_ones = "The nugget scores of all answers are 0 to 1 there."
+    for topics, what, so, grave in (
+        (unscored if inputs.r_runs and state.pool.topics else (), "qrels",
+         "No retrieval run is scored on them.", False),
+        (without if inputs.answers and nuggets else (), "nuggets yet",
+         open_ones if makes else "No run has nugget scores there.", makes),
+        (plain, "vital nuggets", "No run has vital scores there.", False),
+    ):  # fmt: skip
+        if topics:
+            said = f"{named(len(topics), 'narrative')} without {what} ({listed(topics, 10)})"
+            gaps.append(Gap(len(topics), said, so, grave=grave))
     if support is not None:
         unjudged = {run: found for run in support.values if (found := support.unjudged(run))}
         count = sum(map(len, unjudged.values()))

@@ -12,19 +12,17 @@ from assay.model.labels import Label
 from assay.model.trec_rag import Support
 from assay.page.parts import (
     Cited,
-    Grid,
     Item,
     Marked,
     MarkedSentence,
     Part,
     Table,
 )
+from assay.protocols.beside import LabelsPair, beside_part
 from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.nugget_parts import answer_nuggets, nugget_items
 from assay.protocols.sides import Sides, sides_part
-from assay.protocols.trec_rag.agreement import Way
 from assay.protocols.trec_rag.state import ScoredLabels
-from assay.statistics.agreement import label_name
 
 
 def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
@@ -45,13 +43,14 @@ def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
 
 
 def parts(
-    state: ScoredLabels, ways: Sequence[Way], sides: Sequence[Sides], per_topic: PerTopic
+    state: ScoredLabels, ways: Sequence[LabelsPair], sides: Sequence[Sides], per_topic: PerTopic
 ) -> tuple[Part, ...]:
     """The sections of the report. ``per_topic`` is run -> measure -> topic -> value."""
     found: list[Part] = [_narratives(state, per_topic)] if per_topic else []
     found += map(sides_part, sides)
     if ways:
-        found.append(_relevance(ways))
+        note = "Relevance labels of the same documents, asked for in several ways or given."
+        found.append(beside_part(ways, "Relevance labels beside each other", note))
     return tuple(found)
 
 
@@ -164,29 +163,3 @@ def _mark(cited: Sequence[Cited], first: bool) -> str:
     order = [one.value for one in (Support.FULL, Support.PARTIAL, Support.NONE)]
     labels = [one.label for one in cited]
     return next((word for word in order if word in labels), "unjudged")
-
-
-# --- comparisons ---------------------------------------------------------------------------------
-
-
-def _relevance(ways: Sequence[Way]) -> Part:
-    rows = []
-    for way in ways:
-        estimates = way.found.estimates
-        values = [
-            estimates[name].value if name in estimates else None
-            for name in ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
-        ]
-        rows.append((way.first, way.second, way.found.n, *values))
-    columns = ("labels", "beside", "documents", "agreement", "κ", "κ quadratic", "α ordinal")
-    items: list[Item] = [Table("Agreement", columns, rows)]
-    for way in ways:
-        if way.found.table is None:
-            continue  # thousands of labels, which given qrels could hold
-        names = tuple(map(label_name, way.found.labels))
-        most = max((count for row in way.found.table for count in row), default=1) or 1
-        cells = [[float(count) for count in row] for row in way.found.table]
-        title = f"{way.first} (rows) beside {way.second} (columns)"
-        items.append(Grid(title, names, names, cells, high=float(most), folded=True))
-    note = "Relevance labels of the same documents, asked for in several ways or given."
-    return Part("Relevance labels beside each other", note, tuple(items))
