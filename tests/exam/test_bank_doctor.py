@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -95,6 +96,7 @@ def test_it_says_what_scoring_without_the_question_would(assay, tmp_path, seed):
             less = folder_of(tmp_path / f"{query}{column}", seed, without=(query, column))
             tau_less, covers_less = tau_and_covers(assay, less)
             assert float(row["tau_without"]) == pytest.approx(tau_less - tau)
+            assert float(row["tau_without_low"]) <= float(row["tau_without_high"])
             changed = sum(
                 np.sign(round(covers[query][f"r{a}"] - covers[query][f"r{b}"], 9))
                 != np.sign(round(left.get(f"r{a}", 0) - left.get(f"r{b}", 0), 9))
@@ -118,7 +120,9 @@ def test_what_is_proposed(assay, tmp_path):
     shown = assay("bank", "doctor", path, "--query", "q1").stdout
     assert "no run answers it" in shown
     assert "q2" not in shown
-    assert "discr." in assay("bank", "doctor", path, "--all").stdout
+    shown = assay("bank", "doctor", path, "--all").stdout
+    assert "discr." in shown
+    assert re.search(r"tau with the official leaderboard: -?[\d.]+ \[-?[\d.]+–-?[\d.]+\]", shown)
 
 
 def test_of_two_questions_that_ask_the_same_the_later_goes(assay, tmp_path):

@@ -7,12 +7,14 @@ from itertools import combinations, product
 from types import SimpleNamespace
 
 import numpy as np
+from scipy import stats
 
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
 from assay.model.exam_grades import NO_GRADE, Grades
 from assay.protocols.exam.items import item_analysis
 from assay.protocols.exam.scoring import ExamOptions, ExamScorer
 from assay.statistics.items import ItemBoard, TopicItems
+from assay.statistics.resampling import topic_counts
 
 QUESTIONS = ("q1", "q2", "q3", "q4")
 #                 q1 q2 q3 q4
@@ -85,11 +87,49 @@ def test_what_one_more_item_can_settle_is_the_best_that_any_does():
     generator = np.random.default_rng(4)
     for _ in range(20):
         values = generator.integers(0, 2, (6, 2)).astype(float)
-        board = ItemBoard({"t": TopicItems(values, np.ones(6, bool))}, np.full(6, np.nan))
-        for without, kept in ((None, values), (0, values[:, 1:])):
-            sums = kept.sum(axis=1)
-            tied = [(a, b) for a, b in combinations(range(6), 2) if sums[a] == sums[b]]
-            best = max(
-                sum(item[a] != item[b] for a, b in tied) for item in product((0, 1), repeat=6)
-            )
-            assert board.may_settle("t", without) == best
+        topics = {"t": TopicItems(values, np.ones(6, bool))}
+        for worths in ((0, 1), (0, 0.5, 1)):
+            board = ItemBoard(topics, np.full(6, np.nan), len(worths))
+            for without, kept in ((None, values), (0, values[:, 1:])):
+                sums = kept.sum(axis=1)
+                tied = [(a, b) for a, b in combinations(range(6), 2) if sums[a] == sums[b]]
+                best = max(
+                    sum(item[a] != item[b] for a, b in tied) for item in product(worths, repeat=6)
+                )
+                assert board.may_settle("t", without) == best
+
+
+def test_tau_and_its_change_have_the_intervals_of_topics_drawn_anew():
+    generator = np.random.default_rng(7)
+    sizes = {"a": 3, "b": 2, "c": 1, "d": 4}
+    values = {t: generator.integers(0, 2, (6, n)).astype(float) for t, n in sizes.items()}
+    counts = {t: np.array([t != "b", True, True, True, True, True]) for t in sizes}
+    official = np.array([*generator.random(5), np.nan])
+    board = ItemBoard({t: TopicItems(values[t], counts[t]) for t in sizes}, official)
+    weights = np.concatenate(list(topic_counts(4, 1000, 0)))
+
+    def taus(values):
+        found = []
+        for row in [np.ones(4), *weights]:
+            scores = []
+            for run in range(5):
+                drawn = [t for t, n in zip(sizes, row, strict=True) for _ in range(int(n))]
+                mine = [t for t in drawn if counts[t][run] and values[t].shape[1]]
+                mine = mine or [t for t in sizes if counts[t][run] and values[t].shape[1]]
+                scores.append(round(np.mean([values[t][run].mean() for t in mine]), 9))
+            found.append(stats.kendalltau(scores, official[:5]).statistic)
+        return np.array(found)
+
+    def check(estimate, rows):
+        assert math.isclose(estimate.value, rows[0], abs_tol=1e-9)
+        ends = np.nanquantile(rows[1:], [0.025, 0.975])
+        assert np.allclose([estimate.interval.low, estimate.interval.high], ends)
+        assert estimate.interval.undefined == np.isnan(rows[1:]).sum()
+
+    whole = taus(values)
+    check(board.tau, whole)
+    for topic, column in (("a", 0), ("b", 1), ("d", 3)):
+        left = np.delete(values[topic], column, axis=1)
+        check(board.tau_without(topic, column), taus({**values, topic: left}) - whole)
+    alone = ItemBoard({"a": TopicItems(values["a"], counts["a"])}, official)
+    assert alone.tau.interval is None

@@ -77,7 +77,12 @@ def test_it_says_what_scoring_without_the_nugget_would(assay, tmp_path, seed):
         assay("nuggets", "doctor", path, "--official", tmp_path / "official.csv", "--json").stdout
     )
     assert document["tau"] == pytest.approx(tau(whole))
+    assert document["tau_low"] <= document["tau"] <= document["tau_high"]
     for row in rows:
+        if row["proposal"] == "add":
+            continue
+        low, high = float(row["tau_without_low"]), float(row["tau_without_high"])
+        assert -2 <= low <= high <= 2
         topic, column = row["topic"], int(row["nugget"].split()[-1])
         less = scored(assay, write(tmp_path / "less.jsonl", values, (topic, column)))
         assert float(row["tau_without"]) == pytest.approx(tau(less) - tau(whole))
@@ -102,6 +107,26 @@ def test_what_is_proposed(assay, tmp_path):
     shown = assay("nuggets", "doctor", tmp_path / "a.jsonl").stdout
     assert "no answer states it" in shown
     assert "the same answers state “t1 nugget 2”" in " ".join(shown.split())
+
+
+def test_proposals_say_what_they_settle_and_that_first(assay, tmp_path):
+    values = values_of(5)
+    values["t1"] = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1]])
+    path = write(tmp_path / "a.jsonl", values)
+    proposals = json.loads(assay("nuggets", "doctor", path, "--json").stdout)["proposals"]
+    most = [one["settles_ceiling"] for one in proposals]
+    assert most == sorted(most, reverse=True)
+    by = {(one["topic"], one["proposal"], one["nugget"]): one for one in proposals}
+    dropped = by["t1", "drop", "t1 nugget 0"]
+    assert (dropped["decides"], dropped["settles_floor"], dropped["settles_ceiling"]) == (0, 0, 0)
+    merged = by["t1", "merge", "t1 nugget 2"]
+    assert merged["settles_floor"] == merged["settles_ceiling"] == merged["decides"]
+    # Runs 0 and 1 are tied, and 2 and 3: a nugget can tell each pair apart.
+    added = by["t1", "add", ""]
+    assert (added["decides"], added["settles_floor"], added["settles_ceiling"]) == (2, 0, 2)
+    assert added["why"] == "2 pairs of runs tied"
+    shown = " ".join(assay("nuggets", "doctor", path).stdout.split())
+    assert "what settles most pairs of runs first" in shown
 
 
 def test_nothing_is_said_of_what_hangs_on_missing_labels(assay, tmp_path):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from assay.api.bank import items_of
+from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examined, estimate_cells
 from assay.api.opened import Opened
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
@@ -21,54 +22,35 @@ from assay.protocols.exam.items import ItemAnalysis
 from assay.protocols.exam.meta import official_scores as official_of
 from assay.protocols.exam.protocol import GradedRuns
 from assay.protocols.exam.supervision import misled, uncovered
+from assay.statistics.agreement import Estimate
 from assay.statistics.items import ItemBoard, TopicItems, official_scores
 
 COLUMNS = (
     "query", "question_id", "question", "runs", "answered_floor", "answered_ceiling",
-    "discrimination", "overlap", "most_like", "decides", "tau_without", "misleads", "proposal",
-    "settles_floor", "settles_ceiling", "why",
+    "discrimination", "overlap", "most_like", *EFFECT_COLUMNS, "misleads", *PROPOSAL_COLUMNS,
 )  # fmt: skip
 
 SAME = 0.9
 """Overlap from which two questions ask the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """A question, or (without an id) a query that lacks one.
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis(Examined):
+    """A question, or (without an id) a query that lacks one. ``answered`` is by how many of the
+    ``runs``; ``misleads`` the passages judged not relevant that answer it, None without judgments;
+    ``proposal`` is drop, reword, add or nothing."""
 
-    ``answered`` is by how many of the ``runs``; ``decides`` the pairs of runs whose order on the
-    query is another without the question, None where grades are missing; ``tau_without`` how much
-    Kendall's τ-b with the official leaderboard changes when it is left out, None without one;
-    ``misleads`` the passages judged not relevant that answer it, None without judgments;
-    ``proposal`` is drop, reword, add or nothing, ``settles`` of how many pairs of runs it changes
-    the order on the query, from surely to possibly: what a question that is dropped decides, what a
-    new or reworded one can tell apart of the runs that are tied without it.
-    """
+    COLUMNS = COLUMNS
 
     query: str
-    question_id: str
-    question: str
+    question_id: str = ""
+    question: str = ""
     runs: int
-    answered: Range | None
-    discrimination: float | None
-    overlap: float | None
-    most_like: str
-    decides: int | None
-    tau_without: float | None
-    misleads: int | None
-    proposal: str
-    why: str
-    settles: Range | None = None
-
-    def row(self) -> tuple[object, ...]:
-        """The cells under :data:`COLUMNS`."""
-        cells = asdict(self)
-        for name, ends in (("answered", self.answered), ("settles", self.settles)):
-            cells[f"{name}_floor"], cells[f"{name}_ceiling"] = (
-                (None, None) if ends is None else map(int, ends)
-            )
-        return tuple(cells[name] for name in COLUMNS)
+    answered: Range | None = None
+    discrimination: float | None = None
+    overlap: float | None = None
+    most_like: str = ""
+    misleads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +60,7 @@ class Doctor:
 
     questions: Sequence[Diagnosis]
     proposals: Sequence[Diagnosis]
-    tau: float | None
+    tau: Estimate | None
 
     def of(self, query: str | None) -> Doctor:
         """What concerns one query (None: all). Raises SettingsError for one that is not there."""
@@ -100,9 +82,9 @@ class Doctor:
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "tau": self.tau,
-            "questions": [dict(zip(COLUMNS, one.row(), strict=True)) for one in self.questions],
-            "proposals": [dict(zip(COLUMNS, one.row(), strict=True)) for one in self.proposals],
+            **estimate_cells("tau", self.tau),
+            "questions": [one.document() for one in self.questions],
+            "proposals": [one.document() for one in self.proposals],
         }
 
 
@@ -139,10 +121,7 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
         repeats = (one.query, one.like) in earlier  # of two that ask the same the first one stays
         questions.append(_diagnosed(one, board, misleads, repeats=repeats))
         earlier.add((one.query, one.question))
-    wanted = [one for one in questions if one.proposal]
-    wanted += _lacking(board, lacking)
-    wanted.sort(key=lambda one: (0, 0) if one.settles is None else
-                (-one.settles.ceiling, -one.settles.floor))  # fmt: skip
+    wanted = Diagnosis.first_settled([*questions, *_lacking(board, lacking)])
     return Doctor(questions, wanted, board.board.tau)
 
 
@@ -175,11 +154,9 @@ class _Board:
         column = self.columns[query].get(question)
         if column is None and question:
             return None
-        if proposal == "drop" and column is not None:
-            return Range(*map(float, self.board.may_decide(query, column)))
-        return Range(0.0, float(self.board.may_settle(query, column))) if proposal else None
+        return self.board.settles(query, column, goes=proposal == "drop") if proposal else None
 
-    def effects(self, query: str, question: str) -> tuple[int | None, float | None]:
+    def effects(self, query: str, question: str) -> tuple[int | None, Estimate | None]:
         """What the question decides, and τ without it."""
         column = self.columns[query].get(question)
         if column is None:
@@ -193,20 +170,20 @@ def _diagnosed(
     proposal, why = _proposed(one, misleads, repeats=repeats)
     decides, tau = board.effects(one.query, one.question)
     return Diagnosis(
-        one.query,
-        one.question,
-        one.text,
-        one.runs,
-        one.answered,
-        one.discrimination,
-        one.overlap,
-        one.like,
-        decides,
-        tau,
-        misleads,
-        proposal,
-        why,
-        board.settles(one.query, one.question, proposal),
+        query=one.query,
+        question_id=one.question,
+        question=one.text,
+        runs=one.runs,
+        answered=one.answered,
+        discrimination=one.discrimination,
+        overlap=one.overlap,
+        most_like=one.like,
+        decides=decides,
+        tau_without=tau,
+        misleads=misleads,
+        proposal=proposal,
+        settles=board.settles(one.query, one.question, proposal),
+        why=why,
     )
 
 
@@ -239,6 +216,6 @@ def _lacking(board: _Board, uncovered_by: Mapping[object, int]) -> Iterator[Diag
             why.append(f"{counted(tied, 'pair')} of runs tied")
         if why:
             yield Diagnosis(
-                query, "", "", board.runs, None, None, None, "", tied, None, None,
-                "add", "; ".join(why), board.settles(query, "", "add"),
+                query=query, runs=board.runs, decides=tied, tau_without=None,
+                proposal="add", settles=board.settles(query, "", "add"), why="; ".join(why),
             )  # fmt: skip

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examined, estimate_cells
 from assay.api.label_scores import read_answers
 from assay.api.reading import Note, used
 from assay.formats.score_tables import read_scores
 from assay.formats.trec_rag_nuggets import read_assignments
+from assay.measures.ranges import Range
+from assay.model.trec_rag import ASSIGNMENT_VALUE
+from assay.model.wording import counted
 from assay.protocols.label_sheets import NuggetTable, nugget_tables
+from assay.statistics.agreement import Estimate
 from assay.statistics.items import (
     ItemBoard,
     TopicItems,
@@ -24,7 +29,7 @@ from assay.statistics.items import (
 
 COLUMNS = (
     "topic", "nugget", "importance", "answers", "stated_floor", "stated_ceiling", "discrimination",
-    "overlap", "most_like", "decides", "tau_without", "proposal", "why",
+    "overlap", "most_like", *EFFECT_COLUMNS, *PROPOSAL_COLUMNS,
 )  # fmt: skip
 
 SAME = 0.9
@@ -34,48 +39,46 @@ _FEW = 3
 """Of fewer answers that state either, an overlap says nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class NuggetDiagnosis:
-    """A nugget: how many of the ``answers`` state it, in full or in part, from surely to possibly;
-    its ``discrimination`` and ``overlap`` with the nugget that is ``most_like`` it; the pairs of
-    runs whose order on the topic it ``decides``; how much τ-b with another leaderboard changes
-    without it. None is unknown, or undefined; ``proposal`` is drop, merge, or nothing."""
+@dataclass(frozen=True, kw_only=True)
+class NuggetDiagnosis(Examined):
+    """A nugget, or (without a text) a topic that lacks one: how many of the ``answers`` state it,
+    in full or in part, from surely to possibly; its ``discrimination`` and ``overlap`` with the
+    nugget that is ``most_like`` it. None is unknown, or undefined; ``proposal`` is drop, merge, add
+    or nothing."""
+
+    COLUMNS = COLUMNS
 
     topic: str
-    nugget: str
-    importance: str | None
+    nugget: str = ""
+    importance: str | None = None
     answers: int
-    stated_floor: int
-    stated_ceiling: int
-    discrimination: float | None
-    overlap: float | None
-    most_like: str
-    decides: int | None
-    tau_without: float | None
-    proposal: str
-    why: str
-
-    def row(self) -> tuple[object, ...]:
-        """The cells under :data:`COLUMNS`."""
-        return tuple(asdict(self)[name] for name in COLUMNS)
+    stated: Range | None = None
+    discrimination: float | None = None
+    overlap: float | None = None
+    most_like: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NuggetDoctor:
-    """All nuggets by topic. ``tau`` is the whole leaderboard's τ-b with the other one."""
+    """All nuggets by topic, and what is proposed, what settles most first. ``tau`` is the whole
+    leaderboard's τ-b with the other one."""
 
     nuggets: Sequence[NuggetDiagnosis]
-    tau: float | None
+    proposals: Sequence[NuggetDiagnosis]
+    tau: Estimate | None
 
-    @property
-    def proposals(self) -> list[NuggetDiagnosis]:
-        """What is proposed, what decides least first."""
-        wanted = [one for one in self.nuggets if one.proposal]
-        return sorted(wanted, key=lambda one: (one.decides is None, one.decides))
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The cells under :data:`COLUMNS`: every nugget, then what is to be added."""
+        yield from (one.row() for one in self.nuggets)
+        yield from (one.row() for one in self.proposals if not one.nugget)
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {"tau": self.tau, "nuggets": [asdict(one) for one in self.nuggets]}
+        return {
+            **estimate_cells("tau", self.tau),
+            "nuggets": [one.document() for one in self.nuggets],
+            "proposals": [one.document() for one in self.proposals],
+        }
 
 
 def examine_nuggets(
@@ -101,9 +104,26 @@ def examine_nuggets(
         for run, row in zip(table.runs, table.values, strict=True):
             values[runs.index(run)] = row
         topics[table.topic] = TopicItems(values, np.ones(len(runs), bool))
-    board = ItemBoard(topics, official_scores(runs, known))
+    worths = len(set(ASSIGNMENT_VALUE.values()))
+    board = ItemBoard(topics, official_scores(runs, known), worths)
     found = [one for topic, table in mine.items() for one in _of_topic(topic, table, topics, board)]
-    return NuggetDoctor(found, board.tau)
+    proposals = NuggetDiagnosis.first_settled([*found, *_lacking(topics, board)])
+    return NuggetDoctor(found, proposals, board.tau)
+
+
+def _lacking(topics: dict[str, TopicItems], board: ItemBoard) -> Iterator[NuggetDiagnosis]:
+    """Topics that another nugget would help: runs are tied."""
+    for topic, one in topics.items():
+        if tied := board.tied(topic):
+            yield NuggetDiagnosis(
+                topic=topic,
+                answers=len(one.values),
+                decides=tied,
+                tau_without=None,
+                proposal="add",
+                settles=board.settles(topic, None, goes=False),
+                why=f"{counted(tied, 'pair')} of runs tied",
+            )
 
 
 def _of_topic(
@@ -128,17 +148,17 @@ def _of_topic(
         elif best is not None and best < column and overlap is not None and overlap >= SAME:
             proposal, why = "merge", f"the same answers state “{like}” (overlap {overlap:.2f})"
         yield NuggetDiagnosis(
-            topic,
-            nugget.text,
-            None if nugget.importance is None else str(nugget.importance),
-            len(values),
-            surely,
-            possibly,
-            None if unknown.any() else discrimination(values, column),
-            overlap,
-            like,
-            board.decides(topic, column),
-            board.tau_without(topic, column),
-            proposal,
-            why,
+            topic=topic,
+            nugget=nugget.text,
+            importance=None if nugget.importance is None else str(nugget.importance),
+            answers=len(values),
+            stated=Range(surely, possibly),
+            discrimination=None if unknown.any() else discrimination(values, column),
+            overlap=overlap,
+            most_like=like,
+            decides=board.decides(topic, column),
+            tau_without=board.tau_without(topic, column),
+            proposal=proposal,
+            settles=board.settles(topic, column, goes=True) if proposal else None,
+            why=why,
         )

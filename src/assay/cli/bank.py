@@ -21,6 +21,7 @@ from assay.api.bank import (
 from assay.api.bank_doctor import COLUMNS as DOCTOR_COLUMNS
 from assay.api.bank_doctor import Diagnosis, Doctor, examine
 from assay.cli.common import CsvOption, JsonOption, Paragraph, present, say, tell
+from assay.cli.examined import estimate, proposals, tau_lines, whole
 from assay.cli.judging import (
     BudgetOption,
     FetchLines,
@@ -271,8 +272,9 @@ def doctor_command(
 
     By the labels that there are; asks nobody. decides: pairs of runs whose order on the query is
     another without the question (for a query: pairs that it leaves tied); tau: how much Kendall's
-    tau with the official leaderboard changes when it is left out; settles: of how many pairs a
-    proposal changes the order on the query, from surely to possibly.
+    tau with the official leaderboard changes when it is left out, with a 95 % interval over
+    queries; settles: of how many pairs a proposal changes the order on the query, from surely to
+    possibly.
     """
     found = examine(folder, policy=policy, labeller=labeller).of(query)
     present(
@@ -284,28 +286,16 @@ def doctor_command(
     )
 
 
-_MOST_PROPOSED = 40
-
-
-def _settles(one: Diagnosis) -> str | None:
-    if one.settles is None:
-        return None
-    floor, ceiling = map(int, one.settles)
-    return str(floor) if floor == ceiling else f"{floor}–{ceiling}"
-
-
 def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
-    if found.tau is not None:
-        yield f"Kendall's tau with the official leaderboard: {found.tau:.4f}"
-        yield ""
+    yield from tau_lines(found.tau, "official")
     if every:
         columns = ("query", "id", "runs", "discr.", "overlap", "decides", "tau", "proposal")
         yield Table(
             "Questions",
             columns,
             [
-                (one.query, one.question_id, _runs_of(one), one.discrimination, one.overlap,
-                 one.decides, one.tau_without, one.proposal)
+                (one.query, one.question_id, whole(one.answered), one.discrimination, one.overlap,
+                 one.decides, estimate(one.tau_without), one.proposal)
                 for one in found.questions
             ],
             digits=3,
@@ -326,23 +316,11 @@ def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
         if not unknown:
             yield "Nothing to propose: every question tells runs apart and asks what no other does."
         return
-    shown = found.proposals[:_MOST_PROPOSED]
-    yield Table(
-        f"Proposals ({len(found.proposals)}), what settles most pairs of runs first",
-        ("proposal", "query", "question", "settles", "why"),
-        [(one.proposal, one.query, _of_diagnosis(one), _settles(one), one.why) for one in shown],
-        numbers=frozenset(("settles",)),
+    yield from proposals(
+        found.proposals, ("query", "question"), lambda one: (one.query, _of_diagnosis(one))
     )
-    if len(found.proposals) > len(shown):
-        yield f"and {len(found.proposals) - len(shown)} more (--csv lists all)"
     yield "Next: assay bank edit FOLDER --by NAME --drop ID, --reword ID --text, --add TEXT --query"
 
 
 def _of_diagnosis(one: Diagnosis) -> str:
     return f"{one.question_id}: {one.question}" if one.question_id else "–"
-
-
-def _runs_of(one: Diagnosis) -> str:
-    """How many runs answer a question: from surely to possibly."""
-    ends = [] if one.answered is None else [f"{end:.0f}" for end in one.answered]
-    return "–".join(dict.fromkeys(ends))

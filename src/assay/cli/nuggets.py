@@ -25,11 +25,13 @@ from assay.cli.common import (
     remark,
     tell,
 )
+from assay.cli.examined import estimate, proposals, tau_lines, whole
 from assay.cli.judging import open_folder
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
 from assay.model.csv_cells import for_terminal
 from assay.model.errors import SettingsError
 from assay.page.tables import Table
+from assay.page.wording import NOTHING
 
 app = typer.Typer(
     cls=ScoreUnlessNamed,
@@ -117,46 +119,43 @@ def doctor_command(
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
-    """What each nugget does for the leaderboard, and which to drop or merge.
+    """What each nugget does for the leaderboard, and what to drop, merge or add first.
 
     Of an evaluation: FOLDER/out/assignments.jsonl. decides: pairs of runs whose order on the topic
-    is another without the nugget, by 'all'; tau: how much Kendall's tau with --official changes
-    when it is left out.
+    is another without the nugget, by 'all' (for a topic: pairs that it leaves tied); tau: how much
+    Kendall's tau with --official changes when it is left out, with a 95 % interval over topics;
+    settles: of how many pairs a proposal changes the order on the topic, from surely to possibly.
     """
     found = examine_nuggets(files, official, score, remark)
-    rows = [one.row() for one in found.nuggets]
     present(
-        found.document, _doctor(found, every=every), (DOCTOR_COLUMNS, rows),
+        found.document, _doctor(found, every=every), (DOCTOR_COLUMNS, found.rows()),
         as_json=as_json, as_csv=as_csv,
     )  # fmt: skip
 
 
 def _doctor(found: NuggetDoctor, *, every: bool) -> Iterator[Table | str]:
-    if found.tau is not None:
-        yield f"Kendall's tau with the other leaderboard: {found.tau:.4f}"
+    yield from tau_lines(found.tau, "other")
+    if every:
+        columns = ("topic", "nugget", "stated", "discr.", "decides", "tau", "proposal")
+        yield Table(
+            "Nuggets",
+            columns,
+            [
+                (one.topic, one.nugget, f"{whole(one.stated)} of {one.answers}",
+                 one.discrimination, one.decides, estimate(one.tau_without), one.proposal)
+                for one in found.nuggets
+            ],
+            digits=3,
+            numbers=frozenset(columns[2:6]),
+        )  # fmt: skip
         yield ""
-    shown = found.nuggets if every else found.proposals
-    if not shown:
+    if not found.proposals:
         yield "Nothing to propose: every nugget tells runs apart and says what no other does."
         return
-    columns = ("topic", "nugget", "stated", "discr.", "decides", "tau", "proposal")
-    yield Table(
-        "Nuggets" if every else f"Proposals ({len(shown)} of {len(found.nuggets)} nuggets)",
-        columns,
-        [
-            (one.topic, one.nugget, _ends(one.stated_floor, one.stated_ceiling, one.answers),
-             one.discrimination, one.decides, one.tau_without,
-             f"{one.proposal}: {one.why}" if one.proposal else "")
-            for one in shown
-        ],
-        digits=3,
-        numbers=frozenset(columns[2:6]),
-    )  # fmt: skip
+    yield from proposals(
+        found.proposals, ("topic", "nugget"), lambda one: (one.topic, one.nugget or NOTHING)
+    )
     yield "Next: assay nuggets edit FOLDER TOPIC --as NAME"
-
-
-def _ends(floor: int, ceiling: int, of: int) -> str:
-    return f"{'–'.join(map(str, dict.fromkeys((floor, ceiling))))} of {of}"
 
 
 @app.command("from-bank")

@@ -3,6 +3,10 @@
 A topic's score of a run is the mean of what the topic's items are worth in it, the leaderboard the
 mean over topics. Sources: Crocker & Algina, Introduction to Classical and Modern Test Theory
 (1986), chapter 14 (difficulty, discrimination); the effects on orders are Assay's.
+
+What a leaderboard would become without an item is a forecast from the topics at hand: τ-b, and its
+change, have a percentile interval over topics that are drawn anew. The other leaderboard has scores
+of whole runs: it stays as it is.
 """
 
 from __future__ import annotations
@@ -15,9 +19,19 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
-from assay.statistics.correlation import kendall_tau
+from assay.measures.ranges import Range
+from assay.statistics.agreement import Estimate
+from assay.statistics.checks import defined
+from assay.statistics.resampling import percentile_interval, topic_counts
 
-__all__ = ["ItemBoard", "TopicItems", "discrimination", "likeness"]
+__all__ = ["ItemBoard", "TopicItems", "discrimination", "likeness", "official_scores"]
+
+_LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0
+_CELLS_AT_ONCE = 2_000_000
+"""How many orders of pairs of runs are held in memory at a time: 16 MB."""
+
+_NEAR = 1e-12
+"""Scores, from 0 to 1, that are nearer to each other are tied: rounding parts them."""
 
 
 def discrimination(values: Floats | Bools, column: int) -> float | None:
@@ -77,33 +91,62 @@ class ItemBoard:
     Args:
         topics: the items of each topic; runs are the same, in the same order, in all.
         official: each run's score on another leaderboard, NaN where it has none.
+        levels: how many worths an item can have: 2 where it is met or not, 3 with half.
     """
 
-    def __init__(self, topics: Mapping[str, TopicItems], official: npt.ArrayLike) -> None:
+    def __init__(
+        self, topics: Mapping[str, TopicItems], official: npt.ArrayLike, levels: int = 2
+    ) -> None:
         self._topics = topics
+        self._levels = levels
         self._place = {topic: place for place, topic in enumerate(topics)}
-        self._official = np.asarray(official, dtype=np.float64)
+        scores = np.asarray(official, dtype=np.float64)
+        self._known = np.flatnonzero(~np.isnan(scores))
         self._means = np.array([_mean(one.values) for one in topics.values()])
         self._counts = np.array([one.counts for one in topics.values()])
         self._certain = all(one.certain for one in topics.values())
+        self._pairs = np.triu_indices(len(self._known), 1)
+        first, second = (scores[self._known[one]] for one in self._pairs)
+        self._order = np.sign(first - second)
+        # The first row is the topics as they are; of one topic nothing else can be drawn.
+        draws = topic_counts(len(topics), _RESAMPLES, _SEED) if len(topics) > 1 else ()
+        self._weights = np.concatenate([np.ones((1, len(topics))), *draws])
 
     @cached_property
-    def tau(self) -> float | None:
-        """Kendall's τ-b with the other leaderboard; ``None`` where labels are missing, or fewer
-        than two runs are on both."""
-        return self._tau(self._means, self._counts)
+    def _taus(self) -> Floats:
+        """τ-b with the other leaderboard, of the topics and of each draw."""
+        return self._taus_of(self._means, self._counts, self._weights)
 
-    def _tau(self, means: Floats, counts: Bools) -> float | None:
-        known = ~np.isnan(self._official)
-        if known.sum() < 2 or not self._certain:
-            return None
-        topics = counts.sum(axis=0)
+    def _taus_of(self, means: Floats, counts: Bools, weights: Floats) -> Floats:
+        """τ-b of each draw of topics (rows of ``weights``), NaN where it is undefined. A run that
+        has no drawn topic stands where it does by all of its topics, and by none at 0."""
+        n = weights @ counts
+        whole = np.divide(
+            (means * counts).sum(axis=0), counts.sum(axis=0), where=counts.any(axis=0),
+            out=np.zeros(counts.shape[1]),
+        )  # fmt: skip
         scores = np.divide(
-            (means * counts).sum(axis=0), topics, where=topics > 0, out=np.zeros(len(topics))
-        )
-        return kendall_tau(scores[known], self._official[known])
+            weights @ (means * counts), n, where=n > 0, out=np.tile(whole, (len(n), 1))
+        )[:, self._known]
+        first, second = self._pairs
+        found = np.full(len(scores), np.nan)
+        at_once = max(1, _CELLS_AT_ONCE // max(1, len(first)))
+        for start in range(0, len(scores), at_once):
+            part = scores[start : start + at_once]
+            apart = part[:, first] - part[:, second]
+            order = np.sign(apart) * (np.abs(apart) > _NEAR)
+            below = np.sqrt(np.count_nonzero(order, axis=1) * np.count_nonzero(self._order))
+            np.divide(order @ self._order, below, where=below > 0,
+                      out=found[start : start + at_once])  # fmt: skip
+        return np.asarray(np.clip(found, -1, 1))
 
-    def tau_without(self, topic: str, column: int) -> float | None:
+    @property
+    def tau(self) -> Estimate | None:
+        """Kendall's τ-b with the other leaderboard; ``None`` where labels are missing, it is
+        undefined, or fewer than two runs are on both."""
+        return _estimate(self._taus) if self._certain else None
+
+    def tau_without(self, topic: str, column: int) -> Estimate | None:
         """How much τ-b changes where an item is left out (with its topic, if it is alone)."""
         if self.tau is None:
             return None
@@ -113,8 +156,24 @@ class ItemBoard:
             means[place] = _mean(left)
         else:
             counts[place] = False
-        tau = self._tau(means, counts)
-        return None if tau is None else tau - self.tau
+        drawn = self._weights[:, place] > 0
+        changes = np.where(np.isnan(self._taus), np.nan, 0.0)  # a draw without the topic: none
+        changes[drawn] = self._taus_of(means, counts, self._weights[drawn]) - self._taus[drawn]
+        return _estimate(changes)
+
+    def settles(self, topic: str, column: int | None, *, goes: bool) -> Range:
+        """Of how many pairs of runs a proposal changes the order on the topic, from surely to
+        possibly.
+
+        Args:
+            topic: which.
+            column: the item that goes or is put anew; ``None`` for one that is added.
+            goes: it goes, and changes what it decides; else another stands in its place, which may
+                tell apart what is tied without it.
+        """
+        if goes and column is not None:
+            return Range(*map(float, self.may_decide(topic, column)))
+        return Range(0.0, float(self.may_settle(topic, column)))
 
     def decides(self, topic: str, column: int) -> int | None:
         """Pairs of runs whose order on the topic is another without the item; ``None`` where
@@ -146,19 +205,29 @@ class ItemBoard:
 
     def may_settle(self, topic: str, without: int | None = None) -> int:
         """The most pairs of runs that are tied on the topic (``without`` an item) and that one more
-        item, met or not, can tell apart: of k tied runs ⌊k²/4⌋ pairs. Where labels are missing all
-        runs may be tied."""
+        item can tell apart: of k tied runs those between groups as equal as can be, one for each
+        worth (⌊k²/4⌋ pairs for two). Where labels are missing all runs may be tied."""
         one = self._topics[topic]
-        if not one.certain:
-            return len(one.values) ** 2 // 4
-        kept = one.values if without is None else np.delete(one.values, without, axis=1)
-        _, groups = np.unique(kept.sum(axis=1), return_counts=True)
-        return int((groups**2 // 4).sum())
+        groups = np.array([len(one.values)])
+        if one.certain:
+            kept = one.values if without is None else np.delete(one.values, without, axis=1)
+            _, groups = np.unique(kept.sum(axis=1), return_counts=True)
+        each, over = np.divmod(groups, self._levels)
+        within = over * (each + 1) ** 2 + (self._levels - over) * each**2
+        return int((groups**2 - within).sum() // 2)
 
     def tied(self, topic: str) -> int | None:
         """Pairs of runs that the topic does not tell apart; ``None`` where labels are missing."""
         one = self._topics[topic]
         return int(np.triu(_order(one.values.sum(axis=1)) == 0, 1).sum()) if one.certain else None
+
+
+def _estimate(rows: Floats) -> Estimate | None:
+    """The first row with the interval that the others make; ``None`` where it is undefined."""
+    value = defined(rows[0])
+    if value is None:
+        return None
+    return Estimate(value, percentile_interval(rows[1:], _LEVEL) if len(rows) > 1 else None)
 
 
 def _mean(values: Floats) -> Floats:

@@ -1,0 +1,70 @@
+"""What a doctor of questions or nuggets says of each item, and the order of what it proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+from assay.measures.ranges import Range
+from assay.statistics.agreement import Estimate
+
+EFFECT_COLUMNS = ("decides", "tau_without", "tau_without_low", "tau_without_high")
+PROPOSAL_COLUMNS = ("proposal", "settles_floor", "settles_ceiling", "why")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examined:
+    """An item, or a topic that lacks one.
+
+    ``decides`` the pairs of runs whose order on the topic is another without it (of a topic that
+    lacks one: the pairs that it ties), None where labels are missing; ``tau_without`` how much
+    Kendall's τ-b with another leaderboard changes when it is left out, None without one;
+    ``proposal`` is nothing, or what should become of it and ``why``; ``settles`` of how many pairs
+    of runs that changes the order on the topic (:meth:`assay.statistics.items.ItemBoard.settles`).
+    """
+
+    COLUMNS: ClassVar[tuple[str, ...]]
+
+    decides: int | None
+    tau_without: Estimate | None
+    proposal: str
+    settles: Range | None
+    why: str
+
+    def row(self) -> tuple[object, ...]:
+        """The cells under ``COLUMNS``: a range has two, an estimate three."""
+        cells: dict[str, object] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Range):
+                ends = map(int, value)
+                cells[f"{field.name}_floor"], cells[f"{field.name}_ceiling"] = ends
+            elif isinstance(value, Estimate):
+                cells |= estimate_cells(field.name, value)
+            else:
+                cells[field.name] = value
+        return tuple(cells.get(name) for name in self.COLUMNS)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return dict(zip(self.COLUMNS, self.row(), strict=True))
+
+    @classmethod
+    def first_settled(cls, items: Iterable[Self]) -> Sequence[Self]:
+        """What is proposed, what settles most first."""
+        return sorted(
+            (one for one in items if one.proposal),
+            key=lambda one: (0.0, 0.0) if one.settles is None else
+            (-one.settles.ceiling, -one.settles.floor),
+        )  # fmt: skip
+
+
+def estimate_cells(name: str, found: Estimate | None) -> dict[str, object]:
+    """An estimate by the names of its value and ends."""
+    ends = None if found is None else found.interval
+    return {
+        name: None if found is None else found.value,
+        f"{name}_low": None if ends is None else ends.low,
+        f"{name}_high": None if ends is None else ends.high,
+    }
