@@ -241,6 +241,21 @@ def test_nothing_in_a_name_is_a_command():
     assert len(re.findall(r"(?<!\\)\|", row)) == 4
 
 
+def test_a_table_is_set_by_what_its_first_line_names():
+    def first_line(name):
+        score = Score.between(name, "m", Range(0.5, 0.5), topics=3)
+        return latex(PublishedBoard("B", ["m"], [("1", name, [score])], {}, [])).split("\n")[0]
+
+    assert first_line("naïve ł σΩ “x”") == (
+        "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs}"
+    )
+    assert "lualatex" in first_line("日本語")
+    assert "lualatex" in first_line("Привет")
+    # As TeX sets them these would be an en dash, a quotation mark, and ¡ and ¿.
+    assert escaped("a--b---c ''x'' !` ?`") == "a-{}-b-{}-{}-c '{}'x'{}' !{}` ?{}`"
+    assert escaped('"σ λ Λ"') == r"{\char34}$\sigma$ $\lambda$ $\Lambda${\char34}"
+
+
 def test_the_command_line_says_whose_a_run_is_and_no_page_takes_anothers_place(made, tmp_path):
     more = ("--team", "N*=Others", "--team", "GOOD=A B", "--team", "VAGUE=A-B", "--no-figures")
     done = run_here("release", made / "exam", "-o", tmp_path / "x", *more)

@@ -12,15 +12,24 @@ from assay.reports.markdown import line, safe
 
 __all__ = ["PublishedBoard", "latex", "markdown"]
 
+_LETTERS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+)
+_GREEK = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ", _LETTERS.split(), strict=True))
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
     "_": r"\_", "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
-    "…": r"\dots{}", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$", "ρ": r"$\rho$",
-    "’": "'", "‘": "`", "“": "``", "”": "''",
-    "α": r"$\alpha$", "τ": r"$\tau$", "κ": r"$\kappa$", "–": "--", "—": "---", "−": "$-$",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"{\char34}",
+    "…": r"\dots{}", "×": r"$\times$", "≥": r"$\geq$", "≤": r"$\leq$",
+    "’": "'", "‘": "`", "“": "``", "”": "''", "–": "--", "—": "---", "−": "$-$",
+    **{letter: f"$\\{name}$" for letter, name in _GREEK.items()},
 }  # fmt: skip
-_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
+# Two signs of which TeX would make one have an empty group between them.
+_JOINED = re.compile(r"-(?=-)|'(?=')|`(?=`)|,(?=,)|[?!](?=`)")
+_SPECIAL = re.compile("|".join([_JOINED.pattern, *map(re.escape, _LATEX)]))
+_PDFLATEX = "\u017f"
+"""The last letter (of Latin Extended-A) that pdflatex knows."""
 _LONGEST = 60
 _PAGE = 45
 """Rows that a page has room for."""
@@ -78,7 +87,8 @@ def markdown(board: PublishedBoard) -> str:
 
 def latex(board: PublishedBoard) -> str:
     """A table with ``booktabs`` rules, a ``longtable`` where it is longer than a page; texts of
-    files are escaped, characters beyond ASCII need a Unicode engine or ``inputenc``."""
+    files are escaped. The first line says what the preamble needs, and where it holds letters that
+    pdflatex lacks that another engine has to set it."""
     columns = board.columns()
     fixed = len(columns) - len(board.measures)
     shape = "r" + "l" * (fixed - 1) + "r" * len(board.measures)
@@ -88,7 +98,6 @@ def latex(board: PublishedBoard) -> str:
     size = "\\scriptsize" if len(board.measures) > _NARROW else "\\small"
     if len(rows) > _PAGE:
         lines = [
-            "% needs \\usepackage{booktabs,longtable}",
             f"{{{size}\\setlength{{\\tabcolsep}}{{3pt}}",
             f"\\begin{{longtable}}{{{shape}}}",
             f"{caption}\\\\",
@@ -102,7 +111,6 @@ def latex(board: PublishedBoard) -> str:
         ]
     else:
         lines = [
-            "% needs \\usepackage{booktabs}",
             "\\begin{table}",
             f"\\centering{size}\\setlength{{\\tabcolsep}}{{3pt}}",
             caption,
@@ -113,7 +121,11 @@ def latex(board: PublishedBoard) -> str:
             "\\end{tabular}",
             "\\end{table}",
         ]
-    return "\n".join([*lines, ""])
+    packages = "booktabs,longtable" if len(rows) > _PAGE else "booktabs"
+    needs = f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{{packages}}}"
+    if any(letter > _PDFLATEX for one in lines for letter in one):
+        needs += ", and lualatex or xelatex with a font that has all letters"
+    return "\n".join([needs, *lines, ""])
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -122,4 +134,4 @@ def _row(cells: Iterable[str]) -> str:
 
 def escaped(text: str) -> str:
     """A text on one line in which nothing is a command of LaTeX."""
-    return _SPECIAL.sub(lambda found: _LATEX[found[0]], one_line(text))
+    return _SPECIAL.sub(lambda found: _LATEX.get(found[0], found[0] + "{}"), one_line(text))
