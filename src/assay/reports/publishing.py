@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.measures.scores import Score
 from assay.page.wording import interval, one_line, shortened, span
@@ -33,8 +33,8 @@ _PDFLATEX = "\u017f"
 _LONGEST = 60
 _PAGE = 45
 """Rows that a page has room for."""
-_NARROW = 4
-"""With more measures than this letters are smaller."""
+_ABREAST = 3
+"""Measures, each with its interval, that a page is wide enough for."""
 
 
 @dataclass(frozen=True)
@@ -86,19 +86,44 @@ def markdown(board: PublishedBoard) -> str:
 
 
 def latex(board: PublishedBoard) -> str:
-    """A table with ``booktabs`` rules, a ``longtable`` where it is longer than a page; texts of
-    files are escaped. The first line says what the preamble needs, and where it holds letters that
-    pdflatex lacks that another engine has to set it."""
+    """Tables with ``booktabs`` rules, ``longtable`` where they are longer than a page, with at most
+    three measures each, so that they fit one; texts of files are escaped. The first line says what
+    the preamble needs, and where it holds letters that pdflatex lacks that another engine has to
+    set it."""
+    tables = [line for part in _abreast(board) for line in _table(part)]
+    packages = "booktabs,longtable" if len(board.rows) > _PAGE else "booktabs"
+    needs = f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{{packages}}}"
+    if any(letter > _PDFLATEX for one in tables for letter in one):
+        needs += ", and lualatex or xelatex with a font that has all letters"
+    return "\n".join([needs, *tables, ""])
+
+
+def _abreast(board: PublishedBoard) -> Iterator[PublishedBoard]:
+    """The board as boards of few measures; letters and notes stand with the first."""
+    for start in range(0, max(len(board.measures), 1), _ABREAST):
+        some = slice(start, start + _ABREAST)
+        part = replace(
+            board,
+            measures=board.measures[some],
+            rows=[(rank, run, scores[some]) for rank, run, scores in board.rows],
+        )
+        yield (
+            part
+            if not start
+            else replace(part, title=f"{board.title}, continued", letters={}, notes=())
+        )
+
+
+def _table(board: PublishedBoard) -> list[str]:
     columns = board.columns()
     fixed = len(columns) - len(board.measures)
     shape = "r" + "l" * (fixed - 1) + "r" * len(board.measures)
     caption = f"\\caption{{{escaped(' '.join([board.title + '.', *board.notes]))}}}"
     head = ["\\toprule", _row(map(escaped, columns)), "\\midrule"]
     rows = list(map(_row, board.cells(escaped)))
-    size = "\\scriptsize" if len(board.measures) > _NARROW else "\\small"
     if len(rows) > _PAGE:
-        lines = [
-            f"{{{size}\\setlength{{\\tabcolsep}}{{3pt}}",
+        return [
+            "{\\footnotesize\\setlength{\\tabcolsep}{3pt}",
             f"\\begin{{longtable}}{{{shape}}}",
             f"{caption}\\\\",
             *head,
@@ -109,23 +134,17 @@ def latex(board: PublishedBoard) -> str:
             "\\bottomrule",
             "\\end{longtable}}",
         ]
-    else:
-        lines = [
-            "\\begin{table}",
-            f"\\centering{size}\\setlength{{\\tabcolsep}}{{3pt}}",
-            caption,
-            f"\\begin{{tabular}}{{{shape}}}",
-            *head,
-            *rows,
-            "\\bottomrule",
-            "\\end{tabular}",
-            "\\end{table}",
-        ]
-    packages = "booktabs,longtable" if len(rows) > _PAGE else "booktabs"
-    needs = f"% needs \\usepackage[T1]{{fontenc}} and \\usepackage{{{packages}}}"
-    if any(letter > _PDFLATEX for one in lines for letter in one):
-        needs += ", and lualatex or xelatex with a font that has all letters"
-    return "\n".join([needs, *lines, ""])
+    return [
+        "\\begin{table}",
+        "\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}",
+        caption,
+        f"\\begin{{tabular}}{{{shape}}}",
+        *head,
+        *rows,
+        "\\bottomrule",
+        "\\end{tabular}",
+        "\\end{table}",
+    ]
 
 
 def _row(cells: Iterable[str]) -> str:
