@@ -127,7 +127,7 @@ def test_list_prices_of_anthropic_hold_for_reads_and_writes():
         assert price.cached == pytest.approx(price.input / 10)
         assert price.cache_write == pytest.approx(price.input * 1.25)
         assert list_price(model, ("https://elsewhere.example/v1",)) is None
-    assert "2026-10 (api.anthropic.com)" in checked()
+    assert "undated copies of the page, seen in 2026-11 (api.anthropic.com)" in checked()
 
 
 @pytest.mark.parametrize("said", ["many", True, float("nan"), None])
