@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from assay.api.items_examined import Examined
-from assay.measures.ranges import Range
 from assay.page.tables import Table
 from assay.page.wording import NOTHING, interval, number
 from assay.statistics.agreement import Estimate
@@ -35,7 +34,7 @@ def estimate(found: Estimate | None, digits: int = 3) -> str:
     return number(found.value, digits) + shown
 
 
-def whole(ends: Range | None) -> str:
+def whole(ends: tuple[float, float] | None) -> str:
     """Counts from surely to possibly."""
     return "" if ends is None else "–".join(dict.fromkeys(f"{end:.0f}" for end in ends))
 
