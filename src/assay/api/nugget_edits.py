@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from assay.formats.nugget_text import NuggetLine
 from assay.ledger import Ledger, NewLabel
 from assay.model.errors import SettingsError
-from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.trec_rag.bank import Bank, Kept
+from assay.model.labels import LabellerId, Status
+from assay.protocols.trec_rag.bank import Kept, TopicBank
 from assay.tasks.base import canonical, content_hash, unit_hash
-from assay.tasks.trec_rag_nuggets import CREATE, EDIT, MERGE, EditedNugget, NuggetEdit
+from assay.tasks.trec_rag_nuggets import EDIT, EditedNugget, NuggetEdit
 
 Becomes = tuple[tuple[str, str | None, str | None], ...]
 
@@ -28,31 +28,26 @@ class Edited:
     labels: int = 0
 
 
-def edit_nuggets(
-    bank: Bank, ledger: Ledger, topic: str, lines: Sequence[NuggetLine], name: str
-) -> Edited:
+def edit_nuggets(bank: TopicBank, ledger: Ledger, lines: Sequence[NuggetLine], name: str) -> Edited:
     """Write what a person made of a topic's nuggets into the ledger.
 
     Each nugget of the machine's list whose outcome changed gets a new label by ``human:NAME``;
     its parent (``overrules``) is the person's label before it, else the label of the list that the
     nugget came from. Raises SettingsError where the topic has no list yet.
     """
-    standing = bank.nuggets(topic)
-    listed = bank.machine_list(topic)
+    standing, listed = bank.nuggets, bank.machine_list
     if standing is None or listed is None:
-        raise SettingsError(f"Narrative {topic} has no nuggets yet. Run 'assay judge' first.")
+        raise SettingsError(f"Narrative {bank.topic} has no nuggets yet. Run 'assay judge' first.")
     who = LabellerId(f"human:{name}", "human", {})
-    source = _source(bank, topic)
     labels: list[NewLabel] = []
     now = {root: _becomes(standing, root) for root in ("", *(one.text for one in listed))}
     for root, before in now.items():
         after = tuple(_as_kept(line) for line in lines if root in _roots(line, standing))
         if after == before:
             continue
-        parent = bank.edit_label(topic, root)
-        told = parent if parent is not None else source if root else None
+        told = bank.edits.get(root, bank.made_by if root else None)
         overrules = None if told is None else next(ledger.whole([told])).uid
-        labels.append(_label(bank, topic, root, after, who, overrules))
+        labels.append(_label(bank, root, after, who, overrules))
     ledger.add(labels)
     return _count(standing, lines, len(labels))
 
@@ -83,14 +78,13 @@ def _as_kept(line: NuggetLine) -> tuple[str, str | None, str | None]:
 
 
 def _label(
-    bank: Bank,
-    topic: str,
+    bank: TopicBank,
     root: str,
     after: Becomes,
     who: LabellerId,
     overrules: str | None,
 ) -> NewLabel:
-    content = bank.edit_unit(topic, root).model_dump(mode="json")
+    content = bank.edit_unit(root).model_dump(mode="json")
     verdict = NuggetEdit(
         becomes=tuple(
             EditedNugget.model_validate(
@@ -111,18 +105,6 @@ def _label(
         verdict=verdict.model_dump(mode="json"),
         overrules=overrules,
     )
-
-
-def _source(bank: Bank, topic: str) -> Label | None:
-    """The label of the machine's list; None for a list that was given as a file."""
-    if topic in bank.inputs.nuggets:
-        return None
-    unit = bank.merge_unit(topic)
-    if unit is not None:
-        return bank.book.find(MERGE, unit)
-    creator = bank.inputs.creators[0] if bank.inputs.creators else None
-    units = list(bank.create_units(topic, creator))
-    return bank.book.find(CREATE, units[-1]) if units else None
 
 
 def _count(standing: Sequence[Kept], lines: Sequence[NuggetLine], labels: int) -> Edited:

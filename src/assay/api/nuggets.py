@@ -38,19 +38,19 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
     with opened.folder.open_ledger() as ledger:
         ledger.checked()  # before anybody's label takes the place of another
         bank = Bank(inputs, settings, evaluation.book(ledger))
-        nuggets = bank.nuggets(topic)
+        nuggets = bank[topic].nuggets
         if nuggets is None:
             raise SettingsError(f"Narrative {topic} has no nuggets yet. Run 'assay judge' first.")
         text = nugget_text(
             topic,
-            bank.narrative(topic) or "",
+            bank[topic].narrative or "",
             [one.nugget for one in nuggets],
-            [one.text for one in bank.aspects(topic) or ()],
+            [one.text for one in bank[topic].aspects or ()],
         )
         if name is None:
             return text
         read = partial(parse_nugget_text, count=len(nuggets))
-        return edit_nuggets(bank, ledger, topic, edit(text, read), name)
+        return edit_nuggets(bank[topic], ledger, edit(text, read), name)
 
 
 def from_file(path: Path) -> Edit:

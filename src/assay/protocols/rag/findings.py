@@ -26,7 +26,7 @@ from assay.protocols.categories import scores_by_category
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.rag.inputs import RagInputs, RagSettings
-from assay.protocols.rag.judged import JudgedRecord, Walk
+from assay.protocols.rag.judged import JudgedRecord, RecordWalk
 from assay.protocols.rag.scoring import (
     LOWER,
     Values,
@@ -64,11 +64,11 @@ class ScoredRecords:
 
 def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
-    walk = Walk(inputs, settings, book)
+    walk = RecordWalk(inputs, settings, book)
     judged: dict[str, dict[str, JudgedRecord]] = {run: {} for run in inputs.runs}
     for record in inputs.records():
         judged[record.run][record.id] = walk.judged(record)
-        walk.looked_up.clear()
+        walk.taken_down()
     half = settings.partial == "half"
     values = {
         run: {
@@ -235,7 +235,7 @@ def _facts(inputs: RagInputs) -> Iterator[tuple[str, str]]:
 
 
 def _gaps(found: ScoredRecords) -> Iterator[Gap]:
-    """Records that are not there, answers of nothing, passages without text."""
+    """RecordWalk that are not there, answers of nothing, passages without text."""
     inputs = found.inputs
     for run, of in inputs.runs.items():
         absent = [name for name in inputs.questions if name not in of]

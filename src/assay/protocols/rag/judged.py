@@ -1,12 +1,9 @@
-"""What is asked of a record, and what the labels say of it.
-
-The same walk serves both: a step takes down the units that it looks up, scoring their verdicts.
-"""
+"""What is asked of a record, and what the labels say of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +18,7 @@ from assay.model.trec_rag import SUPPORT_VALUE, Support
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.rag.inputs import RagInputs, RagSettings
+from assay.protocols.walk import Walk
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, AnswerUnit, DialogueActUnit
 from assay.tasks.rag import CLAIMS, ClaimsUnit
@@ -86,25 +84,21 @@ def entailed(worth: Floats) -> Floats:
     return np.where(np.isnan(worth), NAN, (worth == 1.0).astype(np.float64))
 
 
-@dataclass
-class Walk:
+class RecordWalk(Walk):
     """Goes through records. ``assume``: what is not labelled yet is taken as an answer, and its
     sentences as claims, to say what would be asked."""
 
-    inputs: RagInputs
-    settings: RagSettings
-    book: LabelBook
-    assume: bool = False
-    looked_up: list[tuple[AnyTask, Unit, str]] = field(default_factory=list)
+    def __init__(
+        self, inputs: RagInputs, settings: RagSettings, book: LabelBook, *, assume: bool = False
+    ) -> None:
+        super().__init__(book)
+        self.inputs, self.settings, self.assume = inputs, settings, assume
 
     def requests(self, task: AnyTask) -> Iterator[Request]:
         """What is looked up under a task."""
         for record in self.inputs.records():
             self.judged(record)
-            for asked, unit, topic in self.looked_up:
-                if asked is task:
-                    yield Request(task, unit, topic=topic)
-            self.looked_up.clear()
+            yield from self.taken_down(task)
 
     def judged(self, record: Record) -> JudgedRecord:
         """All that is said of a record."""
@@ -153,8 +147,7 @@ class Walk:
     # -- single labels -----------------------------------------------------------------------
 
     def _says(self, task: AnyTask, unit: Unit, record: Record, position: str) -> Any:
-        self.looked_up.append((task, unit, record.id))
-        return self.book.verdict(task, unit, Place(record.run, record.id, position))
+        return self.says(task, unit, Place(record.run, record.id, position))
 
     def _declined(self, record: Record) -> bool | None:
         if not record.answer:

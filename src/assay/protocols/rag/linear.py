@@ -10,7 +10,7 @@ from assay.labellers.base import Request
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.rag.inputs import RagInputs, RagSettings
-from assay.protocols.rag.judged import Walk
+from assay.protocols.rag.judged import RecordWalk
 from assay.protocols.rag.scoring import RELEVANT
 from assay.tasks.r2c2 import ANSWER
 from assay.tasks.trec_rag import RELEVANCE
@@ -24,19 +24,18 @@ def linear_measures(
     with_reference = {name for name in answerable if inputs.questions[name].references}
     correct: list[Share] = []
     grades: list[Share] = []
-    walk = Walk(inputs, settings, book)
+    walk = RecordWalk(inputs, settings, book)
     for record in inputs.records():
         walk.judged(record)
-        units = [(task, Request(task, unit, topic=topic)) for task, unit, topic in walk.looked_up]
-        walk.looked_up.clear()
+        requests = walk.taken_down(ANSWER, RELEVANCE)
         if record.id not in answerable:
             continue
         correct += [
             Share(record.run, request, 1 / len(with_reference))
-            for task, request in units
-            if task is ANSWER
+            for request in requests
+            if request.task is ANSWER
         ]
-        graded = [request for task, request in units if task is RELEVANCE]
+        graded = [request for request in requests if request.task is RELEVANCE]
         weight = 1 / (len(answerable) * max(len(record.passages), 1))
         # Passages are looked up before the answer's claims, which are graded too.
         with_text = sum(one.text is not None for one in record.passages)

@@ -16,7 +16,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.rag.findings import findings
 from assay.protocols.rag.inputs import RagInputs, RagSettings, load
-from assay.protocols.rag.judged import Walk
+from assay.protocols.rag.judged import RecordWalk
 from assay.protocols.rag.linear import linear_measures
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
@@ -107,7 +107,7 @@ def _requests(
     *,
     assume: bool = False,
 ) -> Iterator[Request]:
-    return Walk(inputs, settings, book, assume).requests(task)
+    return RecordWalk(inputs, settings, book, assume=assume).requests(task)
 
 
 RAG = Rag()

@@ -86,7 +86,7 @@ def judgment_run(bank: Bank, name: str) -> JudgmentRun | None:
     for a single labeller, which states none."""
     if not bank.settings.ways:
         return None
-    judged = bank.quiet.judged(bank.settings.ways[0])
+    judged = bank.judged(bank.settings.ways[0])
     guesses: dict[str, dict[str, RelevanceGuess]] = {}
     for topic in bank.inputs.topics:
         for doc in bank.inputs.ranks.get(topic, {}):
@@ -101,7 +101,7 @@ def relevance_rows(
     bank: Bank, grades: Mapping[str, Mapping[str, int]]
 ) -> Iterator[tuple[object, ...]]:
     """Every pooled document: the grade used, and the label of each way of asking."""
-    judged = {way: bank.quiet.judged(way).grades for way in bank.settings.ways}
+    judged = {way: bank.judged(way).grades for way in bank.settings.ways}
     for topic in bank.inputs.topics:
         for doc in bank.inputs.ranks.get(topic, {}):
             used = grades.get(topic, {}).get(doc)

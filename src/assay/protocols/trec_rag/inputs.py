@@ -35,6 +35,7 @@ from assay.model.trec_rag import (
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
 from assay.protocols.sheets import Topics
+from assay.tasks.relevance import WAYS
 from assay.tasks.trec_rag import WINDOW
 from assay.tasks.trec_rag_nuggets import DOCUMENTS, MOST_NUGGETS
 from assay.tasks.trec_rag_nuggets import WINDOW as NUGGET_WINDOW
@@ -128,6 +129,51 @@ class TrecRagInputs:
             for topic in self.topics
             if topic in run.answers
         )
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Which kinds of labels the scores need beside what was given."""
+
+    inputs: TrecRagInputs
+    settings: TrecRagSettings
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways in which relevance is asked for: none where no run retrieves anything."""
+        return self.settings.ways if any(self.inputs.ranks.values()) else ()
+
+    @property
+    def bank(self) -> bool:
+        """Whether nuggets are of use: where there are answers, or where they are wanted anyway."""
+        return self.settings.nuggets == "always" or bool(self.inputs.answers)
+
+    @cached_property
+    def nuggets(self) -> bool:
+        """Whether nuggets are to be made for some topic."""
+        given_all = self.inputs.nuggets.keys() >= set(self.inputs.topics)
+        return bool(self.settings.nuggets) and self.bank and not given_all
+
+    def _lacking(self, name: str) -> bool:
+        """Whether something is to be said of some nugget, as it is given or will be made."""
+        lists = (self.inputs.nuggets.get(topic) for topic in self.inputs.topics)
+        given = (nugget for one in lists if one is not None for nugget in one.nuggets)
+        return self.bank and (self.nuggets or any(getattr(one, name) is None for one in given))
+
+    @cached_property
+    def importance(self) -> bool:
+        """Whether some nugget's importance is open."""
+        return self._lacking("importance")
+
+    @cached_property
+    def mapping(self) -> bool:
+        """Whether some nugget is to be mapped to a sub-narrative."""
+        return self.settings.mapping and self._lacking("sub_narrative")
+
+    @property
+    def aspects(self) -> bool:
+        """Whether sub-narratives are needed."""
+        return self.mapping or any(WAYS[way].by_aspects for way in self.ways)
 
 
 def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:

@@ -85,13 +85,13 @@ def _recall(responses: Responses) -> Iterator[LinearMeasure]:
     answers = [
         (run, answer, responses.windows(answer.topic, answer), bank)
         for run, answer, _ in _answers(responses.bank)
-        for bank in (responses.bank.nuggets(answer.topic) or (),)
+        for bank in (responses.bank[answer.topic].nuggets or (),)
     ]
     for measure in NUGGET_MEASURES:
         defined = {
             topic
             for topic in responses.bank.inputs.topics
-            if any(_weight(measure, one.nugget) for one in responses.bank.nuggets(topic) or ())
+            if any(_weight(measure, one.nugget) for one in responses.bank[topic].nuggets or ())
         }
         weights: dict[str, dict[int, float]] = {}
         shares = []
@@ -139,7 +139,7 @@ def _precision(bank: Bank) -> Iterator[LinearMeasure]:
             for topic in answered:
                 for doc in ranked[topic][: measure.k]:
                     pooled = doc in bank.inputs.ranks.get(topic, {})
-                    request = bank.relevance_request(topic, doc, way) if pooled else None
+                    request = bank[topic].relevance_request(doc, way) if pooled else None
                     if request is not None:
                         shares.append(Share(run, request, 1 / (measure.k * len(topics))))
         yield LinearMeasure(str(measure), WAYS[way].task, _relevant(way, measure.rel), shares)

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from operator import attrgetter, methodcaller
 
 from assay.labellers.base import Labeller, Request
-from assay.model.labels import LabellerId
 from assay.model.trec_rag import RagAnswer
 from assay.model.wording import counted
-from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.base import Protocol, Reading, Requests, Step
 from assay.protocols.contents import Content, cited
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.results import Findings
-from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings, load_inputs
+from assay.protocols.trec_rag.bank import Bank, TopicBank
+from assay.protocols.trec_rag.inputs import Needs, TrecRagInputs, TrecRagSettings, load_inputs
 from assay.protocols.trec_rag.linear import linear_measures
-from assay.protocols.trec_rag.needs import Needs
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.score import score
 from assay.protocols.trec_rag.support import support_requests, support_task
-from assay.tasks.base import AnyTask, Unit
+from assay.tasks.base import AnyTask
 from assay.tasks.relevance import WAYS
 from assay.tasks.trec_rag import ASSIGNMENT
 from assay.tasks.trec_rag_narratives import NARRATIVE, SUB_NARRATIVES, SUB_NARRATIVES_DRAFT
 from assay.tasks.trec_rag_nuggets import CREATE, EDIT, IMPORTANCE, MAPPING, MERGE
-
-Requests = Callable[[LabelBook], Iterable[Request]]
 
 
 class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
@@ -81,9 +77,9 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
         """Edits of nuggets; the empty one is for what the list misses."""
         bank = Bank(inputs, settings, book)
         for topic in inputs.topics:
-            listed = bank.machine_list(topic)
+            listed = bank[topic].machine_list
             for root in () if listed is None else ("", *(one.text for one in listed)):
-                yield Request(EDIT, bank.edit_unit(topic, root), topic=topic)
+                yield Request(EDIT, bank[topic].edit_unit(root), topic=topic)
 
     def given(self, inputs: TrecRagInputs, asked: Request) -> Mapping[str, str]:
         """Of the nugget that is edited."""
@@ -148,76 +144,63 @@ class _Steps:
         self.needs = Needs(inputs, settings)
 
     def all(self) -> Iterator[Step]:
-        inputs, needs, units = self.inputs, self.needs, self.units
+        inputs, needs, walked = self.inputs, self.needs, self.walked
         if any(not one.text for one in inputs.narratives.values()):
-            yield Step("narratives", NARRATIVE, units(NARRATIVE, Bank.narrative_unit))
+            yield Step("narratives", NARRATIVE, walked(NARRATIVE, attrgetter("narrative")))
         if needs.aspects and any(not inputs.sub_narratives.get(one) for one in inputs.topics):
-            task = SUB_NARRATIVES_DRAFT
-            yield Step("sub-narratives, draft", task, units(task, Bank.draft_unit), waits=True)
-            refining = units(SUB_NARRATIVES, Bank.refine_unit)
-            yield Step("sub-narratives", SUB_NARRATIVES, refining, waits=True)
+            for title, task in (
+                ("sub-narratives, draft", SUB_NARRATIVES_DRAFT), ("sub-narratives", SUB_NARRATIVES),
+            ):  # fmt: skip
+                yield Step(title, task, walked(task, attrgetter("aspects")), waits=True)
         for place, way in enumerate(needs.ways):
-            requests = self.relevance(way)
+            requests = self.of_bank(partial(Bank.relevance_requests, way=way))
             yield Step(f"relevance ({way})", WAYS[way].task, requests, waits=not place)
         if self.settings.support and inputs.answers:
-            asking = self.answers(lambda bank: partial(support_requests, bank))
-            yield Step("support", support_task(self.settings), asking)
+            task = support_task(self.settings)
+            yield Step(
+                "support", task, self.of_answers(lambda bank: partial(support_requests, bank))
+            )
         if needs.nuggets:
             yield from self.creation()
         if not needs.bank or not (needs.nuggets or inputs.nuggets):
             return
         # A complete bank has nothing to ask here, but for nuggets that a person added to it.
-        important = units(IMPORTANCE, Bank.importance_units)
+        important = walked(IMPORTANCE, attrgetter("nuggets"))
         yield Step("nugget importance", IMPORTANCE, important, waits=needs.importance)
         if self.settings.mapping:
             yield from self.mapping()
         if inputs.answers:
-            assigning = self.answers(lambda bank: Responses(bank).assignment_requests)
+            assigning = self.of_answers(lambda bank: Responses(bank).assignment_requests)
             yield Step("nugget assignment", ASSIGNMENT, assigning, waits=True)
 
-    def units(
-        self, task: AnyTask, of: Callable[[Bank, str], Unit | Iterable[Unit] | None]
+    def of_bank(self, of: Callable[[Bank], Iterable[Request]]) -> Requests:
+        return lambda book: of(Bank(self.inputs, self.settings, book))
+
+    def walked(
+        self, task: AnyTask, walk: Callable[[TopicBank], object], which: slice = slice(None)
     ) -> Requests:
-        """A request of each unit that there is ``of`` a topic."""
+        """Of what a walk looks up of a task, topic by topic, what is asked: all, or some."""
 
-        def requests(book: LabelBook) -> Iterator[Request]:
-            bank = self.bank(book)
+        def requests(bank: Bank) -> Iterator[Request]:
             for topic in self.inputs.topics:
-                found = of(bank, topic)
-                for unit in (found,) if isinstance(found, Unit) else found or ():
-                    yield Request(task, unit, topic=topic)
+                walk(bank[topic])
+                yield from bank.walk.taken_down(task)[which]
 
-        return requests
+        return self.of_bank(requests)
 
-    def answers(self, of: Callable[[Bank], Callable[[RagAnswer], Iterable[Request]]]) -> Requests:
+    def of_answers(
+        self, of: Callable[[Bank], Callable[[RagAnswer], Iterable[Request]]]
+    ) -> Requests:
         """What is asked of each answer, topic by topic."""
 
-        def requests(book: LabelBook) -> Iterator[Request]:
-            asked = of(self.bank(book))
+        def requests(bank: Bank) -> Iterator[Request]:
+            asked = of(bank)
             for topic in self.inputs.topics:
                 for run in self.inputs.answers.values():
                     if topic in run.answers:
                         yield from asked(run.answers[topic])
 
-        return requests
-
-    def bank(self, book: LabelBook) -> Bank:
-        return Bank(self.inputs, self.settings, book)
-
-    def relevance(self, way: str) -> Requests:
-        def requests(book: LabelBook) -> Iterator[Request]:
-            bank = self.bank(book)
-            main = way == self.settings.relevance
-            for topic in self.inputs.topics:
-                given = self.inputs.qrels.get(topic, {})
-                for doc in self.inputs.ranks.get(topic, {}):
-                    if main and doc in given and bank.people_given:
-                        continue  # a person's grade is there; asking would change nothing
-                    request = bank.relevance_request(topic, doc, way)
-                    if request is not None:
-                        yield request
-
-        return requests
+        return self.of_bank(requests)
 
     def creation(self) -> Iterator[Step]:
         """A step for each window that may be needed, for all topics and creators at once."""
@@ -227,11 +210,12 @@ class _Steps:
         for number in range(-(-pool // settings.documents)):
             for place, name in enumerate(creators):
                 title = f"nuggets, window {number + 1}" + (f", {name}" if name else "")
-                who = inputs.creators[place] if name else None
-                requests = self.units(CREATE, partial(_window, number, who))
+                making = methodcaller("created", inputs.creators[place] if name else None)
+                requests = self.walked(CREATE, making, slice(number, number + 1))
                 yield Step(title, CREATE, requests, waits=not place, labeller=name)
         if len(creators) > 1:
-            yield Step("nuggets, merged", MERGE, self.units(MERGE, _merging), waits=True)
+            merging = self.walked(MERGE, attrgetter("machine_list"))
+            yield Step("nuggets, merged", MERGE, merging, waits=True)
 
     def pool(self, topic: str) -> set[str]:
         """The documents that nuggets of a topic may be made from."""
@@ -251,24 +235,10 @@ class _Steps:
         ]
         count = max(1, -(-max(lists, default=0) // self.settings.nugget_window))
         # The windows that can be asked by now; what is labelled is not asked again.
-        ready = self.units(
-            MAPPING, lambda bank, topic: (unit for unit, now in bank.mapping_units(topic) if now)
-        )
+        ready = self.walked(MAPPING, attrgetter("nuggets"))
         for number in range(1, count + 1):
             title = "nugget mapping" + (f", window {number}" if count > 1 else "")
             yield Step(title, MAPPING, ready, waits=self.needs.mapping or number > 1)
-
-
-def _window(number: int, who: LabellerId | None, bank: Bank, topic: str) -> Iterator[Unit]:
-    """A window of the documents that nuggets are made from, where the list is to be made and the
-    windows before it are labelled."""
-    if topic not in bank.inputs.nuggets:
-        yield from islice(bank.create_units(topic, who), number, number + 1)
-
-
-def _merging(bank: Bank, topic: str) -> Unit | None:
-    unit = None if topic in bank.inputs.nuggets else bank.merge_unit(topic)
-    return unit if unit is not None and unit.lists else None
 
 
 def _creator(spec: str) -> str:

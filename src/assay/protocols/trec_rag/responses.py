@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, repeat
@@ -23,7 +23,7 @@ from assay.model.trec_rag import (
 from assay.protocols.label_sheets import NuggetTable, nugget_sheet
 from assay.protocols.places import Place, PlaceColumns
 from assay.protocols.sheets import Sheet
-from assay.protocols.trec_rag.bank import Bank, Kept
+from assay.protocols.trec_rag.bank import Bank
 from assay.tasks.trec_rag import ASSIGNMENT, AssignmentUnit, assignment_units
 
 _Subject = tuple[str, str]
@@ -87,7 +87,7 @@ class Responses:
         return self.bank.inputs.every_answer
 
     def _subject(self, answer: RagAnswer) -> _Subject:
-        return self.bank.narrative(answer.topic) or "", answer.text
+        return self.bank[answer.topic].narrative or "", answer.text
 
     @cached_property
     def _subjects(self) -> Counter[_Subject]:
@@ -157,7 +157,7 @@ class Responses:
         failed, can be tried again. What a person labelled is asked no more, unless the machine's
         labels do not count: what is asked is then of people, and done."""
         topic = answer.topic
-        standing, text = self.bank.nuggets(topic), self.bank.narrative(topic)
+        standing, text = self.bank[topic].nuggets, self.bank[topic].narrative
         if standing is None or text is None or not answer.sentences:
             return
         given, every = self._given(answer), self._said(answer)
@@ -185,7 +185,7 @@ class Responses:
         of."""
         found: dict[str, tuple[Request, set[str]]] = {}
         every = self._said(answer) if answer.sentences else {}
-        for one in self.bank.nuggets(topic) or ():
+        for one in self.bank[topic].nuggets or ():
             said = every.get(one.nugget.text)
             if said is not None:
                 unit = said.window.unit
@@ -201,18 +201,16 @@ class Responses:
             return {}
         return {one.nugget.text: one.assigned for one in found.nuggets if one.assigned is not None}
 
-    def nugget_tables(
-        self, nuggets: Callable[[str], tuple[Kept, ...] | None] | None = None
-    ) -> list[NuggetTable]:
-        """The labels of the nuggets of every topic (as they stand, unless given) and answer to it.
-        An empty answer states nothing."""
+    def nugget_tables(self, nuggets: Bank | None = None) -> list[NuggetTable]:
+        """The labels of every topic's nuggets, which may stand as in another bank, and answer to
+        it. An empty answer states nothing."""
         by_topic: dict[str, list[RagAnswer]] = {topic: [] for topic in self.bank.inputs.topics}
         for answer in self.answers:
             by_topic[answer.topic].append(answer)
         uses: list[tuple[int, Place, int]] = []
         tables = []
         for topic, answers in by_topic.items():
-            standing = (nuggets or self.bank.nuggets)(topic)
+            standing = (nuggets or self.bank)[topic].nuggets
             if nuggets is not None and standing is None:
                 answers = []  # nobody knows what they would be held to
             listed = tuple(one.nugget for one in standing or ())
@@ -231,8 +229,8 @@ class Responses:
     def _worth(
         self, answer: RagAnswer, nuggets: Sequence[str], uses: list[tuple[int, Place, int]]
     ) -> list[float]:
-        """What nuggets are worth in an answer, NaN where a label is missing; where labels are
-        counted, ``uses`` are added to."""
+        """What nuggets are worth in an answer, NaN where a label is missing; ``uses`` are added
+        to."""
         given, every, subject = self._given(answer), self._said(answer), self._subject(answer)
         found: list[float] = []
         wanted: dict[str, _Said | None] = {}
@@ -243,17 +241,16 @@ class Responses:
             else:
                 found.append(np.nan if said is None else said.worth)
                 wanted[nugget] = said
-        if self.bank.counting:
-            at = Place(answer.run, answer.topic, "nuggets")
-            used = Counter([said.label.place for said in wanted.values() if said is not None])
-            uses += ((place, at, times) for place, times in used.items())
-            if self._subjects[subject] > 1:  # the same of another run, which is asked about once
-                seen = self._seen.setdefault(subject, set())
-                wanted = {nugget: said for nugget, said in wanted.items() if nugget not in seen}
-                seen.update(wanted)
-            failed = sum(said is not None and said.worth != said.worth for said in wanted.values())
-            missing = sum(said is None for said in wanted.values())
-            self.bank.book.add(ASSIGNMENT, len(wanted), missing, failed)
+        at = Place(answer.run, answer.topic, "nuggets")
+        used = Counter([said.label.place for said in wanted.values() if said is not None])
+        uses += ((place, at, times) for place, times in used.items())
+        if self._subjects[subject] > 1:  # the same of another run, which is asked about once
+            seen = self._seen.setdefault(subject, set())
+            wanted = {nugget: said for nugget, said in wanted.items() if nugget not in seen}
+            seen.update(wanted)
+        failed = sum(said is not None and said.worth != said.worth for said in wanted.values())
+        missing = sum(said is None for said in wanted.values())
+        self.bank.book.add(ASSIGNMENT, len(wanted), missing, failed)
         return found
 
 
@@ -268,7 +265,7 @@ def assigned_answers(bank: Bank, tables: Mapping[str, NuggetTable]) -> Iterator[
         worth = rows[answer.topic, answer.run].tolist()
         labels = zip(tables[answer.topic].nuggets, map(_ASSIGNED.get, worth), strict=True)
         nuggets = tuple(AssignedNugget(*one) for one in labels)
-        text = bank.narrative(answer.topic) or ""
+        text = bank[answer.topic].narrative or ""
         yield AssignedAnswer(answer.run, answer.topic, text, answer.text, nuggets, answer.length)
 
 
@@ -279,15 +276,15 @@ def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
     inputs, settings = bank.inputs, bank.settings
     unknown, unmapped = set(), set()
     for topic in inputs.topics:
-        standing = bank.nuggets(topic)
+        standing = bank[topic].nuggets
         if not standing and bank.needs.nuggets and topic not in inputs.nuggets:
-            unsure = bank.relevance_asked and None in bank.grades(topic).values()
+            unsure = bank.relevance_asked and None in bank[topic].grades.values()
             if standing is None or unsure:
                 unknown.add(topic)
         mapped = all(one.nugget.sub_narrative for one in standing or ())
-        if settings.mapping and not (mapped and bank.aspects(topic) is not None):
+        if settings.mapping and not (mapped and bank[topic].aspects is not None):
             unmapped.add(topic)
-    if not unknown and not any(map(bank.nuggets, inputs.topics)):
+    if not unknown and not any(bank[topic].nuggets for topic in inputs.topics):
         return None
-    aspects = {topic: bank.aspects(topic) or () for topic in inputs.topics}
+    aspects = {topic: bank[topic].aspects or () for topic in inputs.topics}
     return nugget_sheet(tables, aspects, runs=inputs.answers, unknown=unknown, unmapped=unmapped)

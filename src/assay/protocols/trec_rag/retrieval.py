@@ -9,8 +9,8 @@ from assay.measures.ranges import Range
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.sheets import Sheet, Values
+from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
-from assay.protocols.trec_rag.narratives import Narratives
 from assay.tasks.relevance import WAYS
 
 
@@ -31,11 +31,11 @@ class JudgedPool(NamedTuple):
         return float(max(1, max(known, default=1)))
 
 
-def pooled(bank: Narratives) -> JudgedPool:
+def pooled(bank: Bank) -> JudgedPool:
     """The grades under a bank's policy. Where documents are labelled by the evaluation, every topic
     counts and every pooled document has a label or lacks one; where only qrels were given, what
     they do not have is unjudged by design."""
-    found = {topic: bank.grades(topic) for topic in bank.inputs.topics}
+    found = {topic: bank[topic].grades for topic in bank.inputs.topics}
     asked, way = bank.relevance_asked, bank.settings.relevance
     grades = {
         topic: {doc: grade for doc, grade in docs.items() if grade is not None}

@@ -46,7 +46,7 @@ PerRun = dict[str, dict[str, dict[str, Range | None]]]
 
 def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
-    bank = Bank(inputs, settings, book, counting=True)
+    bank = Bank(inputs, settings, book)
     state = ScoredLabels(inputs, settings, bank, pooled(bank))
     scores: dict[str, dict[str, Score]] = {}
     per_topic: PerRun = {}
@@ -84,7 +84,7 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
             "support_counts": state.counts,
         },
         warnings=_warnings(state),
-        topic_texts={one: bank.narrative(one) or "" for one in inputs.topics},
+        topic_texts={one: bank[one].narrative or "" for one in inputs.topics},
     )
 
 
@@ -199,10 +199,10 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
         files["rj.txt"] = write_judgment_run(own)
     lists = []
     for topic in inputs.topics:
-        standing = bank.nuggets(topic)
+        standing = bank[topic].nuggets
         if standing is not None:
             nuggets = tuple(one.nugget for one in standing)
-            lists.append(NuggetList(topic, bank.narrative(topic) or "", nuggets))
+            lists.append(NuggetList(topic, bank[topic].narrative or "", nuggets))
     if lists:
         files["nuggets.jsonl"] = write_nuggets(lists)
     if inputs.every_answer:
@@ -212,10 +212,10 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
     support = state.support
     if support is not None:
         files["support.jsonl"] = lambda: write_support(support.records())
-    aspects = {topic: found for topic in inputs.topics if (found := bank.aspects(topic))}
+    aspects = {topic: found for topic in inputs.topics if (found := bank[topic].aspects)}
     if aspects:
         texts = [
-            one._replace(text=bank.narrative(one.id) or "") for one in inputs.narratives.values()
+            one._replace(text=bank[one.id].narrative or "") for one in inputs.narratives.values()
         ]
         files["sub_narratives.jsonl"] = write_sub_narratives(texts, aspects)
     return files
@@ -240,7 +240,7 @@ def _gaps(state: ScoredLabels, nuggets: Sheet | None, support: Sheet | None) -> 
             said = f"{named(total, 'topic')} missing from {what} ({names})"
             gaps.append(Gap(total, said, so, grave=False))
     unscored = [topic for topic in inputs.topics if topic not in state.pool.topics]
-    without = [topic for topic in inputs.topics if state.bank.nuggets(topic) is None]
+    without = [topic for topic in inputs.topics if state.bank[topic].nuggets is None]
     plain = (
         [one for one in nuggets.without("strict_vital") if one not in without] if nuggets else []
     )

@@ -58,7 +58,7 @@ def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
     person edited nuggets, ``MANUAL`` where people assigned some of these, ``ASSIGNED`` where they
     assigned the machine's."""
     inputs = people.inputs
-    edited = any(people.post_edited(topic) for topic in inputs.topics)
+    edited = any(people[topic].edits for topic in inputs.topics)
     wanted = [(MANUAL if edited else ASSIGNED, people, human)]
     if edited:
         wanted.append((EDITED, people, machine))
@@ -67,7 +67,7 @@ def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
     for name, nuggets, answers in wanted:
         if name is AUTO and not sheets:
             break  # there is nothing to set it beside
-        found = Responses(answers).nugget_tables(nuggets.nuggets)
+        found = Responses(answers).nugget_tables(nuggets)
         labelled = any(
             inputs.answers[run].answers[one.topic].text and not np.isnan(row).all()
             for one in found

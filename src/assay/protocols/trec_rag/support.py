@@ -164,8 +164,8 @@ def support_labels(bank: Bank) -> SupportLabels:
         by_people = bank.book.labels(task, map(content, both.tolist())).human
         asked[both[~by_people]] = False
     which = np.flatnonzero(asked)
-    places = map(used_at, which.tolist()) if bank.counting else None
-    found = bank.book.labels(task, map(content, which.tolist()), places)
+    at = which.tolist()
+    found = bank.book.labels(task, map(content, at), map(used_at, at))
     values = found.map(lambda verdict: SUPPORT_VALUE[Support(verdict["support"])])
     known = ~np.isnan(values)
     worth[which[known]] = values[known]

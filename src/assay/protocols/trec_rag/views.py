@@ -28,7 +28,7 @@ from assay.protocols.trec_rag.state import ScoredLabels
 def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
     """What heads the report."""
     inputs = state.inputs
-    nuggets = [len(state.bank.nuggets(topic) or ()) for topic in inputs.topics]
+    nuggets = [len(state.bank[topic].nuggets or ()) for topic in inputs.topics]
     people = state.bank.book.used.count(lambda label: label.labeller.is_human).get(True, 0)
     every = [
         ("Narratives", f"{len(inputs.topics):,}"),
@@ -62,7 +62,7 @@ def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
 
     def items(topic: str) -> Iterator[Item]:
         yield _scores(topic, per_topic)
-        if standing := state.bank.nuggets(topic):
+        if standing := state.bank[topic].nuggets:
             table = state.nuggets.get(topic) or NuggetTable.of(topic, [s.nugget for s in standing])
             yield from nugget_items(table, [s.roots != (s.nugget.text,) for s in standing])
         every = (numbers.get((topic, run)) for run in state.inputs.answers)
@@ -73,7 +73,7 @@ def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
 
     groups = tuple(
         (
-            f"{topic}: {state.bank.narrative(topic) or '(narrative not written yet)'}",
+            f"{topic}: {state.bank[topic].narrative or '(narrative not written yet)'}",
             partial(items, topic),
         )
         for topic in state.inputs.topics
@@ -113,7 +113,7 @@ def _answer(
     yield _marked(state, number, per_topic.get(answer.run, {}), labels)
     table = state.nuggets[answer.topic]
     if table.nuggets:
-        aspects = [one.text for one in state.bank.aspects(answer.topic) or ()]
+        aspects = [one.text for one in state.bank[answer.topic].aspects or ()]
         yield answer_nuggets(table, answer.run, aspects)
 
 
