@@ -177,7 +177,7 @@ def test_whoever_looks_at_a_changed_label_is_told(slide: Path, assay):
 
 def test_no_colons_become_pictures(capsys):
     tell("openai:m: is no emoji")
-    present(dict, [Table("t", ("by",), [("openai:m:",)])], as_json=False)
+    present(dict, [Table("t", ("by",), [("openai:m:",)])])
     captured = capsys.readouterr()
     assert "openai:m: is" in captured.err
     assert "openai:m:" in captured.out

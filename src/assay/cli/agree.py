@@ -16,13 +16,14 @@ from assay.api.agreement_page import (
     write_agreement,
 )
 from assay.api.undefined import undefined_values
-from assay.cli.common import CsvOption, JsonOption, one_of, present, remark, seed_option
+from assay.cli.common import FORM, forms, one_of, present, remark, seed_option
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
 
 _LONG = frozenset({"what", "why_a", "why_b"})
 
 
+@forms("json", "csv")
 def agree_command(
     a: Annotated[
         Path,
@@ -71,8 +72,6 @@ def agree_command(
         typer.Option("--html", metavar="FILE", help="Write a page, disagreements included."),
     ] = None,
     seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Agreement of two label files: raw, Cohen's kappa and Krippendorff's alpha, with counts.
 
@@ -89,7 +88,7 @@ def agree_command(
         raise typer.BadParameter(
             f"{scale!r} is no scale; write 0:4, or a list as 0,0.5,1", param_hint="--scale"
         ) from None
-    whole = as_json or as_csv
+    whole = bool(FORM.get())
     found = agree_files(
         a, b, scale=labels, clip=clip, seed=seed, by=by, whole=whole, note=remark, label=label
     )
@@ -101,8 +100,6 @@ def agree_command(
             lambda: [dict(zip(DISAGREEMENTS, row, strict=True)) for row in rows],
             [Table("Where they differ", DISAGREEMENTS, rows, texts=_LONG)],
             (DISAGREEMENTS, rows),
-            as_json=as_json,
-            as_csv=as_csv,
         )
         return
     present(
@@ -110,8 +107,6 @@ def agree_command(
         _people(found, printable(str(a)), printable(str(b))),
         (found.columns(), found.rows()),
         (*found.findings(), *found.undefined("Empty")),
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 

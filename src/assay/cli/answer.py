@@ -22,7 +22,7 @@ from assay.api.answering import (
 )
 from assay.api.prompts_compared import PromptsCompared
 from assay.cli.answers_told import answers_shown
-from assay.cli.common import JsonOption, present, remark
+from assay.cli.common import forms, present, remark
 from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
     BudgetOption,
@@ -40,6 +40,7 @@ from assay.systems.topics import load_topics
 from assay.systems.writers import WRITER_HELP
 
 
+@forms("json")
 def answer_command(
     topics_file: Annotated[
         Path, typer.Argument(metavar="TOPICS", help="R2C2 questions or TREC RAG topics.")
@@ -127,7 +128,6 @@ def answer_command(
     dry_run: DryRunOption = False,
     show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Have a model answer TOPICS from passages, and write a run that passes assay validate.
 
@@ -170,7 +170,7 @@ def answer_command(
     path = ledger_file or ledger_beside(output)
     if show_prompts:
         every = [plan for one in (job, other) if one is not None for plan in one.anew()]
-        print_prompts(every, show_prompts, as_json=as_json)
+        print_prompts(every, show_prompts)
         return
     if dry_run:
         plans, assumed = job.look_ahead(path, retry_failed=retry_failed)
@@ -180,23 +180,22 @@ def answer_command(
         note = f"For {assumed} answers that are not there yet, a short one is assumed."
         print_ahead(
             plans,
-            as_json=as_json,
             price_cure="--price IN/OUT",
             notes=[note] if assumed else [],
             answers_assumed=assumed,
         )
         return
-    shown = answers_shown(Teller(job.sources, by_document=job.options.is_rag), quiet=as_json)
+    shown = answers_shown(Teller(job.sources, by_document=job.options.is_rag))
     answered = job.answered(path, progress=shown, budget=budget, retry_failed=retry_failed)
     job.write(answered, topics_file)
     if other is None:
-        _say(job, answered, as_json=as_json)
+        _say(job, answered)
         lacking = [answered]
     else:
         left = None if budget is None else max(budget - answered.tally.spent, 0.0)
         by_steps = other.answered(path, progress=shown, budget=left, retry_failed=retry_failed)
         other.write(by_steps, topics_file)
-        _say_both((job, answered), (other, by_steps), as_json=as_json)
+        _say_both((job, answered), (other, by_steps))
         lacking = [answered, by_steps]
     if any(one.made.missing or one.made.failed for one in lacking):
         raise typer.Exit(1)
@@ -205,7 +204,7 @@ def answer_command(
 Done = tuple[Answering, Answered]
 
 
-def _say_both(one: Done, steps: Done, *, as_json: bool) -> None:
+def _say_both(one: Done, steps: Done) -> None:
     found = PromptsCompared.of(one[1], steps[1])
     present(
         lambda: {
@@ -215,7 +214,6 @@ def _say_both(one: Done, steps: Done, *, as_json: bool) -> None:
             "same_answers": found.same,
         },
         _both_in_words(one, steps, found),
-        as_json=as_json,
     )
 
 
@@ -234,7 +232,7 @@ def _both_in_words(one: Done, steps: Done, found: PromptsCompared) -> Iterator[T
     yield "Evaluate both in one folder; 'assay compare out/per_topic.csv -m HMR' tells them apart."
 
 
-def _say(job: Answering, answered: Answered, *, as_json: bool) -> None:
+def _say(job: Answering, answered: Answered) -> None:
     made, tally, beside = answered.made, answered.tally, answered.minded
     output = job.run if answered.data else None
     side, topics = job.unusable, len(job.topics)
@@ -262,7 +260,6 @@ def _say(job: Answering, answered: Answered, *, as_json: bool) -> None:
             "stopped": tally.stopped,
         },
         _people(job, answered),
-        as_json=as_json,
     )
 
 

@@ -9,8 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from assay.api.telling import ProgressLines
-from assay.cli.ending import QUIET
-from assay.cli.judging import JudgingBar
+from assay.cli.judging import JudgingBar, is_quiet
 from assay.cli.screen import err
 from assay.judging.progress import Progress as Judging
 from assay.judging.progress import Silent
@@ -20,10 +19,10 @@ from assay.systems.answers_told import Teller
 _ROWS = 6  # replies under way that are shown at once
 
 
-def answers_shown(teller: Teller, *, quiet: bool = False) -> Judging:
+def answers_shown(teller: Teller) -> Judging:
     """Answers as they are written where standard output and error are a terminal; a plain line for
-    each that has come elsewhere; nothing where ``quiet``."""
-    if quiet or QUIET.get():
+    each that has come elsewhere; nothing where that is wanted."""
+    if is_quiet():
         return Silent()
     live = err().is_terminal and sys.stdout.isatty()
     return _WrittenAnswers(teller) if live else _AnswerLines(teller)

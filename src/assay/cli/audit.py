@@ -10,15 +10,7 @@ import typer
 from assay.api.audit.findings import COLUMNS, Finding
 from assay.api.audit.tables import document, remarks, summary, tables, write_audit
 from assay.api.auditing import ALL, USUAL, Audit, Wanted
-from assay.cli.common import (
-    CsvOption,
-    FolderArgument,
-    JsonOption,
-    Paragraph,
-    present,
-    seed_option,
-    tell,
-)
+from assay.cli.common import FORM, FolderArgument, Paragraph, forms, present, seed_option, tell
 from assay.cli.forecast import print_ahead, told
 from assay.cli.judging import (
     BudgetOption,
@@ -33,6 +25,7 @@ from assay.model.errors import SettingsError
 from assay.page.tables import Table
 
 
+@forms("json", "csv")
 def audit_command(
     folder: FolderArgument,
     probe: Annotated[
@@ -63,8 +56,6 @@ def audit_command(
     budget: BudgetOption = None,
     dry_run: DryRunOption = False,
     retry_failed: RetryOption = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """What the judge can be fooled by, shown on the folder's own units, changed.
 
@@ -78,18 +69,14 @@ def audit_command(
         tuple(dict.fromkeys(probe or USUAL)), n, seed, repeats, level, _families(family or ()),
         tuple(used or ()),
     )  # fmt: skip
-    quiet = as_json or as_csv
     opened = open_folder(folder, labeller)
     with opened.ledger(create=False) as ledger:
         audit = Audit(opened, ledger, wanted)
         if dry_run:
-            plans = audit.plans()
-            print_ahead(plans, as_json=as_json, price_cure='[prices."MODEL"] in assay.toml')
+            print_ahead(audit.plans())
             return
-        tally = audit.ask(
-            progress=judging_bar(quiet=quiet), budget=budget, retry_failed=retry_failed
-        )
-        if not quiet:
+        tally = audit.ask(progress=judging_bar(), budget=budget, retry_failed=retry_failed)
+        if not FORM.get():
             tell(told(tally))
         if tally.stopped == INTERRUPTED:
             raise KeyboardInterrupt
@@ -100,8 +87,6 @@ def audit_command(
         _people(found, str(files[-1])),
         (COLUMNS, (one.row for one in found)),
         remarks(found),
-        as_json=as_json,
-        as_csv=as_csv,
     )
     if any(one.missing or one.alarm for one in found):
         raise typer.Exit(1)

@@ -20,7 +20,7 @@ from assay.api.bank import (
 )
 from assay.api.bank_doctor import COLUMNS as DOCTOR_COLUMNS
 from assay.api.bank_doctor import Diagnosis, Doctor, examine
-from assay.cli.common import CsvOption, JsonOption, Paragraph, present, say, tell
+from assay.cli.common import Paragraph, forms, present, say, tell
 from assay.cli.examined import estimate, proposals, tau_lines, whole
 from assay.cli.judging import (
     BudgetOption,
@@ -49,6 +49,7 @@ QueryOption = Annotated[str | None, typer.Option("--query", metavar="ID", help="
 
 
 @app.command("generate")
+@forms("json")
 def generate_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With 'queries' in [inputs].")],
     count: Annotated[int, typer.Option("--count", min=1, max=100, help="Questions each.")] = 10,
@@ -57,7 +58,6 @@ def generate_command(
     ] = None,
     labeller: LabellerOption = None,
     budget: BudgetOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Have exam questions written for every query and subtopic; questions there are stay.
 
@@ -69,12 +69,12 @@ def generate_command(
         into=into,
         labeller=labeller,
         budget=budget,
-        progress=judging_bar(quiet=as_json),
+        progress=judging_bar(),
         fetching=FetchLines(),
     )
     so = "" if made.added else "; it was not written"
     said = f"{counted(made.added, 'question')} added to {made.path}{so}"
-    present(made.document, [said], as_json=as_json)
+    present(made.document, [said])
     if made.missing:
         tell(f"{len(made.missing)} queries or subtopics have no questions yet:")
         for name, why in list(made.missing.items())[:20]:
@@ -85,14 +85,13 @@ def generate_command(
 
 
 @app.command("list")
+@forms("json", "csv")
 def list_command(
     bank: BankArgument,
     query: QueryOption = None,
     history: Annotated[
         bool, typer.Option("--history", help="The edits instead of the questions.")
     ] = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Show the questions of a bank with its version, or how it came to be."""
     found = Listed.read(bank)
@@ -102,8 +101,6 @@ def list_command(
             found.history_document,
             [Table(f"Edits of {found.path.name}", HISTORY_COLUMNS, edits)],
             (HISTORY_COLUMNS, edits),
-            as_json=as_json,
-            as_csv=as_csv,
         )
         return
     rows = found.rows(query)
@@ -111,8 +108,6 @@ def list_command(
         lambda: {"version": len(found.edits), "content": found.content, "questions": rows},
         [_questions(found, rows)],
         (COLUMNS, (list({**row, "gold": " | ".join(row["gold"])}.values()) for row in rows)),
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 
@@ -193,6 +188,7 @@ def _new_values(
 
 
 @app.command("diff")
+@forms("json")
 def diff_command(
     old: Annotated[str, typer.Argument(metavar="OLD", help="A bank, or BANK@N: after N edits.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Another.")],
@@ -202,7 +198,6 @@ def diff_command(
     ] = None,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """What differs between two banks, and whose grades and scores it moves.
 
@@ -211,7 +206,7 @@ def diff_command(
     worst that it can become to the best. Exit status 1 where they differ.
     """
     found = differences(old, new, folder, policy=policy, labeller=labeller)
-    present(lambda: found, _differences(found), as_json=as_json)
+    present(lambda: found, _differences(found))
     if found["changes"]:
         raise typer.Exit(1)
 
@@ -257,6 +252,7 @@ def _sides(one: Mapping[str, Any]) -> Iterator[str]:
 
 
 @app.command("doctor")
+@forms("json", "csv")
 def doctor_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An EXAM++ folder.")],
     query: QueryOption = None,
@@ -265,8 +261,6 @@ def doctor_command(
     ] = False,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """What each question does for the leaderboard, and what to drop, reword or add first.
 
@@ -277,13 +271,7 @@ def doctor_command(
     possibly.
     """
     found = examine(folder, policy=policy, labeller=labeller).of(query)
-    present(
-        found.document,
-        _doctor(found, every=every),
-        (DOCTOR_COLUMNS, found.rows()),
-        as_json=as_json,
-        as_csv=as_csv,
-    )
+    present(found.document, _doctor(found, every=every), (DOCTOR_COLUMNS, found.rows()))
 
 
 def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:

@@ -18,15 +18,7 @@ from assay.api.battles import (
     Settings,
     battle_scores,
 )
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    Paragraph,
-    PerTopicOption,
-    one_of,
-    present,
-    remark,
-)
+from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
 from assay.model.wording import counted
 from assay.page.tables import Table, Value
 from assay.page.wording import NOTHING
@@ -34,6 +26,7 @@ from assay.statistics.battles import WinRates
 from assay.statistics.pair_models import MODELS
 
 
+@forms("json", "csv")
 def battles_command(
     files: Annotated[
         list[Path],
@@ -111,8 +104,6 @@ def battles_command(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap over topics.")] = 0,
     per_topic: PerTopicOption = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Ratings of runs from judged battles: Bradley-Terry, Davidson or Rao-Kupper.
 
@@ -138,8 +129,6 @@ def battles_command(
             lambda: [dict(zip(NEXT_COLUMNS, one, strict=True)) for one in wanted],
             [Table("Battles to judge next", NEXT_COLUMNS, wanted)],
             (NEXT_COLUMNS, wanted),
-            as_json=as_json,
-            as_csv=as_csv,
         )
         return
     present(
@@ -147,8 +136,6 @@ def battles_command(
         _people(found),
         (COLUMNS, found.rows(per_topic=per_topic)),
         found.findings(),
-        as_json=as_json,
-        as_csv=as_csv,
     )
     if found.rated.reason is not None:
         raise typer.Exit(1)

@@ -9,18 +9,18 @@ from typing import Annotated
 import typer
 
 from assay.api.calibrating import Calibrated, calibrate
-from assay.cli.common import JsonOption, present, remark
+from assay.cli.common import forms, present, remark
 from assay.page.tables import Table
 
 _NAMES = {"E": "claims", "A": "relevance", "C": "answers"}
 
 
+@forms("json")
 def calibrate_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The evaluation.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what it would change, and write nothing.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Fit the embedded judge's threshold, prior and slope to 50 to 200 labels by people.
 
@@ -28,7 +28,7 @@ def calibrate_command(
     'assay judge' for its labels. Delete judge-calibration.json to go back.
     """
     found = calibrate(folder, dry_run=dry_run)
-    present(found.document, _people(found), as_json=as_json)
+    present(found.document, _people(found))
     if not any(one.fitted for one in found.abilities):
         raise typer.Exit(1)
 

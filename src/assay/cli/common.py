@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,16 +23,60 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def _alone(context: typer.Context, wanted: bool) -> bool:
-    """Refuse a second form beside the first: standard output holds one document."""
-    forms = {one.name: one.opts[0] for one in context.command.params if one.name in _FORMS}
-    if wanted and any(context.params.get(name) for name in forms if name is not None):
-        *most, last = forms.values()
-        raise typer.BadParameter(f"choose one of {', '.join(most)} and {last}")
-    return wanted
+FORM: ContextVar[str] = ContextVar("FORM", default="")
+"""The form that the command that runs is to give what it found in; empty is for people."""
+
+_FORMS = {
+    "json": "Print one JSON document and nothing else.",
+    "csv": "Print CSV and nothing else.",
+    "trec": "Print lines as trec_eval does: measure, topic, value.",
+}
 
 
-_FORMS = ("as_json", "as_csv", "as_trec")
+def forms(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options ``--json`` and the like, last. :func:`present` then does what they
+    say, and progress is silent: standard output holds one document."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def asked(*given: Any, **options: Any) -> None:
+            wanted = [name for name in names if options.pop(f"as_{name}", False)]
+            before = FORM.set(wanted[0] if wanted else "")
+            try:
+                command(*given, **options)
+            finally:
+                FORM.reset(before)
+
+        own = inspect.signature(command, eval_str=True)
+        added = (_form(name) for name in names)
+        asked.__signature__ = own.replace(  # type: ignore[attr-defined]
+            parameters=[*own.parameters.values(), *added]
+        )
+        return asked
+
+    return decorated
+
+
+def _form(name: str) -> inspect.Parameter:
+    """The option for a form. A second one beside it is refused."""
+
+    def alone(context: typer.Context, wanted: bool) -> bool:
+        known = [f"as_{one}" for one in _FORMS]
+        offered = {one.name: one.opts[0] for one in context.command.params if one.name in known}
+        if wanted and any(context.params.get(one) for one in offered if one is not None):
+            *most, last = offered.values()
+            raise typer.BadParameter(f"choose one of {', '.join(most)} and {last}")
+        return wanted
+
+    option = typer.Option(f"--{name}", callback=alone, help=_FORMS[name])
+    return inspect.Parameter(
+        f"as_{name}",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, option],
+    )
+
+
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
 ]
@@ -46,19 +93,6 @@ def seed_option(says: str) -> Any:
     return typer.Option("--seed", min=0, callback=fits, help=says)
 
 
-JsonOption = Annotated[
-    bool,
-    typer.Option("--json", callback=_alone, help="Print one JSON document and nothing else."),
-]
-CsvOption = Annotated[
-    bool, typer.Option("--csv", callback=_alone, help="Print CSV and nothing else.")
-]
-TrecOption = Annotated[
-    bool,
-    typer.Option(
-        "--trec", callback=_alone, help="Print lines as trec_eval does: measure, topic, value."
-    ),
-]
 PerTopicOption = Annotated[
     bool, typer.Option("--per-topic", help="Single topics too, not only the mean.")
 ]
@@ -124,18 +158,15 @@ class Paragraph(str):
 def present(
     document: Callable[[], Any],
     people: Iterable[Table | RenderableType],
-    csv_rows: tuple[Sequence[str], Iterable[Sequence[object]]] = ((), ()),
+    csv_rows: tuple[Sequence[str], Iterable[Iterable[object]]] = ((), ()),
     remarks: Iterable[str] = (),
-    *,
-    as_json: bool,
-    as_csv: bool = False,
 ) -> None:
-    """What was found, in the form that was asked for: ``document`` as JSON, ``csv_rows`` (the
-    heading, and what stands under it) with ``remarks`` on standard error, or ``people``: tables
-    and lines. Only what is printed is computed."""
-    if as_json:
+    """What was found, in the form that was asked for (:func:`forms`): ``document`` as JSON,
+    ``csv_rows`` (the heading, and what stands under it) with ``remarks`` on standard error, or
+    ``people``: tables and lines. Only what is printed is computed."""
+    if FORM.get() == "json":
         print_json(document())
-    elif as_csv:
+    elif FORM.get() == "csv":
         for line in remarks:
             remark(line)
         print_csv(*csv_rows)
@@ -159,7 +190,7 @@ def print_json(document: Any) -> None:
     sys.stdout.write(text + "\n")
 
 
-def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """CSV on standard output; numbers at full precision, undefined ones empty.
 
     What a terminal would act on is escaped, and what a spreadsheet would calculate guarded

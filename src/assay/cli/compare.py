@@ -18,15 +18,7 @@ from assay.api.compared import (
     measure_names,
 )
 from assay.api.undefined import LEVEL
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    one_of,
-    present,
-    remark,
-    seed_option,
-    topics_file,
-)
+from assay.cli.common import FORM, forms, one_of, present, remark, seed_option, topics_file
 from assay.cli.plots import plot_file
 from assay.model.wording import counted, listed
 from assay.page.tables import Table
@@ -37,6 +29,7 @@ from assay.statistics.comparison import Test
 _MOST_PAIRS = 30
 
 
+@forms("json", "csv")
 def compare_command(
     files: Annotated[
         list[Path] | None,
@@ -100,8 +93,6 @@ def compare_command(
         ),
     ] = None,
     seed: Annotated[int, seed_option("Of all random draws.")] = 0,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Which differences between runs are real: every pair with interval, p-value and effect size.
 
@@ -122,7 +113,7 @@ def compare_command(
     for one in found:
         if hopeless := one.hopeless():
             remark(hopeless)
-        if (as_json or as_csv) and (without := one.without_p()):
+        if FORM.get() and (without := one.without_p()):
             remark(f"{one.name}: {without}")
     if plot is not None:
         save_differences(plot, list(map(_panel, found)))
@@ -138,8 +129,6 @@ def compare_command(
         _people(found, policy, seed, plot),
         (COLUMNS, (row for one in found for row in one.rows())),
         (line for one in found for line in one.undefined("Empty")),
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.api.confidences import MEASURES, Confidences, confidences
-from assay.cli.common import CsvOption, JsonOption, Paragraph, one_of, present, remark
+from assay.cli.common import Paragraph, forms, one_of, present, remark
 from assay.cli.plots import plot_file
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
@@ -17,6 +17,7 @@ from assay.reports.confidence import save_confidence_plot
 from assay.reports.leaderboards import rank_texts
 
 
+@forms("json", "csv")
 def confidence_command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE.csv", help="Columns run, topic, confidence, correct.")
@@ -47,8 +48,6 @@ def confidence_command(
             help="Draw reliability and risk-coverage (.svg, .pdf or .png).",
         ),
     ] = None,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and accuracy of each run.
 
@@ -74,8 +73,6 @@ def confidence_command(
         _people(found, bins, plot),
         (VALUE_COLUMNS, found.rows()),
         found.undefined("Empty"),
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 

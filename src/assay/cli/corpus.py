@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.api import corpus as corpora
-from assay.cli.common import JsonOption, present, print_json, safe, say, tell
+from assay.cli.common import FORM, forms, present, print_json, safe, say, tell
 from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.model.errors import SettingsError
@@ -47,6 +47,7 @@ _STYLE = {True: "red strike", False: ""}
 
 
 @app.command("build")
+@forms("json")
 def build_command(
     source: Annotated[
         Path,
@@ -104,7 +105,6 @@ def build_command(
             help="Make again only what is new or changed in SOURCE, and drop what is gone.",
         ),
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Make a corpus of overlapping passages from SOURCE.
 
@@ -113,7 +113,7 @@ def build_command(
     command is run again. Exit status 1 where something could not be read.
     """
     started = time.perf_counter()
-    with going(quiet=as_json) as shown:
+    with going() as shown:
         made = corpora.build(
             source,
             folder,
@@ -147,7 +147,6 @@ def build_command(
             "more_faults": built.more_faults,
         },
         _people(built, folder, seconds),
-        as_json=as_json,
     )
     if built.faults:
         raise typer.Exit(1)
@@ -167,14 +166,14 @@ def convert_command(
 
 
 @app.command("show")
+@forms("json")
 def show_command(
     corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Folder of a corpus.")],
     document: Annotated[str, typer.Argument(metavar="DOCID", help="A document's id.")],
-    as_json: JsonOption = False,
 ) -> None:
     """Print the passages of a document."""
     found = corpora.open(corpus).of(document)
-    if as_json:
+    if FORM.get():
         print_json([passage._asdict() for passage in found])
         return
     for passage in found:
@@ -189,6 +188,7 @@ def show_command(
 
 
 @app.command("explain")
+@forms("json")
 def explain_command(
     source: Annotated[
         Path, typer.Argument(metavar="PAGE", help="A .wikitext file, or a dump or folder of pages.")
@@ -201,7 +201,6 @@ def explain_command(
     ] = SourceFormat.AUTO,
     categories: Annotated[bool, typer.Option(help="As in build.")] = True,
     captions: Annotated[bool, typer.Option(help="As in build.")] = True,
-    as_json: JsonOption = False,
 ) -> None:
     """Show a page's source and its text side by side.
 
@@ -223,7 +222,6 @@ def explain_command(
             "templates": [row._asdict() for row in found.templates],
         },
         [_side_by_side(found), *_templates(found.templates)],
-        as_json=as_json,
     )
 
 

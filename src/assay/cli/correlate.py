@@ -9,7 +9,7 @@ from typing import Annotated, cast, get_args
 import typer
 
 from assay.api.correlating import COLUMNS, Correlated, correlate_files
-from assay.cli.common import CsvOption, JsonOption, one_of, present, remark, seed_option
+from assay.cli.common import forms, one_of, present, remark, seed_option
 from assay.cli.plots import plot_file
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -17,6 +17,7 @@ from assay.reports.statistics_plots import save_scatter
 from assay.statistics.correlation import Missing
 
 
+@forms("json", "csv")
 def correlate_command(
     a: Annotated[
         Path, typer.Argument(metavar="A", help="Scores (CSV or TSV: run, [topic,] score): truth.")
@@ -46,8 +47,6 @@ def correlate_command(
         ),
     ] = None,
     seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Correlation of two score tables: Kendall's tau-b, Spearman's rho, AP correlation, RBO.
 
@@ -71,8 +70,6 @@ def correlate_command(
         _people(found, plot),
         (COLUMNS, found.rows()),
         (*found.findings(), *found.undefined("Empty")),
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 

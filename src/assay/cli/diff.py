@@ -10,10 +10,11 @@ import typer
 
 from assay.api.diff_tables import diff_remarks, diff_tables, hanging_in_words, write_diff
 from assay.api.diffing import Difference, diff
-from assay.cli.common import JsonOption, Paragraph, present
+from assay.cli.common import Paragraph, forms, present
 from assay.page.tables import Table
 
 
+@forms("json")
 def diff_command(
     first: Annotated[
         Path, typer.Argument(metavar="OUT1", help="An evaluation folder, or its out/.")
@@ -26,7 +27,6 @@ def diff_command(
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page, answers included.")
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Two evaluations topic by topic: flips first, paired tests, what changed between them.
 
@@ -36,7 +36,7 @@ def diff_command(
     found = diff(first, second, measures or ())
     if html is not None:
         write_diff(found, html)
-    present(found.document, _people(found, html), as_json=as_json)
+    present(found.document, _people(found, html))
 
 
 def _people(found: Difference, html: Path | None) -> Iterator[Table | Paragraph]:

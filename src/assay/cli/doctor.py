@@ -17,7 +17,7 @@ import typer
 
 from assay.api.labels import faults_in_words
 from assay.api.opened import Opened
-from assay.cli.common import JsonOption, present
+from assay.cli.common import forms, present
 from assay.cli.judging import open_folder
 from assay.labellers.custom import known_entry_points
 from assay.labellers.endpoints import headers_for
@@ -61,12 +61,12 @@ class Finding:
     needed: bool = True
 
 
+@forms("json")
 def doctor_command(
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="[FOLDER]", help="Also check this evaluation and its labellers."),
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Say what is installed, which endpoints answer and what is missing, with the cure.
 
@@ -84,7 +84,7 @@ def doctor_command(
         for one in findings
     ]
     table = Table(f"Assay {__version__}", ("", "", ""), cells)
-    present(lambda: [asdict(finding) for finding in findings], [table], as_json=as_json)
+    present(lambda: [asdict(finding) for finding in findings], [table])
     if any(finding.needed and not finding.ok for finding in findings):
         raise typer.Exit(1)
 

@@ -11,7 +11,7 @@ import typer
 from assay.api.correcting import Drawn
 from assay.api.opened import Opened
 from assay.api.trust import draw_for_people, draw_units, drawn_so_far
-from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present, seed_option
+from assay.cli.common import FolderArgument, Paragraph, forms, present, seed_option
 from assay.model.wording import counted
 from assay.page.tables import Table
 
@@ -27,6 +27,7 @@ class Design(StrEnum):
     PAIRS = "pairs"
 
 
+@forms("json", "csv")
 def draw_command(
     folder: FolderArgument,
     n: Annotated[
@@ -56,8 +57,6 @@ def draw_command(
         ),
     ] = "",
     seed: Annotated[int, seed_option("Draws; the same gives the same.")] = 1,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Draw at random what people label, for scores that can be corrected by it.
 
@@ -84,13 +83,7 @@ def draw_command(
         for one in found
         for row in zip(one.draw.names, one.draw.pi, map(int, one.draw.drawn), strict=True)
     )
-    present(
-        lambda: {"draws": [_document(one) for one in found]},
-        _people(found),
-        (COLUMNS, rows),
-        as_json=as_json,
-        as_csv=as_csv,
-    )
+    present(lambda: {"draws": [_document(one) for one in found]}, _people(found), (COLUMNS, rows))
 
 
 def _document(one: Drawn) -> dict[str, Any]:

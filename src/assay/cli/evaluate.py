@@ -18,10 +18,10 @@ from assay.api.opened import Opened
 from assay.api.overview import AGREEMENT_HEADING, uncompared
 from assay.api.results import Results
 from assay.cli.common import (
-    CsvOption,
+    FORM,
     FolderArgument,
-    JsonOption,
     Paragraph,
+    forms,
     present,
     print_json,
     remark,
@@ -56,6 +56,7 @@ from assay.protocols.scores import SCORE_COLUMNS, score_row
 from assay.reports.terminal import board_tables
 
 
+@forms("json", "csv")
 def evaluate_command(
     folder: FolderArgument,
     labeller: LabellerOption = None,
@@ -66,8 +67,6 @@ def evaluate_command(
     shard: ShardOption = None,
     workers: WorkersOption = None,
     on: OnOption = None,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Judge what is not judged yet, score, write out/ and its report, print the leaderboards.
 
@@ -76,25 +75,25 @@ def evaluate_command(
     """
     opened = open_folder(folder, labeller, policy).sharing(shard)
     if dry_run:
-        _print_ahead(opened, as_json=as_json)
+        _print_ahead(opened)
         return
-    quiet = as_json or as_csv
     opened.labellers()  # what is wrong with one is said before a ledger is made
-    with going(quiet=quiet) as shown, ExitStack() as elsewhere:
+    with going() as shown, ExitStack() as elsewhere:
         opened = replace(opened, told=shown.at)
         hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
         with opened.ledger() as ledger:
             tally = hosted.judge(ledger, progress=shown, budget=budget, retry_failed=retry_failed)
             elsewhere.close()  # nobody is asked any more
-            _tell(tally, quiet=quiet)
-            if shard is not None and not tally.stopped and not quiet:
+            _tell(tally)
+            if shard is not None and not tally.stopped and not FORM.get():
                 tell(shard_done(shard, tally))
             results, files = opened.write(ledger)
             report = opened.write_report(results, ledger=ledger)
-            trusted = None if quiet else opened.corrected(ledger)
-    _show(results, tally, [*files, report], trusted, as_json=as_json, as_csv=as_csv)
+            trusted = None if FORM.get() else opened.corrected(ledger)
+    _show(results, tally, [*files, report], trusted)
 
 
+@forms("json")
 def judge_command(
     folder: FolderArgument,
     labeller: LabellerOption = None,
@@ -128,7 +127,6 @@ def judge_command(
             help="Take the results of a batch file; again for another.",
         ),
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Ask labellers for every label that is missing, and keep each as it comes.
 
@@ -145,57 +143,40 @@ def judge_command(
                 "Batch files go with none of --dry-run, --show-prompts and --budget: a batch file "
                 "asks nobody by itself. Give those without it, to see what it would cost."
             )
-        _batch(
-            opened,
-            batch_out,
-            batch_in or (),
-            batch_most,
-            retry_failed=retry_failed,
-            as_json=as_json,
-        )
+        _batch(opened, batch_out, batch_in or (), batch_most, retry_failed=retry_failed)
         return
     if show_prompts:
-        print_prompts(opened.anew().plans, show_prompts, as_json=as_json)
+        print_prompts(opened.anew().plans, show_prompts)
         return
     if dry_run:
-        _print_ahead(opened, as_json=as_json)
+        _print_ahead(opened)
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
-    with going(quiet=as_json) as shown, hosting_of(on, workers) as hosting:
+    with going() as shown, hosting_of(on, workers) as hosting:
         opened = replace(opened.hosted(hosting), told=shown.at)
         with opened.ledger() as ledger:
-            tally = opened.judge(
-                ledger,
-                progress=shown,
-                budget=budget,
-                retry_failed=retry_failed,
-            )
-    _tell(tally, quiet=as_json)
-    if as_json:
+            tally = opened.judge(ledger, progress=shown, budget=budget, retry_failed=retry_failed)
+    _tell(tally)
+    if FORM.get():
         print_json(asdict(tally))
-    if shard is not None and not tally.stopped and not as_json:
+    elif shard is not None and not tally.stopped:
         tell(shard_done(shard, tally))
     if tally.failed or tally.known_failed or tally.unanswered or tally.skipped or tally.waiting:
         raise typer.Exit(1)
 
 
+@forms("json", "csv")
 def score_command(
     folder: FolderArgument,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
-    quiet = as_json or as_csv
     opened = open_folder(folder, labeller, policy)
-    with (
-        told_of(opened, quiet=quiet) as seen,
-        seen.ledger(create=False, by_index=False) as ledger,
-    ):
+    with told_of(opened) as seen, seen.ledger(create=False, by_index=False) as ledger:
         results, files = seen.write(ledger, whole=False)
-        trusted = None if quiet else opened.corrected(ledger)
-    _show(results, None, files, trusted, as_json=as_json, as_csv=as_csv)
+        trusted = None if FORM.get() else opened.corrected(ledger)
+    _show(results, None, files, trusted)
 
 
 def report_command(
@@ -213,23 +194,18 @@ def report_command(
 # -- judging ------------------------------------------------------------------------------------
 
 
-def _tell(tally: Tally, *, quiet: bool) -> None:
+def _tell(tally: Tally) -> None:
     """Say what was asked; raises KeyboardInterrupt where a person stopped it."""
-    if not quiet:
+    if not FORM.get():
         tell(told(tally))
     if tally.stopped == INTERRUPTED:
         raise KeyboardInterrupt
 
 
-def _print_ahead(opened: Opened, *, as_json: bool) -> None:
+def _print_ahead(opened: Opened) -> None:
     outlook = opened.look_ahead()
-    print_ahead(
-        outlook.plans,
-        as_json=as_json,
-        price_cure='[prices."MODEL"] in assay.toml',
-        notes=(outlook.note,) if outlook.note else (),
-        answers_assumed=outlook.assumed,
-    )
+    notes = (outlook.note,) if outlook.note else ()
+    print_ahead(outlook.plans, notes=notes, answers_assumed=outlook.assumed)
 
 
 def _batch(
@@ -239,7 +215,6 @@ def _batch(
     batch_most: int,
     *,
     retry_failed: bool,
-    as_json: bool,
 ) -> None:
     """Import results if there are any, then export what can be asked now."""
     document: dict[str, Any] = {}
@@ -257,7 +232,7 @@ def _batch(
             made = opened.export_batch(
                 ledger,
                 batch_out,
-                progress=judging_bar(quiet=as_json),
+                progress=judging_bar(),
                 retry_failed=retry_failed,
                 most=batch_most,
             )
@@ -270,20 +245,14 @@ def _batch(
                 "judge' without one asks them."
                 for name, count in made.left_out.items()
             )
-    present(lambda: document, lines, as_json=as_json)
+    present(lambda: document, lines)
 
 
 # -- results ------------------------------------------------------------------------------------
 
 
 def _show(
-    results: Results,
-    tally: Tally | None,
-    files: list[Path],
-    trusted: Trusted | None,
-    *,
-    as_json: bool,
-    as_csv: bool,
+    results: Results, tally: Tally | None, files: list[Path], trusted: Trusted | None
 ) -> None:
     def people() -> Iterator[RenderableType | Table | Paragraph | str]:
         if trusted is not None:
@@ -309,15 +278,13 @@ def _show(
         },
         people(),
         (SCORE_COLUMNS, map(score_row, results.scores)),
-        as_json=as_json,
-        as_csv=as_csv,
     )
-    if results.uneven and (as_json or as_csv):
+    if results.uneven and FORM.get():
         tell(
             "People labelled more of some runs than of others: these scores are for no comparison "
             "of runs. --policy machine gives such, or 'assay draw' and 'assay trust'."
         )
-    if not (as_json or as_csv):
+    if not FORM.get():
         for warning in results.warnings:
             remark(warning)
     if results.missing:

@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from assay.api.exam import GradedRuns, Row, cover_ranks, graded
-from assay.cli.common import CsvOption, JsonOption, Paragraph, one_of, present, remark, tell
+from assay.cli.common import Paragraph, forms, one_of, present, remark, tell
 from assay.page.tables import Table
 from assay.page.wording import span
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.reports.leaderboards import rank_texts
 
 
+@forms("json", "csv")
 def exam_command(
     file: Annotated[
         Path, typer.Argument(metavar="GRADED.jsonl.gz", help="Graded passages (Autograder).")
@@ -59,8 +60,6 @@ def exam_command(
         bool, typer.Option("--binary", help="Write 1 for a label of at least τ there, else 0.")
     ] = False,
     per_topic: Annotated[bool, typer.Option("--per-topic", help="Add single queries.")] = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """EXAM-Cover, EXAM-Qrels and α-nDCG of the runs in a file of graded passages.
 
@@ -94,8 +93,6 @@ def exam_command(
         lambda: found.document(rows),
         _people(found, rows),
         (columns, ([row[name] for name in columns] for row in rows)),
-        as_json=as_json,
-        as_csv=as_csv,
     )
     if found.unheld:
         remark(

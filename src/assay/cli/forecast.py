@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.api.forecast import TitledPlans, forecast_rows, prompts
-from assay.cli.common import present, print_json, safe
+from assay.api.forecast import COLUMNS, TitledPlans, forecast_rows, prompts
+from assay.cli.common import FORM, present, print_json, safe
 from assay.cli.screen import out
 from assay.judging.progress import Tally, saved_words
 from assay.labellers.prices import checked
@@ -80,14 +80,16 @@ def why_unusable(errors: Mapping[str, int], most: int = 10) -> list[str]:
 def print_ahead(
     plans: TitledPlans,
     *,
-    as_json: bool,
-    price_cure: str,
+    price_cure: str = '[prices."MODEL"] in assay.toml',
     notes: Sequence[str] = (),
     **more: Any,
 ) -> None:
     """Calls, tokens and cost of ``plans``; ``more`` goes into the JSON document."""
     rows = forecast_rows(plans)
-    present(lambda: {"ahead": rows, **more}, _people(rows, price_cure, notes), as_json=as_json)
+    cells = (row.values() for row in rows)
+    present(
+        lambda: {"ahead": rows, **more}, _people(rows, price_cure, notes), (COLUMNS, cells), notes
+    )
 
 
 def _people(
@@ -116,10 +118,10 @@ def _people(
     yield from notes
 
 
-def print_prompts(plans: TitledPlans, count: int, *, as_json: bool) -> None:
+def print_prompts(plans: TitledPlans, count: int) -> None:
     """The first ``count`` prompts of each plan, as they would be sent."""
     document = list(prompts(plans, count))
-    if as_json:
+    if FORM.get() == "json":
         print_json(document)
         return
     console = out()

@@ -13,7 +13,7 @@ import typer
 
 from assay.api.gate_terms import FEWEST, Rule
 from assay.api.gates import Asked, gate_folder, save_baseline
-from assay.cli.common import FolderArgument, JsonOption, Paragraph, present, remark
+from assay.cli.common import FolderArgument, Paragraph, forms, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
@@ -26,6 +26,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that names the file of a step's summary."""
 
 
+@forms("json")
 def gate_command(
     folder: FolderArgument,
     baseline: Annotated[
@@ -71,7 +72,6 @@ def gate_command(
     ] = None,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Whether a run may go out: bounds on its scores, and no significant loss against a baseline.
 
@@ -93,14 +93,13 @@ def gate_command(
         present(
             lambda: {"file": str(save), "run": name, "questions": count},
             [f"Baseline of run {name}, {counted(count, 'question')}: {save}"],
-            as_json=as_json,
         )
         if count < FEWEST:
             remark(f"a gate compares {FEWEST} questions at least: add some, and write it again.")
         return
     found = gate_folder(opened, asked)
     _write(found, junit_file, markdown_file)
-    present(lambda: document(found), _people(found), as_json=as_json)
+    present(lambda: document(found), _people(found))
     raise typer.Exit(found.exit_status)
 
 

@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from assay.api.importing import KINDS, Choices, import_files, said
-from assay.cli.common import JsonOption, one_of, present
+from assay.cli.common import forms, one_of, present
 
 
+@forms("json")
 def import_command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=" | ".join(KINDS))],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="As the tool exports.")],
@@ -74,7 +75,6 @@ def import_command(
     keep_users: Annotated[
         bool, typer.Option("--keep-users", help="Keep ids of users in metadata.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Answers from traces and data sets of other tools, as records of the protocol rag.
 
@@ -89,7 +89,7 @@ def import_command(
         question_path, answer_path, turns, drop_unretrieved, not_truncated, keep_users,
     )  # fmt: skip
     done = import_files(kind, files, out, choices, passages=passages, redact=redact)
-    present(done.document, said(done), as_json=as_json)
+    present(done.document, said(done))
     if done.dropped:
         raise typer.Exit(1)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.api import index as indexes
-from assay.cli.common import JsonOption, present, remark, tell
+from assay.cli.common import FORM, forms, present, remark, tell
 from assay.cli.judging import going
 from assay.model.wording import counted
 from assay.systems.retrieval.dense import ANN_ABOVE
@@ -30,6 +30,7 @@ def _group() -> None:
 
 
 @app.command("build")
+@forms("json")
 def build_command(
     corpus: Annotated[
         Path, typer.Argument(metavar="CORPUS", help="A corpus in any layout (see assay corpus).")
@@ -85,7 +86,6 @@ def build_command(
             "--update", help="Take up a CORPUS that has changed; only what is new is embedded."
         ),
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Build an index of CORPUS for assay retrieve.
 
@@ -93,7 +93,7 @@ def build_command(
     stopped when the same command is run again. k1 and b are chosen when searching.
     """
     started = time.perf_counter()
-    with going(quiet=as_json) as shown:
+    with going() as shown:
         made = indexes.build(
             corpus,
             folder,
@@ -123,7 +123,6 @@ def build_command(
             "seconds": seconds,
         },
         [f"{counted(len(made), 'passage')} in {folder} ({index.analysis})"],
-        as_json=as_json,
     )
-    if not as_json:
+    if not FORM.get():
         tell(f"{seconds:.1f} s")

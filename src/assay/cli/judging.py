@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from assay.api.opened import Opened
 from assay.api.options import POLICY_HELP
 from assay.api.telling import ProgressLines
-from assay.cli.common import tell
+from assay.cli.common import FORM, tell
 from assay.cli.ending import QUIET
 from assay.cli.screen import err
 from assay.judging.progress import Silent
@@ -86,17 +86,22 @@ class FetchLines:
             tell(f"{what}: {done / 1e6:,.0f} of {size / 1e6:,.0f} MB")
 
 
-def judging_bar(*, quiet: bool = False) -> ProgressLines | Silent:
+def is_quiet() -> bool:
+    """Whether nothing is told of how work goes on: by ``--quiet``, or as a program reads on."""
+    return QUIET.get() or bool(FORM.get())
+
+
+def judging_bar() -> ProgressLines | Silent:
     """How judging goes on: a bar where standard error is a terminal, lines elsewhere."""
-    if quiet or QUIET.get():
+    if is_quiet():
         return Silent()
     return JudgingBar() if err().is_terminal else ProgressLines()
 
 
 @contextmanager
-def going(*, quiet: bool = False) -> Iterator[ProgressLines | Silent]:
+def going() -> Iterator[ProgressLines | Silent]:
     """The same for any work, by its ``at``; what it draws is gone at the end."""
-    shown = judging_bar(quiet=quiet)
+    shown = judging_bar()
     try:
         yield shown
     finally:
@@ -184,7 +189,7 @@ def open_folder(path: Path, labeller: str | None = None, policy: str | None = No
 
 
 @contextmanager
-def told_of(opened: Opened, *, quiet: bool = False) -> Iterator[Opened]:
+def told_of(opened: Opened) -> Iterator[Opened]:
     """The same evaluation, with how it goes on shown."""
-    with going(quiet=quiet) as shown:
+    with going() as shown:
         yield replace(opened, told=shown.at)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from assay.api.labelling import COLUMNS, Bounds, PairJob, PairLabel, PairTask, label_file, pair_job
-from assay.cli.common import CsvOption, JsonOption, present, remark, tell
+from assay.cli.common import FORM, forms, present, remark, tell
 from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
     BudgetOption,
@@ -28,6 +28,7 @@ from assay.page.tables import Table
 _SHOWN = 40  # labels in a table for people
 
 
+@forms("json", "csv")
 def label_command(
     file: Annotated[
         Path,
@@ -64,8 +65,6 @@ def label_command(
     dry_run: DryRunOption = False,
     show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Judge the pairs of FILE.jsonl one by one: yes, partly or no, with the probability of yes.
 
@@ -83,11 +82,11 @@ def label_command(
         outlook = job.look_ahead(None if show_prompts else path, retry_failed=retry_failed)
         plans = [(job.title, outlook)]
         if show_prompts:
-            print_prompts(plans, show_prompts, as_json=as_json)
+            print_prompts(plans, show_prompts)
         else:
-            print_ahead(plans, as_json=as_json, price_cure="--price IN/OUT")
+            print_ahead(plans, price_cure="--price IN/OUT")
         return
-    bounds = Bounds(budget, retry_failed, judging_bar(quiet=as_json or as_csv))
+    bounds = Bounds(budget, retry_failed, judging_bar())
     try:
         labels, tally = label_file(job, file, path, output, bounds)
     except BaseException as error:
@@ -104,10 +103,8 @@ def label_command(
         },
         _people(job, labels, output),
         (COLUMNS, labels),
-        as_json=as_json,
-        as_csv=as_csv,
     )
-    if not (as_json or as_csv):
+    if not FORM.get():
         tell(told(tally))
     if any(one.label is None for one in labels):
         raise typer.Exit(1)

@@ -27,14 +27,7 @@ from assay.api.labels import (
 )
 from assay.api.labels_parquet import write_parquet
 from assay.api.paths import expanded
-from assay.cli.common import (
-    CsvOption,
-    FolderArgument,
-    JsonOption,
-    present,
-    remark,
-    say,
-)
+from assay.cli.common import FolderArgument, forms, present, remark, say
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command
@@ -62,9 +55,8 @@ StatusOption = Annotated[str | None, typer.Option("--status", help="Only ok, or 
 
 
 @app.command("stats")
-def stats_command(
-    folder: FolderArgument, as_json: JsonOption = False, as_csv: CsvOption = False
-) -> None:
+@forms("json", "csv")
+def stats_command(folder: FolderArgument) -> None:
     """Count labels, tokens and cost by task and labeller, and what a server's cache saved."""
     with shown_ledger(folder, remark) as ledger:
         rows = ledger.stats()
@@ -78,8 +70,6 @@ def stats_command(
         lambda: rows,
         [Table("Labels", shown, cells, digits=2)],
         (names, ([row[name] for name in names] for row in rows)),
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 
@@ -91,6 +81,7 @@ app.command("people")(people_command)
 
 
 @app.command("list")
+@forms("json")
 def list_command(
     folder: FolderArgument,
     task: TaskOption = None,
@@ -100,7 +91,6 @@ def list_command(
         str | None, typer.Option("--contains", help="Only labels whose unit or reason holds this.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="At most N labels; 0: all.")] = 50,
-    as_json: JsonOption = False,
 ) -> None:
     """List labels, newest first: id, task, verdict, what it is about, who gave it."""
     with shown_ledger(folder, remark) as ledger:
@@ -126,11 +116,7 @@ def list_command(
                     f"{named}{more}."
                 )
 
-    present(
-        lambda: [exported(label, content, where) for label, content in shown],
-        people(),
-        as_json=as_json,
-    )
+    present(lambda: [exported(label, content, where) for label, content in shown], people())
 
 
 def _about(content: Mapping[str, Any]) -> str:
@@ -139,10 +125,10 @@ def _about(content: Mapping[str, Any]) -> str:
 
 
 @app.command("show")
+@forms("json")
 def show_command(
     folder: FolderArgument,
     uid: Annotated[str, typer.Argument(metavar="ID", help="A label's id, or its beginning.")],
-    as_json: JsonOption = False,
 ) -> None:
     """Show one label whole, with every other label of the same unit."""
     with shown_ledger(folder, remark) as ledger:
@@ -151,7 +137,7 @@ def show_command(
     others = [exported(other, content, where) for other in same]
     document = {**exported(label, content, where), "others": others}
     lines = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode().splitlines()
-    present(lambda: document, lines, as_json=as_json)
+    present(lambda: document, lines)
 
 
 @app.command("export")
@@ -193,12 +179,12 @@ def export_command(
 
 
 @app.command("diff")
+@forms("json")
 def diff_command(
     folder: FolderArgument,
     first: Annotated[str, typer.Argument(metavar="A", help="A labeller's name, as in 'stats'.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another labeller's name.")],
     task: TaskOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
     with shown_ledger(folder, remark) as ledger:
@@ -209,21 +195,20 @@ def diff_command(
     ]
     table = Table(f"{len(differ)} of {both} units differ", ("task", "about", first, second), cells)
     rows = (one.document(first, second) for one in differ)
-    present(
-        lambda: {"both": both, "differ": len(differ), "rows": list(rows)}, [table], as_json=as_json
-    )
+    present(lambda: {"both": both, "differ": len(differ), "rows": list(rows)}, [table])
     raise typer.Exit(1 if differ else 0)
 
 
 @app.command("verify")
-def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
+@forms("json")
+def verify_command(folder: FolderArgument) -> None:
     """Check that every label is as it was written, and none is gone. Exit status 1 where not.
 
     Looks at the file's structure, the texts that labels are about, each label's id (a hash of what
     it says), the running digest over all labels, and whether the digest that each manifest.json in
     out/ names was once the ledger's.
     """
-    with going(quiet=as_json) as shown:
+    with going() as shown:
         found = verified(folder, shown.at)
     head, many = found.head, len(found.faults)
     what = f"{head.labels:,} labels, head {head.digest.hex()}, {found.manifests} manifests"
@@ -231,7 +216,6 @@ def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
     present(
         lambda: {**head.in_manifest(), "manifests": found.manifests, "faults": faults},
         (*map(str, found.faults), f"{what}: {f'{many:,} faults' if many else 'all as written'}."),
-        as_json=as_json,
     )
     raise typer.Exit(1 if found.faults else 0)
 
@@ -241,6 +225,7 @@ app.command("copy")(copy_command)
 
 
 @app.command("import")
+@forms("json")
 def import_command(
     folder: FolderArgument,
     files: Annotated[
@@ -275,7 +260,6 @@ def import_command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would follow; write nothing.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Read labels into the ledger, all or nothing: from JSON Lines, or from marked answer runs.
 
@@ -297,7 +281,6 @@ def import_command(
     present(
         lambda: {**done.document(), "dry_run": dry_run},
         _imported(done, "would be added" if dry_run else "added"),
-        as_json=as_json,
     )
 
 

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from assay.api.ledgers_joined import Merged, copy_ledger, merge_ledgers
-from assay.cli.common import FolderArgument, JsonOption, present
+from assay.cli.common import FolderArgument, forms, present
 from assay.cli.judging import going
 from assay.model.wording import counted
 
 
+@forms("json")
 def merge_command(
     folder: FolderArgument,
     others: Annotated[
@@ -20,20 +21,15 @@ def merge_command(
             metavar="OTHER...", help="Folders, files of ledgers, or postgresql:// URLs."
         ),
     ],
-    as_json: JsonOption = False,
 ) -> None:
     """Add labels and draws of other ledgers to the folder's, with their ids and times.
 
     All ledgers are checked first; what the folder's has already is not added again. So do shards
     meet that were judged on machines that share nothing.
     """
-    with going(quiet=as_json) as shown:
+    with going() as shown:
         done = merge_ledgers(folder, others, shown.at)
-    present(
-        lambda: [{"ledger": name, **one._asdict()} for name, one in done],
-        map(_merged, done),
-        as_json=as_json,
-    )
+    present(lambda: [{"ledger": name, **one._asdict()} for name, one in done], map(_merged, done))
 
 
 def _merged(done: tuple[str, Merged]) -> str:
@@ -48,17 +44,17 @@ def _merged(done: tuple[str, Merged]) -> str:
     return told
 
 
+@forms("json")
 def copy_command(
     source: Annotated[str, typer.Argument(metavar="FROM", help="A ledger: folder, file or URL.")],
     target: Annotated[str, typer.Argument(metavar="TO", help="Where it is to be, too.")],
-    as_json: JsonOption = False,
 ) -> None:
     """Copy a ledger from a file to PostgreSQL, or back: every label with its id, number and digest.
 
     Exports of both are the same to the byte, and manifests made from one hold for the other. To an
     earlier copy only what came since is written; anything else is left as it is.
     """
-    with going(quiet=as_json) as shown:
+    with going() as shown:
         added, head = copy_ledger(source, target, shown.at)
     told = f"{counted(added, 'label')} copied; {head.labels:,} in both, head {head.digest.hex()}."
-    present(lambda: {"copied": added, **head.in_manifest()}, [told], as_json=as_json)
+    present(lambda: {"copied": added, **head.in_manifest()}, [told])

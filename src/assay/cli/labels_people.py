@@ -10,17 +10,16 @@ import typer
 
 from assay.api.labels import tasks_named
 from assay.api.people import COLUMNS, Overlap, overlaps
-from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
+from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.page.wording import number
 
 
+@forms("json", "csv")
 def people_command(
     folder: FolderArgument,
     task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """How far people who labelled the same units agree, and how reliable each of them is.
 
@@ -39,8 +38,6 @@ def people_command(
             for n in (*one.notes, one.why)
             if n
         ],
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 

@@ -18,20 +18,12 @@ from assay.api.run_files import (
     measures_named,
     scored,
 )
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    Paragraph,
-    TrecOption,
-    one_of,
-    present,
-    remark,
-    topics_file,
-)
+from assay.cli.common import FORM, Paragraph, forms, one_of, present, remark, topics_file
 from assay.page.tables import Table
 from assay.page.wording import number
 
 
+@forms("json", "csv", "trec")
 def measure_command(
     qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Relevance grades, TREC qrels.")],
     runs: Annotated[
@@ -81,9 +73,6 @@ def measure_command(
             "for all that was judged, 'run' for what the run itself shows.",
         ),
     ] = "qrels",
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    as_trec: TrecOption = False,
 ) -> None:
     """Measure runs against relevance grades: nDCG, Q, AP, ERR, iRBU, RBP, P, RR and more.
 
@@ -95,7 +84,7 @@ def measure_command(
     for option, given in (("--ties", ties), ("--ideal", ideal)):
         one_of(given, CHOICES[option], option)
     try:
-        wanted = measures_named(measures or (OFFICIAL if as_trec else DEFAULTS))
+        wanted = measures_named(measures or (OFFICIAL if FORM.get() == "trec" else DEFAULTS))
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
     found = scored(
@@ -111,7 +100,7 @@ def measure_command(
     )
     for line in found.remarks():
         remark(line)
-    if as_trec:
+    if FORM.get() == "trec":
         lines = found.trec_lines(per_topic=per_topic, counts=not measures)
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
@@ -119,8 +108,6 @@ def measure_command(
         lambda: found.document(per_topic=per_topic),
         _people(found, per_topic=per_topic),
         (COLUMNS, (row[:4] for row in found.rows(per_topic=per_topic))),
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from assay.cli.common import JsonOption, present, say
+from assay.cli.common import forms, present, say
 from assay.cli.screen import err
 from assay.labellers import judge
 from assay.labellers.judge.model import settings
@@ -22,7 +22,8 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_command(as_json: JsonOption = False) -> None:
+@forms("json")
+def list_command() -> None:
     """The known models, their size and licence, and whether they are here."""
     folder = cache_folder()
     rows: list[dict[str, Any]] = [packaged_judge()]
@@ -49,7 +50,7 @@ def list_command(as_json: JsonOption = False) -> None:
         for row in rows
     ]
     columns = ("name", "size", "licence", "here", "about")
-    present(lambda: rows, [Table("Embedded models", columns, cells)], as_json=as_json)
+    present(lambda: rows, [Table("Embedded models", columns, cells)])
 
 
 def packaged_judge() -> dict[str, Any]:

@@ -16,11 +16,10 @@ from assay.api.nugget_doctor import COLUMNS as DOCTOR_COLUMNS
 from assay.api.nugget_doctor import NuggetDoctor, examine_nuggets
 from assay.api.nuggets import Lines, Reader, edit_narrative, from_file
 from assay.cli.common import (
-    CsvOption,
     FolderArgument,
-    JsonOption,
     PerTopicOption,
     ScoreUnlessNamed,
+    forms,
     present,
     remark,
     tell,
@@ -49,6 +48,7 @@ def _group() -> None:
 
 
 @app.command("score")
+@forms("json", "csv")
 def score_command(
     files: Annotated[
         list[Path],
@@ -77,8 +77,6 @@ def score_command(
     ] = False,
     topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
     per_topic: PerTopicOption = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """strict_vital, vital, strict_all, all, weighted and sub-narrative coverage of answers whose
     nuggets are assigned.
@@ -95,12 +93,11 @@ def score_command(
         "Partial support counts 0.5, in the strict scores 0; okay nuggets weigh half in "
         "'weighted'.",
         per_topic=per_topic,
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 
 @app.command("doctor")
+@forms("json", "csv")
 def doctor_command(
     files: Annotated[
         list[Path],
@@ -116,8 +113,6 @@ def doctor_command(
     every: Annotated[
         bool, typer.Option("--all", help="Every nugget, not only what is proposed.")
     ] = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """What each nugget does for the leaderboard, and what to drop, merge or add first.
 
@@ -128,8 +123,7 @@ def doctor_command(
     """
     found = examine_nuggets(files, official, score, remark)
     present(
-        found.document, _doctor(found, every=every), (DOCTOR_COLUMNS, found.rows()),
-        as_json=as_json, as_csv=as_csv,
+        found.document, _doctor(found, every=every), (DOCTOR_COLUMNS, found.rows())
     )  # fmt: skip
 
 
@@ -170,6 +164,7 @@ def from_bank_command(
 
 
 @app.command("edit")
+@forms("json")
 def edit_command(
     folder: FolderArgument,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Id of the narrative.")],
@@ -184,7 +179,6 @@ def edit_command(
         Path | None,
         typer.Option("--file", metavar="F", help="Take an edited text instead of an editor's."),
     ] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Open a narrative's nuggets in an editor ($VISUAL, $EDITOR) and keep every change as a label.
 
@@ -210,7 +204,7 @@ def edit_command(
         yield f"{', '.join(parts)}: {done.labels} labels by human:{name}."
         yield "'assay evaluate' asks what the change leaves open and scores again."
 
-    present(lambda: counts, people(), as_json=as_json)
+    present(lambda: counts, people())
 
 
 def _in_editor(text: str, read: Reader) -> Lines:

@@ -10,12 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.planning import AGREEMENT, COLUMNS, Aim, LabelPlan, Purchase, plan_labels
-from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
+from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.page.wording import narrow
 
 
+@forms("json", "csv")
 def plan_command(
     folder: FolderArgument,
     to_decide: Annotated[
@@ -46,8 +47,6 @@ def plan_command(
             help="Before anybody labelled: of how many units people say what the machine says.",
         ),
     ] = AGREEMENT,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """What to label next and what that will buy: widths, pairs of runs settled, hours, money.
 
@@ -63,12 +62,7 @@ def plan_command(
     aim = Aim(to_decide, width, n, looks, level)
     found = plan_labels(folder, aim, task=task, measure=measure, agreement=agreement)
     present(
-        lambda: _document(found, aim),
-        _people(found, aim),
-        (COLUMNS, found.rows()),
-        found.notes,
-        as_json=as_json,
-        as_csv=as_csv,
+        lambda: _document(found, aim), _people(found, aim), (COLUMNS, found.rows()), found.notes
     )
 
 

@@ -10,11 +10,12 @@ import orjson
 import typer
 
 from assay.api.recalibrating import Recalibrated, recalibrate
-from assay.cli.common import JsonOption, present, remark
+from assay.cli.common import forms, present, remark
 from assay.page.tables import Table
 from assay.systems.recalibration import MEASURES, Calibration
 
 
+@forms("json")
 def recalibrate_command(
     seen: Annotated[
         Path,
@@ -35,7 +36,6 @@ def recalibrate_command(
     ] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Of the cross-validation.")] = 5,
     bins: Annotated[int, typer.Option("--bins", min=1, help="Bins of ECE.")] = 10,
-    as_json: JsonOption = False,
 ) -> None:
     """Fit a map of confidences on one question set and apply it to another run.
 
@@ -52,7 +52,7 @@ def recalibrate_command(
         output=output,
         note=remark,
     )
-    present(found.document, _people(found), as_json=as_json)
+    present(found.document, _people(found))
 
 
 def _people(found: Recalibrated) -> Iterator[Table | str]:

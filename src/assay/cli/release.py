@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from assay.api.releasing import release
-from assay.cli.common import FolderArgument, JsonOption, Paragraph, present, remark
+from assay.cli.common import FolderArgument, Paragraph, forms, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder, told_of
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 
 
+@forms("json")
 def release_command(
     folder: FolderArgument,
     into: Annotated[Path, typer.Option("--output", "-o", help="A new folder, or a release.")],
@@ -30,7 +31,6 @@ def release_command(
     ] = True,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Score, and write what is published: pages, tables, pictures, results and the dossier.
 
@@ -39,13 +39,13 @@ def release_command(
     as trec_eval -q prints them, matrices/ of topics by runs, dossier/ with all of out/ (texts
     too), and SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
     """
-    with told_of(open_folder(folder, labeller, policy), quiet=as_json) as opened:
+    with told_of(open_folder(folder, labeller, policy)) as opened:
         found = release(opened, into, teams=_teams(team or ()), figures=figures, note=remark)
     said = [f"{counted(len(found.files) + 1, 'file')} in {into}. Open {into / 'index.html'}."]
     if found.left_out:
         said.append(f"No room on the public page for: {listed(found.left_out, 10)}.")
     said.append(f"Seal (SHA-256 of the manifest): {found.seal}")
-    present(found.document, [Paragraph(one) for one in said], as_json=as_json)
+    present(found.document, [Paragraph(one) for one in said])
 
 
 def _teams(given: list[str] | tuple[()]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from assay.api.retrieving import Models, RunFormat, search, settings_for
-from assay.cli.common import JsonOption, present, remark, tell
+from assay.cli.common import forms, present, remark, tell
 from assay.cli.forecast import why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
 from assay.systems.retrieval.fusion import K
@@ -23,6 +23,7 @@ from assay.systems.writers import WRITER_HELP
 _REASONS = 3  # why replies could not be used, the commonest
 
 
+@forms("json")
 def retrieve_command(
     index_folder: Annotated[Path, typer.Argument(metavar="INDEX", help="From assay index build.")],
     topics_file: Annotated[
@@ -86,7 +87,6 @@ def retrieve_command(
         typer.Option("--ledger", help="Where answers of models are kept (INDEX/labels.sqlite)."),
     ] = None,
     budget: BudgetOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Retrieve passages of INDEX for TOPICS and write a run.
 
@@ -113,7 +113,7 @@ def retrieve_command(
     topics = load_topics(topics_file)
     index = Index(index_folder)
     started = time.perf_counter()
-    progress = judging_bar(quiet=as_json)
+    progress = judging_bar()
     models = Models(dense, decompose, rerank_with, ledger_file, budget, progress, FetchLines())
     found = search(index, topics, settings, models)
     seconds = time.perf_counter() - started
@@ -153,7 +153,6 @@ def retrieve_command(
             "seconds": seconds,
         },
         people(),
-        as_json=as_json,
     )
     if found.failed or found.missing:
         raise typer.Exit(1)

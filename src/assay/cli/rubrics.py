@@ -9,7 +9,7 @@ from typing import Annotated, cast, get_args
 import typer
 
 from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
-from assay.cli.common import CsvOption, JsonOption, PerTopicOption, ScoreUnlessNamed, one_of, remark
+from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, one_of, remark
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 
 
 @app.command("score")
+@forms("json", "csv")
 def score_command(
     files: Annotated[
         list[Path],
@@ -42,8 +43,6 @@ def score_command(
     axes: Annotated[bool, typer.Option("--axes", help="Scores of each axis (type) too.")] = False,
     topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
     per_topic: PerTopicOption = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """ternary and binary scores of answers: the weights that they satisfy, of all positive ones.
 
@@ -59,8 +58,6 @@ def score_command(
         found,
         "Partly satisfied counts 0.5, in 'binary' 0; failings cost their weight.",
         per_topic=per_topic,
-        as_json=as_json,
-        as_csv=as_csv,
     )
 
 

@@ -19,7 +19,7 @@ from assay.api.samplesizes import (
     SimulatedPower,
     designs,
 )
-from assay.cli.common import CsvOption, JsonOption, present, remark
+from assay.cli.common import forms, present, remark
 from assay.page.tables import Table, Value
 from assay.page.wording import number
 from assay.statistics.confidence_sizes import MOST_QUESTIONS
@@ -30,6 +30,7 @@ _MIND = (0.05, 0.1, 0.2)
 _RUNS = (2, 5, 10, 20, 50, 100)
 
 
+@forms("json", "csv")
 def samplesize_command(
     matrices: Annotated[
         list[Path] | None,
@@ -79,8 +80,6 @@ def samplesize_command(
         int, typer.Option("--draws", min=100, help="Samples that HMR and its like rest on.")
     ] = 2000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of these samples.")] = 0,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """How many topics are needed, by Sakai's three designs, from the residual variance.
 
@@ -127,13 +126,7 @@ def samplesize_command(
         columns, power_columns = COLUMNS, POWER_COLUMNS
         powers = (row for one in found.experiments for row in one.power_rows())
     rows = (tuple(getattr(row, name) for name in columns) for row in found.rows)
-    present(
-        found.document,
-        shown,
-        (power_columns, powers) if power else (columns, rows),
-        as_json=as_json,
-        as_csv=as_csv,
-    )
+    present(found.document, shown, (power_columns, powers) if power else (columns, rows))
 
 
 def _values(

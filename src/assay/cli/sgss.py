@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.api.sgss import LearnedWeights, Strategy, degrade, learn_weights
-from assay.cli.common import JsonOption, Paragraph, present, say, tell
+from assay.cli.common import Paragraph, forms, present, say, tell
 from assay.cli.judging import LabellerOption, PolicyOption
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -25,6 +25,7 @@ app = typer.Typer(
 
 
 @app.command("weights")
+@forms("json")
 def weights_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With [inputs] preferences.")],
     into: Annotated[
@@ -39,7 +40,6 @@ def weights_command(
     ] = False,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Learn the weights from the training part of the preferences, and save them.
 
@@ -51,7 +51,7 @@ def weights_command(
     made = learn_weights(
         folder, into, select=select, degraded=degraded, policy=policy, labeller=labeller
     )
-    present(lambda: made.document, _people(made), as_json=as_json)
+    present(lambda: made.document, _people(made))
 
 
 def _people(made: LearnedWeights) -> Iterator[Table | str]:

@@ -41,4 +41,4 @@ def init_command(
         say(path)
     found = status(folder)
     say("Put your files in the place of these, or try it as it is:")
-    present(dict, [*map(Paragraph, found.lacks), Table("", ("", ""), found.next)], as_json=False)
+    present(dict, [*map(Paragraph, found.lacks), Table("", ("", ""), found.next)])

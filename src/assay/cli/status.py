@@ -10,22 +10,22 @@ from typing import Annotated
 import typer
 
 from assay.api.status import Stands, status
-from assay.cli.common import JsonOption, Paragraph, present
+from assay.cli.common import Paragraph, forms, present
 from assay.page.tables import Table
 
 
+@forms("json")
 def status_command(
     folder: Annotated[
         Path, typer.Argument(metavar="[FOLDER]", help="Evaluation folder with an assay.toml.")
     ] = Path(),
-    as_json: JsonOption = False,
 ) -> None:
     """What is in an evaluation folder, what is missing, and the commands that come next.
 
     'assay' alone in a folder says the same. Exit status 1 where something is missing.
     """
     found = status(folder)
-    present(lambda: asdict(found), _people(found), as_json=as_json)
+    present(lambda: asdict(found), _people(found))
     if found.lacks:
         raise typer.Exit(1)
 

@@ -10,15 +10,7 @@ from typing import Annotated
 import typer
 
 from assay.api.label_scores import LabelScores, support_scores
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    Paragraph,
-    PerTopicOption,
-    one_of,
-    present,
-    remark,
-)
+from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
 from assay.page.tables import Table, Value
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.protocols.sheets import Topics
@@ -40,9 +32,7 @@ def chosen_topics(value: str) -> Topics:
     return "answered" if value == "answered" else "all"
 
 
-def show(
-    title: str, found: LabelScores, said: str, *, per_topic: bool, as_json: bool, as_csv: bool
-) -> None:
+def show(title: str, found: LabelScores, said: str, *, per_topic: bool) -> None:
     """Print the scores; exit status 1 where labels are missing."""
     for line in found.remarks():
         remark(line)
@@ -50,8 +40,6 @@ def show(
         lambda: found.document(per_topic=per_topic),
         _people(title, found, said, per_topic=per_topic),
         (VALUE_COLUMNS, found.rows(per_topic=per_topic)),
-        as_json=as_json,
-        as_csv=as_csv,
     )
     if found.missing:
         raise typer.Exit(1)
@@ -95,6 +83,7 @@ def _table(
     return Table(title, columns, rows, digits=4, numbers=frozenset("#"))
 
 
+@forms("json", "csv")
 def support_command(
     files: Annotated[
         list[Path], typer.Argument(metavar="LABELS...", help="Support labels, JSON Lines.")
@@ -109,8 +98,6 @@ def support_command(
     ] = "first",
     topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
     per_topic: PerTopicOption = False,
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Weighted precision and recall of answers whose citations are labelled.
 
@@ -126,6 +113,4 @@ def support_command(
         support_scores(files, citations, chosen_topics(topics), remark),
         f"A sentence is worth {which}; unjudged sentences leave the scores.",
         per_topic=per_topic,
-        as_json=as_json,
-        as_csv=as_csv,
     )

@@ -17,7 +17,7 @@ from assay.api.corrected_tables import (
 )
 from assay.api.correcting import COLUMNS, Corrected, Trusted
 from assay.api.trust import trust, write_trust
-from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
+from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.page.tables import Table
 from assay.page.wording import interval, number
 from assay.statistics.corrected import Population
@@ -30,6 +30,7 @@ class Of(StrEnum):
     LIKE_THESE = "like-these"
 
 
+@forms("json", "csv")
 def trust_command(
     folder: FolderArgument,
     measure: Annotated[
@@ -61,8 +62,6 @@ def trust_command(
             "45/50,40/50 (45 of 50 right ones called right, 40 of 50 wrong ones wrong).",
         ),
     ] = "",
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
 ) -> None:
     """Scores as people would have given them, with intervals, from labels of a random draw.
 
@@ -72,7 +71,6 @@ def trust_command(
     if carried:
         _carried(
             carried_over(folder, Elsewhere.parse(carried), measures=measure or (), level=level),
-            as_json=as_json, as_csv=as_csv,
         )  # fmt: skip
         return
     of = cast("Population", population.replace("-", " "))
@@ -83,14 +81,12 @@ def trust_command(
         _people(found, bool(measure), file if found.corrects else ""),
         (COLUMNS, found.rows()),
         remarks_of(found),
-        as_json=as_json,
-        as_csv=as_csv,
     )
     if not found.corrects:
         raise typer.Exit(1)
 
 
-def _carried(found: Sequence[CarriedOver], *, as_json: bool, as_csv: bool) -> None:
+def _carried(found: Sequence[CarriedOver]) -> None:
     """Print a sensitivity analysis, in no order: it says of no run that it is better."""
     says = (
         "A sensitivity analysis, no correction: it supposes that the judge errs here as it did on "
@@ -104,8 +100,7 @@ def _carried(found: Sequence[CarriedOver], *, as_json: bool, as_csv: bool) -> No
         lambda: {"kind": "sensitivity analysis", "says": says, "scores": [
             dict(zip(CARRIED_COLUMNS, one.row, strict=True)) for one in found]},
         [Table("If the judge errs here as elsewhere", heading, rows), Paragraph(says)],
-        (CARRIED_COLUMNS, (one.row for one in found)),
-        as_json=as_json, as_csv=as_csv,
+        (CARRIED_COLUMNS, (one.row for one in found))
     )  # fmt: skip
 
 

@@ -10,13 +10,14 @@ import typer
 from rich.text import Text
 
 from assay.api.validating import FORMAT_NAMES, YEARS, Validated, check
-from assay.cli.common import JsonOption, one_of, present, print_json, tell
+from assay.cli.common import FORM, forms, one_of, present, print_json, tell
 from assay.model.errors import AssayError
 from assay.model.wording import printable
 
 _FORMAT_HELP = f"{' | '.join(FORMAT_NAMES)} (default: guessed from the content)"
 
 
+@forms("json")
 def validate_command(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Files to check: plain, .gz or .bz2.")
@@ -65,7 +66,6 @@ def validate_command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Warnings count as faults: exit status 1.")
     ] = False,
-    as_json: JsonOption = False,
 ) -> None:
     """Check files against their format and list every fault with its line and cure.
 
@@ -87,12 +87,12 @@ def validate_command(
             strict=strict,
         )
     except AssayError as error:
-        if as_json:
+        if FORM.get():
             print_json({"ok": False, "error": str(error), "files": []})
         else:
             tell(error)
         raise typer.Exit(error.exit_status) from None
-    present(found.document, _people(found), as_json=as_json)
+    present(found.document, _people(found))
     raise typer.Exit(found.exit_status)
 
 
