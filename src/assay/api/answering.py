@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import orjson
 
 from assay.api.answer_inputs import (
+    YEARS,
     check_ac_name,
     checked_run,
     pr_run_files,
@@ -39,6 +40,7 @@ from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.model.errors import Fault, SettingsError
+from assay.model.options import Option
 from assay.model.rag import AnswerRun, PassageRun
 from assay.model.trec_rag import RagRun
 from assay.protocols.output import write_bytes
@@ -78,21 +80,42 @@ class AnswerOptions:
     """What is answered from, and how, as the options of ``assay answer`` have it. None is the
     default of an option that goes with some others alone."""
 
-    protocol: AnswerProtocol = AnswerProtocol.R2C2
-    pr_runs: Sequence[str] = ()
-    candidates: Path | None = None
-    trec_run: Path | None = None
-    corpus: Path | None = None
-    confidence: Confidence = Confidence.VERBALISED
-    samples: int | None = None
-    temperature: float | None = None
-    passages: int = 8
-    unknown_below: int | None = None
-    unknown_text: str = DONT_KNOW
-    team: str = "assay"
-    year: str = "2025"
-    words: int | None = None
-    steps: bool = False
+    protocol: Annotated[AnswerProtocol, Option("AC run, or AG/RAG run.")] = AnswerProtocol.R2C2
+    pr_runs: Annotated[
+        Sequence[str],
+        Option("PR run with passages: file, folder or quoted pattern; repeatable."),
+    ] = ()
+    candidates: Annotated[Path | None, Option("trec-rag: ranked lists with texts (JSONL).")] = None
+    trec_run: Annotated[Path | None, Option("trec-rag: a TREC run of passage ids of --corpus.")] = (
+        None
+    )
+    corpus: Annotated[Path | None, Option("Corpus that holds --trec-run's passages.")] = None
+    confidence: Annotated[
+        Confidence,
+        Option("What the model says, agreement of samples, or the probability of its yes."),
+    ] = Confidence.VERBALISED
+    samples: Annotated[int | None, Option(f"Of --confidence sampled ({SAMPLES}).", least=2)] = None
+    temperature: Annotated[
+        float | None, Option(f"Of --confidence sampled ({TEMPERATURE}).", least=0)
+    ] = None
+    steps: Annotated[
+        bool,
+        Option(
+            "r2c2: nuggets of one passage at a time, then the answer from these alone, in place of "
+            "one prompt."
+        ),
+    ] = False
+    passages: Annotated[int, Option("Passages that the model is shown.", least=1)] = 8
+    unknown_below: Annotated[
+        int | None, Option("Confidence for an answer at least.", least=0, most=100)
+    ] = None
+    unknown_text: Annotated[str, Option("What is written below it.")] = DONT_KNOW
+    team: Annotated[str, Option("trec-rag: team_id.")] = "assay"
+    year: Annotated[str, Option(f"trec-rag: format of {' | '.join(YEARS)}.")] = "2025"
+    words: Annotated[
+        int | None,
+        Option(f"trec-rag: most words of an answer ({WORDS}, or the year's).", least=1),
+    ] = None
 
     @property
     def is_rag(self) -> bool:

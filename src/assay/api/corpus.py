@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from assay.api.options import one_of
 from assay.api.paths import path_of
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
+from assay.model.options import Option
 from assay.model.wording import printable
 from assay.systems.corpus.build import BuildSettings, Built, build_corpus
 from assay.systems.corpus.documents import Document, Kind, Source, SourceFormat, SourceSettings
@@ -66,20 +67,33 @@ def build(
     source: Name,
     folder: Name,
     *,
-    format: str = "auto",  # noqa: A002 (as the option is called)
-    words: int = 400,
-    overlap: float = 0.15,
-    by: str = "words",
-    layout: str = "jsonl",
-    ids: str = "id",
-    namespaces: Sequence[int] = (0,),
-    categories: bool = True,
-    captions: bool = True,
-    disambiguations: bool = False,
-    page_seconds: float = 30.0,
-    processes: int | None = None,
-    restart: bool = False,
-    update: bool = False,
+    format: Annotated[  # noqa: A002 (as the option is called)
+        str, Option("What SOURCE holds.", of=SourceFormat)
+    ] = "auto",
+    words: Annotated[int, Option("Words a passage.", least=1)] = 400,
+    overlap: Annotated[float, Option("Share of a passage that repeats the one before.")] = 0.15,
+    by: Annotated[
+        str, Option("Where passages may end; by sentences and headings, the sooner.", of=Cut)
+    ] = "words",
+    layout: Annotated[
+        str, Option("One file, or one compressed JSON file a document.", of=Layout)
+    ] = "jsonl",
+    ids: Annotated[str, Option("What a dump's documents are called.", metavar="id|title")] = "id",
+    namespaces: Annotated[Sequence[int], Option("Namespaces of a dump, by number.")] = (0,),
+    categories: Annotated[
+        bool, Option("Keep the names of a page's categories as its last line.")
+    ] = True,
+    captions: Annotated[bool, Option("Keep captions of images.")] = True,
+    disambiguations: Annotated[bool, Option("Keep disambiguation pages.")] = False,
+    page_seconds: Annotated[
+        float, Option("A page that takes longer is left out and named.", least=0.1)
+    ] = 30.0,
+    processes: Annotated[int | None, Option("Default: one a core.", least=1)] = None,
+    restart: Annotated[bool, Option("Begin anew; replaces a corpus in OUT.")] = False,
+    update: Annotated[
+        bool,
+        Option("Make again only what is new or changed in SOURCE, and drop what is gone."),
+    ] = False,
     told: Told = unheard,
 ) -> Corpus:
     """Make a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.

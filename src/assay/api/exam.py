@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from assay.api.reading import Note, used
 from assay.formats.exam_bank import read_bank
@@ -17,6 +17,7 @@ from assay.measures.scores import Score, ranks
 from assay.model.errors import SettingsError
 from assay.model.exam import Run
 from assay.model.exam_grades import NO_GRADES
+from assay.model.options import Option
 from assay.protocols.exam.inputs import bank_of, held_runs, judgments_of, pool_of, trec_rankings
 from assay.protocols.exam.scoring import (
     COVER,
@@ -82,14 +83,24 @@ class GradedRuns:
 def graded(
     file: Path,
     *,
-    bank: Path | None,
-    runs: Sequence[Path],
-    llm: str | None,
-    prompt: str | None,
-    tau: int,
-    k: int,
-    denominator: str,
-    measures: Sequence[str],
+    bank: Annotated[
+        Path | None,
+        Option("The question bank; without it, the questions that have a grade."),
+    ] = None,
+    runs: Annotated[
+        Sequence[Path],
+        Option("A TREC run, instead of the file's rankings.", flag="--run", metavar="RUN"),
+    ] = (),
+    tau: Annotated[int, Option("The least grade that counts as answered.", least=1, most=5)] = 4,
+    k: Annotated[int, Option("Passages of a run that count.", flag="-k", least=1)] = 20,
+    measures: Annotated[
+        Sequence[str], Option("EXAM-Qrels measure, repeatable.", flag="-m", metavar="M")
+    ] = (),
+    denominator: Annotated[str, Option("Of EXAM-Cover: 'bank', or 'graded' questions.")] = "bank",
+    llm: Annotated[str | None, Option("Grades by this model only.")] = None,
+    prompt: Annotated[
+        str | None, Option("Grades by this prompt only.", flag="--prompt-class")
+    ] = None,
     note: Note,
 ) -> GradedRuns:
     """Read graded passages, by a model or a prompt class only where one is named, with the runs to

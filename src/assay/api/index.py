@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Annotated
 
 from assay.api.corpus import Corpus
 from assay.api.options import one_of
 from assay.api.retrieving import SearchIndex
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
+from assay.model.options import Option
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
+from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
 from assay.systems.retrieval.index import IndexSettings, build_index
 from assay.systems.retrieval.stored import Form
 
@@ -22,17 +25,34 @@ def build(
     corpus: Name | Corpus,
     folder: Name,
     *,
-    dense: str | None = None,
-    language: str = "en",
-    stemming: bool = True,
-    stopwords: bool = False,
-    pairs: bool = True,
-    title: bool = True,
-    ann_above: int = ANN_ABOVE,
-    vectors: str | None = None,
-    memory: int = 256,
-    restart: bool = False,
-    update: bool = False,
+    dense: Annotated[
+        str | None,
+        Option(f"Also make vectors: {SPEC_HELP}; e.g. {DEFAULT}.", metavar="SPEC"),
+    ] = None,
+    language: Annotated[
+        str, Option("ISO 639-1 code, for stemmer and stop words; none: whole words.")
+    ] = "en",
+    stemming: Annotated[bool, Option("Reduce words to their stems.")] = True,
+    stopwords: Annotated[bool, Option("Leave stop words out of the index.")] = False,
+    pairs: Annotated[
+        bool,
+        Option("Make pairs of characters of Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese."),
+    ] = True,
+    title: Annotated[bool, Option("Index a passage's title with its text.")] = True,
+    ann_above: Annotated[
+        int, Option("Passages from which on cells of vectors are made; 0: never.", least=0)
+    ] = ANN_ABOVE,
+    vectors: Annotated[
+        str | None,
+        Option(
+            "How vectors are kept: int8 takes half as much as f16, which is the default.", of=Form
+        ),
+    ] = None,
+    memory: Annotated[int, Option("Megabytes for building the BM25 index.", least=16)] = 256,
+    restart: Annotated[bool, Option("Begin anew; replaces an index in INDEX.")] = False,
+    update: Annotated[
+        bool, Option("Take up a CORPUS that has changed; only what is new is embedded.")
+    ] = False,
     told: Told = unheard,
 ) -> SearchIndex:
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
@@ -53,14 +73,7 @@ def build(
     path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
     if restart and update:
         raise SettingsError("--restart and --update exclude each other.")
-    build_index(
-        path,
-        Path(folder),
-        settings,
-        restart=restart,
-        update=update,
-        told=told,
-    )
+    build_index(path, Path(folder), settings, restart=restart, update=update, told=told)
     return SearchIndex(folder)
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.text import SourceText, read_text
 from assay.model.csv_cells import csv_cell
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.model.rag import AnswerRun
 from assay.model.wording import printable
 from assay.protocols.output import write_bytes
@@ -61,13 +62,15 @@ class Recalibrated:
 
 def recalibrate(
     seen: Path,
-    run: str | None,
     *,
-    method: Calibration,
-    folds: int,
-    bins: int,
-    apply_to: Path | None,
-    output: Path | None,
+    apply_to: Annotated[
+        Path | None, Option("Run to mend: an AC run or a CSV as SEEN.", flag="--apply")
+    ] = None,
+    output: Path | None = None,
+    method: Annotated[Calibration, Option("")] = Calibration.TEMPERATURE,
+    run: Annotated[str | None, Option("Run of SEEN to learn from, if it holds several.")] = None,
+    folds: Annotated[int, Option("Of the cross-validation.", least=2)] = 5,
+    bins: Annotated[int, Option("Bins of ECE.", least=1)] = 10,
     note: Note,
 ) -> Recalibrated:
     """Learn a map from a run of ``seen`` and write what it makes of the run ``apply_to`` to

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from assay.api.loops import outside_a_loop
 from assay.api.options import one_of
@@ -21,6 +21,7 @@ from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.protocols.output import write_bytes
 from assay.systems.asking import Asker, Spending
 from assay.systems.retrieval.bm25 import BM25Settings
@@ -32,7 +33,7 @@ from assay.systems.retrieval.runs import pr_run, trec_run
 from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings
 from assay.systems.retrieval.search import retrieve as retrieve_passages
 from assay.systems.topics import load_topics
-from assay.systems.writers import make_writer
+from assay.systems.writers import WRITER_HELP, make_writer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,19 +160,23 @@ def search(
 def settings_for(
     kind: RunFormat,
     *,
-    method: str = "bm25",
-    k: int | None = None,
-    k1: float = 1.2,
-    b: float = 0.75,
-    fast: bool = False,
-    exact: bool = False,
-    depth: int = 100,
-    rrf_k: float = K,
-    rerank: str | None = None,
-    rerank_with: str | None = None,
-    rerank_depth: int = 50,
-    window: int = WINDOW,
-    stride: int = STRIDE,
+    method: Annotated[str, Option("", of=Method)] = "bm25",
+    k: Annotated[int | None, Option("Passages a topic: 20, TREC 100.", least=1)] = None,
+    k1: Annotated[float, Option("BM25: how soon repeated terms stop counting.")] = 1.2,
+    b: Annotated[float, Option("BM25: how much the length counts.")] = 0.75,
+    fast: Annotated[
+        bool, Option("BM25 as tantivy has it: k1 1.2, b .75, lengths rounded.")
+    ] = False,
+    exact: Annotated[bool, Option("Compare all vectors even where there are cells.")] = False,
+    depth: Annotated[int, Option("Length of the lists that are fused.", least=1)] = 100,
+    rrf_k: Annotated[float, Option("Constant of reciprocal rank fusion.")] = K,
+    rerank: Annotated[str | None, Option("Have a model put passages in order.", of=Rerank)] = None,
+    rerank_with: Annotated[
+        str | None, Option(f"That model: {WRITER_HELP}.", metavar="SPEC")
+    ] = None,
+    rerank_depth: Annotated[int, Option("Passages that are reranked.", least=1)] = 50,
+    window: Annotated[int, Option("Of listwise reranking.")] = WINDOW,
+    stride: Annotated[int, Option("Of listwise reranking.")] = STRIDE,
 ) -> RetrievalSettings:
     """The settings of a run, as the options of ``assay retrieve`` have them. Raises SettingsError
     for more passages than the format holds, and for options that do not go together."""

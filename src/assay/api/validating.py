@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from assay.api.paths import expanded
 from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
@@ -14,10 +14,12 @@ from assay.formats.trec_rag_fix import Mended, fix_answers
 from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.protocols.output import write_bytes
 from assay.systems.corpus.store import Documents
 
-FORMAT_NAMES, YEARS = tuple(FORMATS), tuple(RULES)
+YEARS = tuple(RULES)
+_FORMAT_HELP = f"{' | '.join(FORMATS)} (default: guessed from the content)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +76,33 @@ def _document(one: FileReport) -> dict[str, Any]:
 
 def check(
     files: Sequence[Path],
-    format_name: str | None,
+    format_name: Annotated[str | None, Option(_FORMAT_HELP, flag="--format")] = None,
     *,
-    questions: Path | None,
-    pr_runs: Sequence[Path],
-    max_passage_chars: int | None,
-    topics: Path | None,
-    year: str | None,
-    corpus: Path | None,
-    fix: bool,
-    strict: bool,
+    questions: Annotated[Path | None, Option("Question file that ids are checked against.")] = None,
+    pr_runs: Annotated[
+        Sequence[Path],
+        Option("PR run that nuggets may cite: a file, a folder or a quoted pattern; repeatable."),
+    ] = (),
+    max_passage_chars: Annotated[
+        int | None, Option("Longest passage, white space included.", least=1)
+    ] = None,
+    topics: Annotated[Path | None, Option("TREC RAG topics that runs are checked against.")] = None,
+    year: Annotated[
+        str | None,
+        Option(f"TREC RAG rules: {' | '.join(YEARS)} (default: what each record looks like)."),
+    ] = None,
+    fix: Annotated[
+        bool,
+        Option(
+            "TREC RAG answers: write what can be mended to FILE.fixed.jsonl and check that. FILE "
+            "itself is never changed."
+        ),
+    ] = False,
+    corpus: Annotated[
+        Path | None,
+        Option("Corpus (see assay corpus) that must hold every DocID and passage of a PR run."),
+    ] = None,
+    strict: Annotated[bool, Option("Warnings count as faults: exit status 1.")] = False,
 ) -> Validated:
     """Check files against their format, and each other; with ``fix`` write what can be mended of
     TREC RAG answers, and check that. Raises SettingsError and FormatError for what cannot be

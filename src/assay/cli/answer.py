@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from assay.api.answer_inputs import YEARS
 from assay.api.answering import (
-    SAMPLES,
-    TEMPERATURE,
-    WORDS,
     Answered,
     Answering,
     AnswerOptions,
-    AnswerProtocol,
     ledger_beside,
 )
 from assay.api.prompts_compared import PromptsCompared
@@ -32,15 +27,16 @@ from assay.cli.judging import (
     RetryOption,
     ShowPromptsOption,
 )
+from assay.cli.taking import takes
 from assay.model.wording import counted
 from assay.page.tables import Table
-from assay.systems.answering import DONT_KNOW, Confidence
 from assay.systems.answers_told import Teller
 from assay.systems.topics import load_topics
 from assay.systems.writers import WRITER_HELP
 
 
 @forms("json")
+@takes(AnswerOptions, compare_prompts="steps")
 def answer_command(
     topics_file: Annotated[
         Path, typer.Argument(metavar="TOPICS", help="R2C2 questions or TREC RAG topics.")
@@ -49,49 +45,7 @@ def answer_command(
         Path, typer.Option("-o", "--output", help="The run; it is called as this file is.")
     ],
     model: Annotated[str, typer.Option("--model", metavar="SPEC", help=f"{WRITER_HELP}.")],
-    protocol: Annotated[
-        AnswerProtocol, typer.Option("--protocol", help="AC run, or AG/RAG run.")
-    ] = AnswerProtocol.R2C2,
-    pr_runs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pr-runs", help="PR run with passages: file, folder or quoted pattern; repeatable."
-        ),
-    ] = None,
-    candidates: Annotated[
-        Path | None,
-        typer.Option("--candidates", help="trec-rag: ranked lists with texts (JSONL)."),
-    ] = None,
-    trec_run: Annotated[
-        Path | None,
-        typer.Option("--trec-run", help="trec-rag: a TREC run of passage ids of --corpus."),
-    ] = None,
-    corpus: Annotated[
-        Path | None, typer.Option("--corpus", help="Corpus that holds --trec-run's passages.")
-    ] = None,
-    confidence: Annotated[
-        Confidence,
-        typer.Option(
-            "--confidence",
-            help="What the model says, agreement of samples, or the probability of its yes.",
-        ),
-    ] = Confidence.VERBALISED,
-    samples: Annotated[
-        int | None,
-        typer.Option("--samples", min=2, help=f"Of --confidence sampled ({SAMPLES})."),
-    ] = None,
-    temperature: Annotated[
-        float | None,
-        typer.Option("--temperature", min=0, help=f"Of --confidence sampled ({TEMPERATURE})."),
-    ] = None,
-    steps: Annotated[
-        bool,
-        typer.Option(
-            "--steps",
-            help="r2c2: nuggets of one passage at a time, then the answer from these alone, in "
-            "place of one prompt.",
-        ),
-    ] = False,
+    *,
     compare_prompts: Annotated[
         bool,
         typer.Option(
@@ -99,26 +53,6 @@ def answer_command(
             help="r2c2: both ways: the run, and NAME-STEPS beside it; prints them side by side.",
         ),
     ] = False,
-    passages: Annotated[
-        int, typer.Option("--passages", min=1, help="Passages that the model is shown.")
-    ] = 8,
-    unknown_below: Annotated[
-        int | None,
-        typer.Option("--unknown-below", min=0, max=100, help="Confidence for an answer at least."),
-    ] = None,
-    unknown_text: Annotated[
-        str, typer.Option("--unknown-text", help="What is written below it.")
-    ] = DONT_KNOW,
-    team: Annotated[str, typer.Option("--team", help="trec-rag: team_id.")] = "assay",
-    year: Annotated[
-        str, typer.Option("--year", help=f"trec-rag: format of {' | '.join(YEARS)}.")
-    ] = "2025",
-    words: Annotated[
-        int | None,
-        typer.Option(
-            "--words", min=1, help=f"trec-rag: most words of an answer ({WORDS}, or the year's)."
-        ),
-    ] = None,
     ledger_file: Annotated[
         Path | None,
         typer.Option("--ledger", help="Where the model's replies are kept (beside the run)."),
@@ -128,6 +62,7 @@ def answer_command(
     dry_run: DryRunOption = False,
     show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
+    **given: Any,
 ) -> None:
     """Have a model answer TOPICS from passages, and write a run that passes assay validate.
 
@@ -136,24 +71,8 @@ def answer_command(
     made from. Replies are kept in the ledger: run the same command again, and only what is missing
     is asked. Exit status 1 where a topic has no answer.
     """
-    options = AnswerOptions(
-        protocol=protocol,
-        pr_runs=pr_runs or (),
-        candidates=candidates,
-        trec_run=trec_run,
-        corpus=corpus,
-        confidence=confidence,
-        samples=samples,
-        temperature=temperature,
-        passages=passages,
-        unknown_below=unknown_below,
-        unknown_text=unknown_text,
-        team=team,
-        year=year,
-        words=words,
-        steps=steps,
-    )
-    if steps and compare_prompts:
+    options = AnswerOptions(**given)
+    if options.steps and compare_prompts:
         raise typer.BadParameter("--compare-prompts does both: leave out --steps")
     topics = load_topics(topics_file)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -16,6 +16,7 @@ from assay.api import corpus as corpora
 from assay.cli.common import FORM, forms, present, print_json, safe, say, tell
 from assay.cli.judging import going
 from assay.cli.screen import out
+from assay.cli.taking import takes
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
@@ -23,7 +24,6 @@ from assay.systems.corpus.accounting import Became
 from assay.systems.corpus.build import Built
 from assay.systems.corpus.documents import SourceFormat
 from assay.systems.corpus.explain import Explained
-from assay.systems.corpus.passages import Cut
 from assay.systems.corpus.store import Layout
 
 app = typer.Typer(
@@ -48,6 +48,7 @@ _STYLE = {True: "red strike", False: ""}
 
 @app.command("build")
 @forms("json")
+@takes(corpora.build)
 def build_command(
     source: Annotated[
         Path,
@@ -58,53 +59,11 @@ def build_command(
         ),
     ],
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the corpus.")],
-    source_format: Annotated[
-        SourceFormat, typer.Option("--format", help="What SOURCE holds.")
-    ] = SourceFormat.AUTO,
-    words: Annotated[int, typer.Option("--words", min=1, help="Words a passage.")] = 400,
-    overlap: Annotated[
-        float, typer.Option("--overlap", help="Share of a passage that repeats the one before.")
-    ] = 0.15,
-    by: Annotated[
-        Cut,
-        typer.Option("--by", help="Where passages may end; by sentences and headings, the sooner."),
-    ] = Cut.WORDS,
-    layout: Annotated[
-        Layout,
-        typer.Option("--layout", help="One file, or one compressed JSON file a document."),
-    ] = Layout.JSONL,
-    ids: Annotated[
-        str, typer.Option("--ids", metavar="id|title", help="What a dump's documents are called.")
-    ] = "id",
+    *,
     namespaces: Annotated[
         str, typer.Option("--namespaces", help="Namespaces of a dump, by number.")
     ] = "0",
-    categories: Annotated[
-        bool, typer.Option(help="Keep the names of a page's categories as its last line.")
-    ] = True,
-    captions: Annotated[bool, typer.Option(help="Keep captions of images.")] = True,
-    disambiguations: Annotated[
-        bool, typer.Option("--disambiguations", help="Keep disambiguation pages.")
-    ] = False,
-    page_seconds: Annotated[
-        float,
-        typer.Option(
-            "--page-seconds", min=0.1, help="A page that takes longer is left out and named."
-        ),
-    ] = 30.0,
-    processes: Annotated[
-        int | None, typer.Option("--processes", min=1, help="Default: one a core.")
-    ] = None,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew; replaces a corpus in OUT.")
-    ] = False,
-    update: Annotated[
-        bool,
-        typer.Option(
-            "--update",
-            help="Make again only what is new or changed in SOURCE, and drop what is gone.",
-        ),
-    ] = False,
+    **given: Any,
 ) -> None:
     """Make a corpus of overlapping passages from SOURCE.
 
@@ -115,23 +74,7 @@ def build_command(
     started = time.perf_counter()
     with going() as shown:
         made = corpora.build(
-            source,
-            folder,
-            format=source_format,
-            words=words,
-            overlap=overlap,
-            by=by,
-            layout=layout,
-            ids=ids,
-            namespaces=_numbers(namespaces),
-            categories=categories,
-            captions=captions,
-            disambiguations=disambiguations,
-            page_seconds=page_seconds,
-            processes=processes,
-            restart=restart,
-            update=update,
-            told=shown.at,
+            source, folder, namespaces=_numbers(namespaces), told=shown.at, **given
         )
     seconds = time.perf_counter() - started
     built = made.built

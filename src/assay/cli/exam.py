@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from assay.api.exam import GradedRuns, Row, cover_ranks, graded
 from assay.cli.common import Paragraph, forms, one_of, present, remark, tell
+from assay.cli.taking import takes
 from assay.page.tables import Table
 from assay.page.wording import span
 from assay.protocols.scores import VALUE_COLUMNS
@@ -17,41 +18,18 @@ from assay.reports.leaderboards import rank_texts
 
 
 @forms("json", "csv")
+@takes(graded, topics="denominator")
 def exam_command(
     file: Annotated[
         Path, typer.Argument(metavar="GRADED.jsonl.gz", help="Graded passages (Autograder).")
     ],
-    bank: Annotated[
-        Path | None,
-        typer.Option(
-            "--bank", help="The question bank; without it, the questions that have a grade."
-        ),
-    ] = None,
-    runs: Annotated[
-        list[Path] | None,
-        typer.Option("--run", metavar="RUN", help="A TREC run, instead of the file's rankings."),
-    ] = None,
-    tau: Annotated[
-        int, typer.Option("--tau", min=1, max=5, help="The least grade that counts as answered.")
-    ] = 4,
-    k: Annotated[int, typer.Option("-k", min=1, help="Passages of a run that count.")] = 20,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("-m", metavar="M", help="EXAM-Qrels measure, repeatable."),
-    ] = None,
-    denominator: Annotated[
-        str, typer.Option("--denominator", help="Of EXAM-Cover: 'bank', or 'graded' questions.")
-    ] = "bank",
+    *,
     topics: Annotated[
         str,
         typer.Option(
             "--topics", help="Means over 'all' queries (a silent run gets 0) or 'answered' ones."
         ),
     ] = "all",
-    llm: Annotated[str | None, typer.Option("--llm", help="Grades by this model only.")] = None,
-    prompt: Annotated[
-        str | None, typer.Option("--prompt-class", help="Grades by this prompt only.")
-    ] = None,
     sweep: Annotated[bool, typer.Option("--sweep", help="Every τ from 1 to 5.")] = False,
     qrels: Annotated[
         Path | None, typer.Option("--qrels", metavar="FILE", help="Write EXAM-Labels as qrels.")
@@ -60,29 +38,19 @@ def exam_command(
         bool, typer.Option("--binary", help="Write 1 for a label of at least τ there, else 0.")
     ] = False,
     per_topic: Annotated[bool, typer.Option("--per-topic", help="Add single queries.")] = False,
+    **given: Any,
 ) -> None:
     """EXAM-Cover, EXAM-Qrels and α-nDCG of the runs in a file of graded passages.
 
     Asks no labeller. A score that hangs on grades that are not there runs from the worst that it
     can be to the best (exit status 1).
     """
-    one_of(denominator, ("bank", "graded"), "--denominator")
+    one_of(given["denominator"], ("bank", "graded"), "--denominator")
     one_of(topics, ("all", "answered"), "--topics")
     if binary and qrels is None:
         raise typer.BadParameter("--binary is about the file of --qrels")
     try:
-        found = graded(
-            file,
-            bank=bank,
-            runs=runs or (),
-            llm=llm,
-            prompt=prompt,
-            tau=tau,
-            k=k,
-            denominator=denominator,
-            measures=measures or (),
-            note=remark,
-        )
+        found = graded(file, note=remark, **given)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
     if qrels is not None:

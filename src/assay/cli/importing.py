@@ -4,77 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from assay.api.importing import KINDS, Choices, import_files, said
 from assay.cli.common import forms, one_of, present
+from assay.cli.taking import takes
 
 
 @forms("json")
+@takes(Choices, passages="split", redact="not_truncated")
 def import_command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=" | ".join(KINDS))],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="As the tool exports.")],
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="JSON Lines of records.")
     ],
-    run: Annotated[str | None, typer.Option("--run", help="The run's name.")] = None,
-    id_from: Annotated[
-        str | None,
-        typer.Option(
-            "--id-from",
-            metavar="KEY",
-            help="Ids from metadata: a gate needs ids that stay the same from day to day.",
-        ),
-    ] = None,
+    *,
     fields: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="KEY=FIELD", help="hf: which column is which field."),
-    ] = None,
-    split: Annotated[
-        str | None, typer.Option("--split", help="deepeval's CSV: what joins contexts.")
     ] = None,
     passages: Annotated[
         Path | None,
         typer.Option("--passages", metavar="FILE", help="Texts of passages by id."),
     ] = None,
-    retrievers: Annotated[
-        str,
-        typer.Option(
-            "--retrievers",
-            metavar="answer|first|last|NAME",
-            help="Of several in a trace: those that the answer had, or one.",
-        ),
-    ] = "answer",
-    retriever: Annotated[
-        str | None, typer.Option("--retriever", metavar="NAME", help="langfuse: a span's name.")
-    ] = None,
-    tool: Annotated[
-        str | None, typer.Option("--tool", metavar="NAME", help="otel: retrieval by this tool.")
-    ] = None,
-    question_path: Annotated[
-        str | None, typer.Option("--question-path", metavar="POINTER", help="In the root's input.")
-    ] = None,
-    answer_path: Annotated[
-        str | None, typer.Option("--answer-path", metavar="POINTER", help="In the root's output.")
-    ] = None,
-    turns: Annotated[
-        str, typer.Option("--turns", metavar="all|first|last", help="Of a conversation.")
-    ] = "all",
-    drop_unretrieved: Annotated[
-        bool, typer.Option("--drop-unretrieved", help="Leave out what retrieved nothing.")
-    ] = False,
-    not_truncated: Annotated[
-        bool, typer.Option("--not-truncated", help="Take no text for cut.")
-    ] = False,
     redact: Annotated[
         Path | None,
         typer.Option("--redact", metavar="FILE", help="Regular expressions of what to hide."),
     ] = None,
-    keep_users: Annotated[
-        bool, typer.Option("--keep-users", help="Keep ids of users in metadata.")
-    ] = False,
+    **given: Any,
 ) -> None:
     """Answers from traces and data sets of other tools, as records of the protocol rag.
 
@@ -83,11 +43,8 @@ def import_command(
     dropped.
     """
     one_of(kind, KINDS, "KIND")
-    one_of(turns, ("all", "first", "last"), "--turns")
-    choices = Choices(
-        run, id_from, dict(_pairs(fields or ())), split, retrievers, retriever, tool,
-        question_path, answer_path, turns, drop_unretrieved, not_truncated, keep_users,
-    )  # fmt: skip
+    one_of(given["turns"], ("all", "first", "last"), "--turns")
+    choices = Choices(fields=dict(_pairs(fields or ())), **given)
     done = import_files(kind, files, out, choices, passages=passages, redact=redact)
     present(done.document, said(done))
     if done.dropped:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from assay.api import index as indexes
 from assay.cli.common import FORM, forms, present, remark, tell
 from assay.cli.judging import going
+from assay.cli.taking import takes
 from assay.model.wording import counted
-from assay.systems.retrieval.dense import ANN_ABOVE
-from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
-from assay.systems.retrieval.stored import Form
 
 app = typer.Typer(
     add_completion=False,
@@ -31,61 +29,13 @@ def _group() -> None:
 
 @app.command("build")
 @forms("json")
+@takes(indexes.build)
 def build_command(
     corpus: Annotated[
         Path, typer.Argument(metavar="CORPUS", help="A corpus in any layout (see assay corpus).")
     ],
     folder: Annotated[Path, typer.Argument(metavar="INDEX", help="Folder for the index.")],
-    dense: Annotated[
-        str | None,
-        typer.Option(
-            "--dense", metavar="SPEC", help=f"Also make vectors: {SPEC_HELP}; e.g. {DEFAULT}."
-        ),
-    ] = None,
-    language: Annotated[
-        str,
-        typer.Option(
-            "--language", help="ISO 639-1 code, for stemmer and stop words; none: whole words."
-        ),
-    ] = "en",
-    stemming: Annotated[bool, typer.Option(help="Reduce words to their stems.")] = True,
-    stopwords: Annotated[
-        bool, typer.Option("--stopwords", help="Leave stop words out of the index.")
-    ] = False,
-    pairs: Annotated[
-        bool,
-        typer.Option(
-            help="Make pairs of characters of Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese."
-        ),
-    ] = True,
-    title: Annotated[bool, typer.Option(help="Index a passage's title with its text.")] = True,
-    ann_above: Annotated[
-        int,
-        typer.Option(
-            "--ann-above",
-            min=0,
-            help="Passages from which on cells of vectors are made; 0: never.",
-        ),
-    ] = ANN_ABOVE,
-    vectors: Annotated[
-        Form | None,
-        typer.Option(
-            "--vectors",
-            help="How vectors are kept: int8 takes half as much as f16, which is the default.",
-        ),
-    ] = None,
-    memory: Annotated[
-        int, typer.Option("--memory", min=16, help="Megabytes for building the BM25 index.")
-    ] = 256,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Begin anew; replaces an index in INDEX.")
-    ] = False,
-    update: Annotated[
-        bool,
-        typer.Option(
-            "--update", help="Take up a CORPUS that has changed; only what is new is embedded."
-        ),
-    ] = False,
+    **given: Any,
 ) -> None:
     """Build an index of CORPUS for assay retrieve.
 
@@ -94,22 +44,7 @@ def build_command(
     """
     started = time.perf_counter()
     with going() as shown:
-        made = indexes.build(
-            corpus,
-            folder,
-            dense=dense,
-            language=language,
-            stemming=stemming,
-            stopwords=stopwords,
-            pairs=pairs,
-            title=title,
-            ann_above=ann_above,
-            vectors=vectors,
-            memory=memory,
-            restart=restart,
-            update=update,
-            told=shown.at,
-        )
+        made = indexes.build(corpus, folder, told=shown.at, **given)
     seconds = time.perf_counter() - started
     index = made.index
     if warning := index.warning():

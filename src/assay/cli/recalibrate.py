@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import orjson
 import typer
 
 from assay.api.recalibrating import Recalibrated, recalibrate
 from assay.cli.common import forms, present, remark
+from assay.cli.taking import takes
 from assay.page.tables import Table
 from assay.systems.recalibration import MEASURES, Calibration
 
 
 @forms("json")
+@takes(recalibrate, output="apply_to")
 def recalibrate_command(
     seen: Annotated[
         Path,
@@ -23,35 +25,18 @@ def recalibrate_command(
             metavar="SEEN.csv", help="Columns run, topic, confidence, correct: what is learnt from."
         ),
     ],
-    apply_to: Annotated[
-        Path | None,
-        typer.Option("--apply", help="Run to mend: an AC run or a CSV as SEEN."),
-    ] = None,
+    *,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The run with other confidences.")
     ] = None,
-    method: Annotated[Calibration, typer.Option("--method")] = Calibration.TEMPERATURE,
-    run: Annotated[
-        str | None, typer.Option("--run", help="Run of SEEN to learn from, if it holds several.")
-    ] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Of the cross-validation.")] = 5,
-    bins: Annotated[int, typer.Option("--bins", min=1, help="Bins of ECE.")] = 10,
+    **given: Any,
 ) -> None:
     """Fit a map of confidences on one question set and apply it to another run.
 
     The effect on SEEN is cross-validated: no question's confidence is mapped by a map that saw it.
     Where the other run's correctness is known too, the effect on it is shown beside.
     """
-    found = recalibrate(
-        seen,
-        run,
-        method=method,
-        folds=folds,
-        bins=bins,
-        apply_to=apply_to,
-        output=output,
-        note=remark,
-    )
+    found = recalibrate(seen, output=output, note=remark, **given)
     present(found.document, _people(found))
 
 

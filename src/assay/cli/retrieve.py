@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,17 +13,15 @@ from assay.api.retrieving import Models, RunFormat, search, settings_for
 from assay.cli.common import forms, present, remark, tell
 from assay.cli.forecast import why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
-from assay.systems.retrieval.fusion import K
+from assay.cli.taking import takes
 from assay.systems.retrieval.index import Index
-from assay.systems.retrieval.rerank import STRIDE, WINDOW
-from assay.systems.retrieval.search import Method, Rerank
 from assay.systems.topics import load_topics
-from assay.systems.writers import WRITER_HELP
 
 _REASONS = 3  # why replies could not be used, the commonest
 
 
 @forms("json")
+@takes(settings_for, dense="fast", decompose="rrf_k")
 def retrieve_command(
     index_folder: Annotated[Path, typer.Argument(metavar="INDEX", help="From assay index build.")],
     topics_file: Annotated[
@@ -36,46 +34,14 @@ def retrieve_command(
         RunFormat,
         typer.Option("--format", help="R2C2 PR run, or TREC run of passages or documents."),
     ] = RunFormat.PR,
-    method: Annotated[Method, typer.Option("--method")] = Method.BM25,
-    k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Passages a topic: 20, TREC 100.")
-    ] = None,
-    k1: Annotated[
-        float, typer.Option("--k1", help="BM25: how soon repeated terms stop counting.")
-    ] = 1.2,
-    b: Annotated[float, typer.Option("--b", help="BM25: how much the length counts.")] = 0.75,
-    fast: Annotated[
-        bool,
-        typer.Option("--fast", help="BM25 as tantivy has it: k1 1.2, b .75, lengths rounded."),
-    ] = False,
+    *,
     dense: Annotated[
         str, typer.Option("--dense", metavar="SPEC", help="Embedder of the queries: the index's.")
     ] = "",
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Compare all vectors even where there are cells.")
-    ] = False,
-    depth: Annotated[
-        int, typer.Option("--depth", min=1, help="Length of the lists that are fused.")
-    ] = 100,
-    rrf_k: Annotated[
-        float, typer.Option("--rrf-k", help="Constant of reciprocal rank fusion.")
-    ] = K,
     decompose: Annotated[
         str | None,
         typer.Option("--decompose", metavar="SPEC", help="Model that takes questions apart."),
     ] = None,
-    rerank: Annotated[
-        Rerank | None, typer.Option("--rerank", help="Have a model put passages in order.")
-    ] = None,
-    rerank_with: Annotated[
-        str | None,
-        typer.Option("--rerank-with", metavar="SPEC", help=f"That model: {WRITER_HELP}."),
-    ] = None,
-    rerank_depth: Annotated[
-        int, typer.Option("--rerank-depth", min=1, help="Passages that are reranked.")
-    ] = 50,
-    window: Annotated[int, typer.Option("--window", help="Of listwise reranking.")] = WINDOW,
-    stride: Annotated[int, typer.Option("--stride", help="Of listwise reranking.")] = STRIDE,
     max_passage_chars: Annotated[
         int | None,
         typer.Option(
@@ -87,6 +53,7 @@ def retrieve_command(
         typer.Option("--ledger", help="Where answers of models are kept (INDEX/labels.sqlite)."),
     ] = None,
     budget: BudgetOption = None,
+    **given: Any,
 ) -> None:
     """Retrieve passages of INDEX for TOPICS and write a run.
 
@@ -94,27 +61,13 @@ def retrieve_command(
     missing is asked. Exit status 1 where a model's reply could not be used or is missing; the
     order before stands there.
     """
-    settings = settings_for(
-        run_format,
-        method=method,
-        k=k,
-        k1=k1,
-        b=b,
-        fast=fast,
-        exact=exact,
-        depth=depth,
-        rrf_k=rrf_k,
-        rerank=rerank,
-        rerank_with=rerank_with,
-        rerank_depth=rerank_depth,
-        window=window,
-        stride=stride,
-    )
+    settings = settings_for(run_format, **given)
     topics = load_topics(topics_file)
     index = Index(index_folder)
     started = time.perf_counter()
     progress = judging_bar()
-    models = Models(dense, decompose, rerank_with, ledger_file, budget, progress, FetchLines())
+    reranker: str | None = given["rerank_with"]
+    models = Models(dense, decompose, reranker, ledger_file, budget, progress, FetchLines())
     found = search(index, topics, settings, models)
     seconds = time.perf_counter() - started
     found.write(output, run_format, max_chars=max_passage_chars)
@@ -127,7 +80,7 @@ def retrieve_command(
         yield f"{passages:,} passages for {len(lists)} of {len(topics)} topics in {output}"
         if silent:
             yield f"Nothing found for {', '.join(silent[:20])}"
-        if decompose or rerank_with:
+        if decompose or reranker:
             yield (
                 f"Asked {tally.asked}, known {tally.known}, unusable {found.failed}, "
                 f"missing {found.missing}"

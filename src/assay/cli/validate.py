@@ -4,88 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from assay.api.validating import FORMAT_NAMES, YEARS, Validated, check
+from assay.api.validating import YEARS, Validated, check
 from assay.cli.common import FORM, forms, one_of, present, print_json, tell
+from assay.cli.taking import takes
 from assay.model.errors import AssayError
 from assay.model.wording import printable
 
-_FORMAT_HELP = f"{' | '.join(FORMAT_NAMES)} (default: guessed from the content)"
-
 
 @forms("json")
+@takes(check)
 def validate_command(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Files to check: plain, .gz or .bz2.")
     ],
-    format_name: Annotated[str | None, typer.Option("--format", help=_FORMAT_HELP)] = None,
-    questions: Annotated[
-        Path | None, typer.Option("--questions", help="Question file that ids are checked against.")
-    ] = None,
-    pr_runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--pr-runs",
-            help="PR run that nuggets may cite: a file, a folder or a quoted pattern; repeatable.",
-        ),
-    ] = None,
-    max_passage_chars: Annotated[
-        int | None,
-        typer.Option("--max-passage-chars", min=1, help="Longest passage, white space included."),
-    ] = None,
-    topics: Annotated[
-        Path | None,
-        typer.Option("--topics", help="TREC RAG topics that runs are checked against."),
-    ] = None,
-    year: Annotated[
-        str | None,
-        typer.Option(
-            "--year",
-            help=f"TREC RAG rules: {' | '.join(YEARS)} (default: what each record looks like).",
-        ),
-    ] = None,
-    fix: Annotated[
-        bool,
-        typer.Option(
-            "--fix",
-            help="TREC RAG answers: write what can be mended to FILE.fixed.jsonl and check that. "
-            "FILE itself is never changed.",
-        ),
-    ] = False,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            "--corpus",
-            help="Corpus (see assay corpus) that must hold every DocID and passage of a PR run.",
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Warnings count as faults: exit status 1.")
-    ] = False,
+    **given: Any,
 ) -> None:
     """Check files against their format and list every fault with its line and cure.
 
     Exit status: 0 good, 1 faults found, 2 a file cannot be read or wrong usage.
     """
-    if year is not None:
-        one_of(year, YEARS, "--year")
+    if given["year"] is not None:
+        one_of(given["year"], YEARS, "--year")
     try:
-        found = check(
-            files,
-            format_name,
-            questions=questions,
-            pr_runs=pr_runs or (),
-            max_passage_chars=max_passage_chars,
-            topics=topics,
-            year=year,
-            corpus=corpus,
-            fix=fix,
-            strict=strict,
-        )
+        found = check(files, **given)
     except AssayError as error:
         if FORM.get():
             print_json({"ok": False, "error": str(error), "files": []})

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 import polars as pl
@@ -20,6 +20,7 @@ from assay.formats.jsonl import read_json, read_values
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.options import Option
 from assay.model.records import text_id
 from assay.model.wording import quoted
 
@@ -38,19 +39,33 @@ _LEAST_CUT = 100
 class Choices:
     """What the options of ``assay import`` say."""
 
-    run: str | None = None
-    id_from: str | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
-    split: str | None = None
-    retrievers: str = "answer"
-    retriever: str | None = None
-    tool: str | None = None
-    question_path: str | None = None
-    answer_path: str | None = None
-    turns: str = "all"
-    drop_unretrieved: bool = False
-    not_truncated: bool = False
-    keep_users: bool = False
+    run: Annotated[str | None, Option("The run's name.")] = None
+    id_from: Annotated[
+        str | None,
+        Option(
+            "Ids from metadata: a gate needs ids that stay the same from day to day.",
+            metavar="KEY",
+        ),
+    ] = None
+    fields: Annotated[Mapping[str, str], Option("hf: which column is which field.")] = field(
+        default_factory=dict
+    )
+    split: Annotated[str | None, Option("deepeval's CSV: what joins contexts.")] = None
+    retrievers: Annotated[
+        str,
+        Option(
+            "Of several in a trace: those that the answer had, or one.",
+            metavar="answer|first|last|NAME",
+        ),
+    ] = "answer"
+    retriever: Annotated[str | None, Option("langfuse: a span's name.", metavar="NAME")] = None
+    tool: Annotated[str | None, Option("otel: retrieval by this tool.", metavar="NAME")] = None
+    question_path: Annotated[str | None, Option("In the root's input.", metavar="POINTER")] = None
+    answer_path: Annotated[str | None, Option("In the root's output.", metavar="POINTER")] = None
+    turns: Annotated[str, Option("Of a conversation.", metavar="all|first|last")] = "all"
+    drop_unretrieved: Annotated[bool, Option("Leave out what retrieved nothing.")] = False
+    not_truncated: Annotated[bool, Option("Take no text for cut.")] = False
+    keep_users: Annotated[bool, Option("Keep ids of users in metadata.")] = False
     texts: Mapping[str, str] = field(default_factory=dict)
     redact: Sequence[re.Pattern[str]] = ()
 

@@ -1,0 +1,71 @@
+"""Options of a command that stand at the function which it calls."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from functools import wraps
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from assay.model.options import Option
+
+_Command = Callable[..., None]
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def takes(function: Callable[..., object], **after: str) -> Callable[[_Command], _Command]:
+    """Give a command the parameters of ``function`` (or fields of a dataclass) that say that they
+    are an :class:`Option`, with their defaults. The command gets them as ``**given``.
+
+    They stand after its positional parameters and before its keyword-only ones, but those that are
+    to stand ``after`` one of them; one that the command has itself takes the function's place.
+    """
+
+    def decorated(command: _Command) -> _Command:
+        own = inspect.signature(command, eval_str=True).parameters
+        theirs = {one.name: one for one in _options(function)}
+        several = [name for name, one in theirs.items() if one.default == ()]
+        first = [one for one in own.values() if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        more = [one for one in own.values() if one.kind is _KEYWORD and one.name not in theirs]
+        every = list(first)
+        for name, one in theirs.items():
+            every += [own.get(name, one), *(own[mine] for mine, at in after.items() if at == name)]
+        every += [one for one in more if one.name not in after]
+
+        @wraps(command)
+        def asked(**given: Any) -> None:
+            command(**given | {name: given[name] or () for name in several if name not in own})
+
+        asked.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [one.replace(kind=_KEYWORD) for one in every]
+        )
+        return asked
+
+    return decorated
+
+
+def _options(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
+    """The parameters that are options, as typer reads them."""
+    hints = get_type_hints(function, include_extras=True)
+    for name, one in inspect.signature(function).parameters.items():
+        kind, *about = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (None,)
+        for said in about:
+            if isinstance(said, Option):
+                yield one.replace(kind=_KEYWORD, annotation=_typed(kind, one, said))
+
+
+def _typed(kind: Any, one: inspect.Parameter, said: Option) -> Any:
+    """The type of an option with what typer is to know of it."""
+    flags = [said.flag or f"--{one.name.replace('_', '-')}"]
+    if one.default is True and not said.flag:
+        flags = []  # typer makes --NAME and --no-NAME
+    if get_origin(kind) is Sequence:
+        kind = list[get_args(kind)[0]] | None  # type: ignore[misc]
+    if said.of is not None:
+        kind = said.of | None if one.default is None else said.of
+    option = typer.Option(
+        *flags, metavar=said.metavar, min=said.least, max=said.most, help=said.help
+    )
+    return Annotated[kind, option]

@@ -1,0 +1,22 @@
+"""What the command line says of a parameter, at it: ``n: Annotated[int, Option(…)]``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A parameter of a function, or a field of a dataclass, that a command has as an option.
+
+    ``flag`` is how it is written where that is not its name; ``least`` and ``most`` are its ends;
+    ``of`` are the words that there are, where a function takes a text.
+    """
+
+    help: str
+    flag: str = ""
+    metavar: str | None = None
+    least: float | None = None
+    most: float | None = None
+    of: type[StrEnum] | None = None
