@@ -10,7 +10,17 @@ import typer
 from assay.api.audit.findings import COLUMNS, Finding
 from assay.api.audit.tables import document, remarks, summary, tables, write_audit
 from assay.api.auditing import ALL, USUAL, Audit, Wanted
-from assay.cli.common import FORM, FolderArgument, Paragraph, forms, present, seed_option, tell
+from assay.cli.common import (
+    FORM,
+    FolderArgument,
+    Paragraph,
+    forms,
+    is_share,
+    named_values,
+    present,
+    seed_option,
+    tell,
+)
 from assay.cli.forecast import print_ahead, told
 from assay.cli.judging import (
     BudgetOption,
@@ -21,7 +31,6 @@ from assay.cli.judging import (
     open_folder,
 )
 from assay.judging.asking import INTERRUPTED
-from assay.model.errors import SettingsError
 from assay.page.tables import Table
 
 
@@ -63,10 +72,10 @@ def audit_command(
     the name audit:…, where no score sees it. Writes out/audit.json and out/audit.html. Exit
     status 1 where answers are missing, or the judge drifts.
     """
-    if not 0 < level < 1:
-        raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
+    is_share(level, "--level")
+    families = named_values(family or (), "--family", "NAME=FAMILY")
     wanted = Wanted(
-        tuple(dict.fromkeys(probe or USUAL)), n, seed, repeats, level, _families(family or ()),
+        tuple(dict.fromkeys(probe or USUAL)), n, seed, repeats, level, families,
         tuple(used or ()),
     )  # fmt: skip
     opened = open_folder(folder, labeller)
@@ -90,16 +99,6 @@ def audit_command(
     )
     if any(one.missing or one.alarm for one in found):
         raise typer.Exit(1)
-
-
-def _families(given: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for one in given:
-        name, _, family = one.partition("=")
-        if not name or not family:
-            raise SettingsError(f"--family {one}: give it as NAME=FAMILY.")
-        found[name] = family
-    return found
 
 
 def _people(found: Sequence[Finding], file: str) -> Iterator[Table | Paragraph | str]:

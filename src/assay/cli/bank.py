@@ -20,7 +20,7 @@ from assay.api.bank import (
 )
 from assay.api.bank_doctor import COLUMNS as DOCTOR_COLUMNS
 from assay.api.bank_doctor import Diagnosis, Doctor, examine
-from assay.cli.common import Paragraph, forms, present, say, tell
+from assay.cli.common import Paragraph, forms, group, present, say, tell
 from assay.cli.examined import estimate, proposals, tau_lines, whole
 from assay.cli.judging import (
     BudgetOption,
@@ -36,12 +36,7 @@ from assay.page.wording import span
 _MOST = 50
 """Passages whose label moves that people are shown."""
 
-app = typer.Typer(
-    help="Question banks of EXAM++: generate, list, edit, diff.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = group("Question banks of EXAM++: generate, list, edit, diff.")
 BankArgument = Annotated[
     Path, typer.Argument(metavar="BANK", help="A bank file, or an evaluation folder with one.")
 ]

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from assay.model.csv_cells import ACTED_ON, csv_cell
+from assay.model.errors import SettingsError
 from assay.model.wording import printable
 from assay.page.tables import Table
 
@@ -98,6 +99,13 @@ PerTopicOption = Annotated[
 ]
 
 
+def group(says: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
+    """A command that has commands."""
+    return typer.Typer(
+        cls=kind, add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=says
+    )
+
+
 class ScoreUnlessNamed(TyperGroup):
     """``assay nuggets FILE`` is ``assay nuggets score FILE``."""
 
@@ -114,6 +122,24 @@ def one_of(value: str, known: Sequence[str], option: str) -> None:
         *most, last = map(repr, known)
         said = f"{', '.join(most)} or {last}" if most else last
         raise typer.BadParameter(f"must be {said}", param_hint=option)
+
+
+def named_values(given: Sequence[str], option: str, form: str) -> dict[str, str]:
+    """What an option that is given as ``NAME=VALUE``, perhaps several times, says. Raises
+    SettingsError."""
+    found = {}
+    for one in given:
+        name, _, value = one.partition("=")
+        if not name or not value:
+            raise SettingsError(f"{option} {one}: give it as {form}.")
+        found[name] = value
+    return found
+
+
+def is_share(value: float, option: str) -> None:
+    """Refuse what is not between 0 and 1."""
+    if not 0 < value < 1:
+        raise typer.BadParameter("must be between 0 and 1", param_hint=option)
 
 
 def topics_file(topics: str) -> Path | None:

@@ -18,8 +18,17 @@ from assay.api.compared import (
     measure_names,
 )
 from assay.api.undefined import LEVEL
-from assay.cli.common import FORM, forms, one_of, present, remark, seed_option, topics_file
-from assay.cli.plots import plot_file
+from assay.cli.common import (
+    FORM,
+    forms,
+    is_share,
+    one_of,
+    present,
+    remark,
+    seed_option,
+    topics_file,
+)
+from assay.cli.plots import plot_option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table
 from assay.page.wording import number
@@ -84,14 +93,7 @@ def compare_command(
             "--permutations", min=1, help="Random draws of a test that is too large to be exact."
         ),
     ] = 10_000,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            callback=plot_file,
-            help="Draw the intervals of differences (.svg, .pdf or .png).",
-        ),
-    ] = None,
+    plot: Annotated[Path | None, plot_option("the intervals of differences")] = None,
     seed: Annotated[int, seed_option("Of all random draws.")] = 0,
 ) -> None:
     """Which differences between runs are real: every pair with interval, p-value and effect size.
@@ -100,8 +102,7 @@ def compare_command(
     residual standard deviation. Runs that share a letter do not differ.
     """
     one_of(test or "tukey", tuple(TESTS), "--test")
-    if not 0 < alpha < 1:
-        raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
+    is_share(alpha, "--alpha")
     settings: dict[str, Any] = {
         "alpha": alpha, "level": LEVEL, "permutations": permutations, "seed": seed,
     }  # fmt: skip

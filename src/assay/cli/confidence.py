@@ -10,7 +10,7 @@ import typer
 
 from assay.api.confidences import MEASURES, Confidences, confidences
 from assay.cli.common import Paragraph, forms, one_of, present, remark
-from assay.cli.plots import plot_file
+from assay.cli.plots import plot_option
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.reports.confidence import save_confidence_plot
@@ -40,14 +40,7 @@ def confidence_command(
             "--per-topic", help="Add each topic's Brier score, correctness and confidence."
         ),
     ] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            callback=plot_file,
-            help="Draw reliability and risk-coverage (.svg, .pdf or .png).",
-        ),
-    ] = None,
+    plot: Annotated[Path | None, plot_option("reliability and risk-coverage")] = None,
 ) -> None:
     """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and accuracy of each run.
 

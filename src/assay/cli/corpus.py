@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.api import corpus as corpora
-from assay.cli.common import FORM, forms, present, print_json, safe, say, tell
+from assay.cli.common import FORM, forms, group, present, print_json, safe, say, tell
 from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.cli.taking import takes
@@ -26,12 +26,7 @@ from assay.systems.corpus.documents import SourceFormat
 from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.store import Layout
 
-app = typer.Typer(
-    add_completion=False,
-    help="From dumps and wikitext to passages.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("From dumps and wikitext to passages.")
 
 _LEFT_OUT = {
     "redirect": ("redirect", "redirects"),

@@ -9,8 +9,8 @@ from typing import Annotated, cast, get_args
 import typer
 
 from assay.api.correlating import COLUMNS, Correlated, correlate_files
-from assay.cli.common import forms, one_of, present, remark, seed_option
-from assay.cli.plots import plot_file
+from assay.cli.common import forms, is_share, one_of, present, remark, seed_option
+from assay.cli.plots import plot_option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.reports.statistics_plots import save_scatter
@@ -40,12 +40,7 @@ def correlate_command(
         ),
     ] = "topics",
     p: Annotated[float, typer.Option("--rbo-p", help="Persistence of RBO.")] = 0.9,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot", callback=plot_file, help="Draw the scatter plot (.svg, .pdf or .png)."
-        ),
-    ] = None,
+    plot: Annotated[Path | None, plot_option("the scatter plot")] = None,
     seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
 ) -> None:
     """Correlation of two score tables: Kendall's tau-b, Spearman's rho, AP correlation, RBO.
@@ -54,8 +49,7 @@ def correlate_command(
     (pairs). Higher scores are better. Intervals (95 %) resample topics.
     """
     one_of(missing, get_args(Missing), "--missing")
-    if not 0 < p < 1:
-        raise typer.BadParameter("must be between 0 and 1", param_hint="--rbo-p")
+    is_share(p, "--rbo-p")
     found = correlate_files(
         (a, b), _names(score or []), missing=cast("Missing", missing), p=p, seed=seed, note=remark
     )

@@ -13,7 +13,7 @@ import typer
 
 from assay.api.gate_terms import FEWEST, Rule
 from assay.api.gates import Asked, gate_folder, save_baseline
-from assay.cli.common import FolderArgument, Paragraph, forms, present, remark
+from assay.cli.common import FolderArgument, Paragraph, forms, is_share, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
@@ -81,8 +81,8 @@ def gate_command(
 
     Exit status: 0 pass, 1 regression, bound or incomplete, 2 not comparable.
     """
-    if alpha is not None and not 0 < alpha < 1:
-        raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
+    if alpha is not None:
+        is_share(alpha, "--alpha")
     rules = _rules(least or (), most or (), no_worse or ())
     asked = Asked(run, protocol, baseline, rules, alpha, prove)
     opened = open_folder(folder, labeller, policy)

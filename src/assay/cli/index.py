@@ -9,17 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from assay.api import index as indexes
-from assay.cli.common import FORM, forms, present, remark, tell
+from assay.cli.common import FORM, forms, group, present, remark, tell
 from assay.cli.judging import going
 from assay.cli.taking import takes
 from assay.model.wording import counted
 
-app = typer.Typer(
-    add_completion=False,
-    help="From passages to a BM25 index and vectors.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = group("From passages to a BM25 index and vectors.")
 
 
 @app.callback()

@@ -27,7 +27,7 @@ from assay.api.labels import (
 )
 from assay.api.labels_parquet import write_parquet
 from assay.api.paths import expanded
-from assay.cli.common import FolderArgument, forms, present, remark, say
+from assay.cli.common import FolderArgument, forms, group, present, remark, say
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command
@@ -41,9 +41,7 @@ from assay.tasks.registry import REGISTRY
 _MOST = 8
 """Places of a label that are named; of more only the number is."""
 
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="The ledger of labels."
-)
+app = group("The ledger of labels.")
 
 TaskOption = Annotated[
     str | None, typer.Option("--task", help=f"Only this task: {', '.join(REGISTRY)}.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from assay.cli.common import forms, present, say
+from assay.cli.common import forms, group, present, say
 from assay.cli.screen import err
 from assay.labellers import judge
 from assay.labellers.judge.model import settings
@@ -16,9 +16,7 @@ from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import cache_folder, fetch_model
 from assay.page.tables import Table
 
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Embedded models."
-)
+app = group("Embedded models.")
 
 
 @app.command("list")

@@ -20,6 +20,7 @@ from assay.cli.common import (
     PerTopicOption,
     ScoreUnlessNamed,
     forms,
+    group,
     present,
     remark,
     tell,
@@ -32,13 +33,10 @@ from assay.model.errors import SettingsError
 from assay.page.tables import Table
 from assay.page.wording import NOTHING
 
-app = typer.Typer(
-    cls=ScoreUnlessNamed,
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Nugget scores from assignment files: assay nuggets ASSIGNMENTS.jsonl (short for assay "
+app = group(
+    "Nugget scores from assignment files: assay nuggets ASSIGNMENTS.jsonl (short for assay "
     "nuggets score). 'edit' opens the nuggets of an evaluation folder in an editor.",
+    ScoreUnlessNamed,
 )
 
 

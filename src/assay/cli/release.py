@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from assay.api.releasing import release
-from assay.cli.common import FolderArgument, Paragraph, forms, present, remark
+from assay.cli.common import FolderArgument, Paragraph, forms, named_values, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder, told_of
-from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 
 
@@ -39,20 +38,11 @@ def release_command(
     as trec_eval -q prints them, matrices/ of topics by runs, dossier/ with all of out/ (texts
     too), and SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
     """
+    teams = named_values(team or (), "--team", "RUN=TEAM")
     with told_of(open_folder(folder, labeller, policy)) as opened:
-        found = release(opened, into, teams=_teams(team or ()), figures=figures, note=remark)
+        found = release(opened, into, teams=teams, figures=figures, note=remark)
     said = [f"{counted(len(found.files) + 1, 'file')} in {into}. Open {into / 'index.html'}."]
     if found.left_out:
         said.append(f"No room on the public page for: {listed(found.left_out, 10)}.")
     said.append(f"Seal (SHA-256 of the manifest): {found.seal}")
     present(found.document, [Paragraph(one) for one in said])
-
-
-def _teams(given: list[str] | tuple[()]) -> dict[str, str]:
-    found = {}
-    for one in given:
-        run, _, team = one.partition("=")
-        if not run or not team:
-            raise SettingsError(f"--team {one}: give it as RUN=TEAM.")
-        found[run] = team
-    return found

@@ -9,16 +9,13 @@ from typing import Annotated, cast, get_args
 import typer
 
 from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
-from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, one_of, remark
+from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, one_of, remark
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
 
-app = typer.Typer(
-    cls=ScoreUnlessNamed,
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Scores of answers graded by weighted rubrics: assay rubrics GRADED.jsonl (short for "
+app = group(
+    "Scores of answers graded by weighted rubrics: assay rubrics GRADED.jsonl (short for "
     "assay rubrics score). 'make' makes rubrics of nuggets.",
+    ScoreUnlessNamed,
 )
 
 

@@ -9,19 +9,14 @@ from typing import Annotated
 import typer
 
 from assay.api.sgss import LearnedWeights, Strategy, degrade, learn_weights
-from assay.cli.common import Paragraph, forms, present, say, tell
+from assay.cli.common import Paragraph, forms, group, present, say, tell
 from assay.cli.judging import LabellerOption, PolicyOption
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.sgss.inputs import CRITERIA
 from assay.protocols.sgss.learning import Learned
 
-app = typer.Typer(
-    help="SGSS: weights from preferences, degraded versions.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = group("SGSS: weights from preferences, degraded versions.")
 
 
 @app.command("weights")
