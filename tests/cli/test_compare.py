@@ -460,3 +460,20 @@ def test_wrong_measures(trec, assay, options):
     assert done.returncode == 2
     assert "-m" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_measures_of_subtopics_are_compared_as_they_are_measured(tmp_path, assay):
+    qrels = write(tmp_path / "q", "1 s1 a 1\n1 s2 b 1\n2 s1 a 1\n2 s2 a 1\n3 s2 c 1\n3 s1 c 1\n")
+    runs = [
+        write(tmp_path / run, "".join(
+            f"{topic} Q0 {doc} {rank} {9 - rank} {run}\n"
+            for topic in "123" for rank, doc in enumerate(docs)
+        ))
+        for run, docs in (("x", "abc"), ("y", "cba"))
+    ]  # fmt: skip
+    compared = json.loads(assay("compare", qrels, *runs, "-m", "alpha-nDCG@3", "--json").stdout)
+    measured = json.loads(assay("measure", qrels, *runs, "-m", "alpha-nDCG@3", "--json").stdout)
+    means = {row["run"]: row["mean"] for row in compared["measures"][0]["runs"]}
+    expected = {row["run"]: row["value"] for row in measured["scores"]}
+    assert means == pytest.approx(expected)
+    assert means["x"] != means["y"]

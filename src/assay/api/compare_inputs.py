@@ -10,19 +10,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from assay.api.reading import Note, all_used, used
+from assay.api.reading import Note, all_used
+from assay.api.run_files import score_files
 from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
 from assay.formats.parsed import Parsed
 from assay.formats.score_cells import same_name, split_end
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
-from assay.formats.trec import read_qrels, read_topic_list
-from assay.formats.trec_fast import read_runs
 from assay.measures import Measure, parse_measure
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.confidence_ranges import confidence_ranges
-from assay.measures.frames import RunScores, run_scores, to_judgements
-from assay.measures.judgements import Judgements
-from assay.model.errors import Fault, FormatError, SettingsError
+from assay.measures.frames import RunScores
+from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.statistics.comparison import (
     Comparison,
@@ -149,45 +147,20 @@ def score_runs(
     (FormatError). Raises ValueError for a name that is no measure, SettingsError for two runs of
     one name, and too few topics."""
     wanted = {name: parse_measure(name) for name in measures}
-    names: list[str] = []
-    scores: list[RunScores] = []
-    faults: list[Fault] = []
     try:
-        judged, faults = _judgements(qrels, only, note)
-        for batch in read_runs(files, judged):
-            for fault in (fault for warnings in batch.warnings for fault in warnings):
-                note(fault)
-            if faults:
-                continue
-            names += batch.names
-            scores += run_scores(batch.hits, judged, list(wanted.values()), batch.unjudged)
-    except FormatError as error:
-        faults += error.faults
+        found = score_files(qrels, files, wanted.values(), note=note, only=only)
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
-    if faults:
-        raise FormatError(faults)
-    _check_names(names, files)
-    names = [printable(name) for name in names]
-    mask = np.ones(len(judged.topics), dtype=np.bool_)
-    for name, one in zip(names, scores, strict=True):
+    _check_names(found.names, files)
+    names = [printable(name) for name in found.names]
+    mask = np.ones(len(found.judged.topics), dtype=np.bool_)
+    for name, one in zip(names, found.scores, strict=True):
         _say_what_lacks(name, one, note)
         if answered:
             mask &= one.answered
-    return [_matrix(name, measure, names, scores, mask, note) for name, measure in wanted.items()]
-
-
-def _judgements(qrels: Path, topics: Path | None, note: Note) -> tuple[Judgements, list[Fault]]:
-    """The qrels, over the topics of a file where there is one; or all their faults, and none of
-    their topics for the runs to be read against."""
-    try:
-        judged = to_judgements(used(read_qrels(qrels), note).grades)
-        if topics is not None:
-            wanted = used(read_topic_list(topics), note)
-            judged = judged.over(wanted)
-        return judged, []
-    except FormatError as error:
-        return Judgements({"": {}}), list(error.faults)
+    return [
+        _matrix(name, measure, names, found.scores, mask, note) for name, measure in wanted.items()
+    ]
 
 
 def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:

@@ -64,7 +64,7 @@ def measure(
     given = [runs] if isinstance(runs, str | PathLike) else runs
     if not isinstance(given, Mapping) and _are_files(given) and isinstance(qrels, str | PathLike):
         wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
-        scores, _ = score_files(
+        scored = score_files(
             Path(qrels),
             [Path(one) for one in given],
             wanted,
@@ -74,7 +74,7 @@ def measure(
             g_max=g_max,
         )
         named = {str(one): one for one in wanted}
-        return frame(rows(scores, named, topics, per_topic=per_topic)).select(COLUMNS)
+        return frame(rows(scored.by_name(warn), named, topics, per_topic=per_topic)).select(COLUMNS)
     if _are_files(given) and not isinstance(given, Mapping):
         given = dict(_run_of(one) for one in given)
     elif isinstance(given, Mapping):

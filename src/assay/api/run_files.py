@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -192,7 +192,7 @@ def scored(
     over = TOPICS[0] if only else cast("Topics", topics)
     order, best = cast("Ties", ties), cast("Ideal", ideal)
     try:
-        scores, judged = score_files(
+        found = score_files(
             qrels,
             runs,
             measures.values(),
@@ -204,7 +204,22 @@ def scored(
         )
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    return ScoredRuns(scores, measures, judged, over, order, best, only)
+    return ScoredRuns(found.by_name(note), measures, found.judged, over, order, best, only)
+
+
+class FileScores(NamedTuple):
+    """The scores of runs, each with the name that it gives itself and its file, and what they were
+    judged by."""
+
+    names: list[str]
+    files: list[Path]
+    scores: list[RunScores]
+    judged: Judgements
+
+    def by_name(self, note: Note) -> dict[str, RunScores]:
+        """The scores by run; runs of one name get their files' names added, which ``note``
+        hears."""
+        return _named(self.names, self.files, self.scores, note)
 
 
 def score_files(
@@ -217,10 +232,9 @@ def score_files(
     ties: Ties = "trec",
     ideal: Ideal = "qrels",
     g_max: float | None = None,
-) -> tuple[dict[str, RunScores], Judgements]:
-    """The scores of every run by its name, and what they were judged by. Everything is read, so
-    that all faults of all files come at once (FormatError); warnings go to ``note``. ``only`` is a
-    file of the topics that are scored."""
+) -> FileScores:
+    """The scores of every run. Everything is read, so that all faults of all files come at once
+    (FormatError); warnings go to ``note``. ``only`` is a file of the topics that are scored."""
     wanted = list(measures)
     by_subtopic = any(isinstance(measure, AlphaNDCG) for measure in wanted)
     judged, faults = _judgements(qrels, g_max, note, by_subtopic=by_subtopic)
@@ -249,7 +263,7 @@ def score_files(
         faults += error.faults
     if faults or judged is None:
         raise FormatError(faults)
-    return _named(names, files, scores, note), judged
+    return FileScores(names, files, scores, judged)
 
 
 def _judgements(
