@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from assay.api.bank import items_of
-from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examined, estimate_cells
+from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examination, Examined
 from assay.api.opened import Opened
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
@@ -53,44 +53,12 @@ class Diagnosis(Examined):
     misleads: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Doctor:
-    """All questions in the bank's order, and what is proposed, what settles most first. ``tau`` is
-    the whole leaderboard's τ-b with the official one, None where there is none."""
-
-    questions: Sequence[Diagnosis]
-    proposals: Sequence[Diagnosis]
-    tau: Estimate | None
-
-    def of(self, query: str | None) -> Doctor:
-        """What concerns one query (None: all). Raises SettingsError for one that is not there."""
-        if query is None:
-            return self
-        if not any(one.query == query for one in (*self.questions, *self.proposals)):
-            raise SettingsError(f"The bank has no query {quoted(query)} with questions.")
-        return Doctor(
-            [one for one in self.questions if one.query == query],
-            [one for one in self.proposals if one.query == query],
-            self.tau,
-        )
-
-    def rows(self) -> Iterator[tuple[object, ...]]:
-        """The cells under :data:`COLUMNS`: every question, then what is to be added."""
-        yield from (one.row() for one in self.questions)
-        yield from (one.row() for one in self.proposals if not one.question_id)
-
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            **estimate_cells("tau", self.tau),
-            "questions": [one.document() for one in self.questions],
-            "proposals": [one.document() for one in self.proposals],
-        }
-
-
-def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor:
-    """Look at the bank of an evaluation folder by the labels that it has; asks nobody. Raises
-    SettingsError where the folder asks no questions, and FormatError with all faults."""
+def examine(
+    folder: Path, query: str | None, *, policy: str | None, labeller: str | None
+) -> Examination[Diagnosis]:
+    """Look at the bank of an evaluation folder, or at one query of it, by the labels that it has;
+    asks nobody. Raises SettingsError where the folder asks no questions or the bank has no such
+    query, and FormatError with all faults."""
     opened = Opened.open(folder, policy=policy, labeller=labeller)
     if "exam" not in opened.parts:
         raise SettingsError("This folder has no question bank: its protocol is not exam.")
@@ -122,7 +90,12 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
         questions.append(_diagnosed(one, board, misleads, repeats=repeats))
         earlier.add((one.query, one.question))
     wanted = Diagnosis.first_settled([*questions, *_lacking(board, lacking)])
-    return Doctor(questions, wanted, board.board.tau)
+    if query is not None:
+        questions = [one for one in questions if one.query == query]
+        wanted = [one for one in wanted if one.query == query]
+        if not questions and not wanted:
+            raise SettingsError(f"The bank has no query {quoted(query)} with questions.")
+    return Examination("questions", questions, wanted, board.board.tau)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from assay.measures.ranges import Range
 from assay.statistics.agreement import Estimate
@@ -58,6 +58,33 @@ class Examined:
             key=lambda one: (0.0, 0.0) if one.settles is None else
             (-one.settles.ceiling, -one.settles.floor),
         )  # fmt: skip
+
+
+E = TypeVar("E", bound=Examined)
+
+
+@dataclass(frozen=True, slots=True)
+class Examination(Generic[E]):
+    """All items, ``what`` they are, and what is proposed, what settles most first. ``tau`` is the
+    whole leaderboard's τ-b with another one, None where there is none."""
+
+    what: str
+    items: Sequence[E]
+    proposals: Sequence[E]
+    tau: Estimate | None
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The cells under ``COLUMNS``: every item, then what is to be added."""
+        yield from (one.row() for one in self.items)
+        yield from (one.row() for one in self.proposals if one.proposal == "add")
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            **estimate_cells("tau", self.tau),
+            self.what: [one.document() for one in self.items],
+            "proposals": [one.document() for one in self.proposals],
+        }
 
 
 def estimate_cells(name: str, found: Estimate | None) -> dict[str, object]:

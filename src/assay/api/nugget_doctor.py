@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examined, estimate_cells
+from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examination, Examined
 from assay.api.label_scores import read_answers
 from assay.api.reading import Note, used
 from assay.formats.score_tables import read_scores
@@ -18,7 +17,6 @@ from assay.measures.ranges import Range
 from assay.model.trec_rag import ASSIGNMENT_VALUE
 from assay.model.wording import counted
 from assay.protocols.label_sheets import NuggetTable, nugget_tables
-from assay.statistics.agreement import Estimate
 from assay.statistics.items import (
     ItemBoard,
     TopicItems,
@@ -58,32 +56,9 @@ class NuggetDiagnosis(Examined):
     most_like: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NuggetDoctor:
-    """All nuggets by topic, and what is proposed, what settles most first. ``tau`` is the whole
-    leaderboard's τ-b with the other one."""
-
-    nuggets: Sequence[NuggetDiagnosis]
-    proposals: Sequence[NuggetDiagnosis]
-    tau: Estimate | None
-
-    def rows(self) -> Iterator[tuple[object, ...]]:
-        """The cells under :data:`COLUMNS`: every nugget, then what is to be added."""
-        yield from (one.row() for one in self.nuggets)
-        yield from (one.row() for one in self.proposals if not one.nugget)
-
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            **estimate_cells("tau", self.tau),
-            "nuggets": [one.document() for one in self.nuggets],
-            "proposals": [one.document() for one in self.proposals],
-        }
-
-
 def examine_nuggets(
     files: Sequence[Path], official: Path | None, score: str | None, note: Note
-) -> NuggetDoctor:
+) -> Examination[NuggetDiagnosis]:
     """Look at the nuggets that answers were assigned. The leaderboard is by the mean over topics of
     the mean of what the nuggets are worth (``all``), an answer that is not there worth 0;
     ``official`` is a table of other scores of the runs. Raises FormatError with all faults."""
@@ -108,7 +83,7 @@ def examine_nuggets(
     board = ItemBoard(topics, official_scores(runs, known), worths)
     found = [one for topic, table in mine.items() for one in _of_topic(topic, table, topics, board)]
     proposals = NuggetDiagnosis.first_settled([*found, *_lacking(topics, board)])
-    return NuggetDoctor(found, proposals, board.tau)
+    return Examination("nuggets", found, proposals, board.tau)
 
 
 def _lacking(topics: dict[str, TopicItems], board: ItemBoard) -> Iterator[NuggetDiagnosis]:

@@ -19,7 +19,8 @@ from assay.api.bank import (
     generate,
 )
 from assay.api.bank_doctor import COLUMNS as DOCTOR_COLUMNS
-from assay.api.bank_doctor import Diagnosis, Doctor, examine
+from assay.api.bank_doctor import Diagnosis, examine
+from assay.api.items_examined import Examination
 from assay.cli.common import Paragraph, forms, group, present, say, tell
 from assay.cli.examined import estimate, proposals, tau_lines, whole
 from assay.cli.judging import (
@@ -265,11 +266,11 @@ def doctor_command(
     queries; settles: of how many pairs a proposal changes the order on the query, from surely to
     possibly.
     """
-    found = examine(folder, policy=policy, labeller=labeller).of(query)
+    found = examine(folder, query, policy=policy, labeller=labeller)
     present(found.document, _doctor(found, every=every), (DOCTOR_COLUMNS, found.rows()))
 
 
-def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
+def _doctor(found: Examination[Diagnosis], *, every: bool) -> Iterator[Table | str]:
     yield from tau_lines(found.tau, "official")
     if every:
         columns = ("query", "id", "runs", "discr.", "overlap", "decides", "tau", "proposal")
@@ -279,7 +280,7 @@ def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
             [
                 (one.query, one.question_id, whole(one.answered), one.discrimination, one.overlap,
                  one.decides, estimate(one.tau_without), one.proposal)
-                for one in found.questions
+                for one in found.items
             ],
             digits=3,
             numbers=frozenset(columns[2:7]),
@@ -289,10 +290,10 @@ def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
             "with the question most like it; decides: pairs of runs; tau: its change."
         )
         yield ""
-    unknown = sum(one.decides is None for one in found.questions)
+    unknown = sum(one.decides is None for one in found.items)
     if unknown:
         yield (
-            f"Grades are missing of {unknown} of {len(found.questions)} questions: what hangs on "
+            f"Grades are missing of {unknown} of {len(found.items)} questions: what hangs on "
             "them is left out."
         )
     if not found.proposals:

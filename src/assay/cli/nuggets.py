@@ -11,9 +11,10 @@ from typing import Annotated
 import click
 import typer
 
+from assay.api.items_examined import Examination
 from assay.api.label_scores import bank_nuggets, nugget_scores
 from assay.api.nugget_doctor import COLUMNS as DOCTOR_COLUMNS
-from assay.api.nugget_doctor import NuggetDoctor, examine_nuggets
+from assay.api.nugget_doctor import NuggetDiagnosis, examine_nuggets
 from assay.api.nuggets import Lines, Reader, edit_narrative, from_file
 from assay.cli.common import (
     FolderArgument,
@@ -125,7 +126,7 @@ def doctor_command(
     )  # fmt: skip
 
 
-def _doctor(found: NuggetDoctor, *, every: bool) -> Iterator[Table | str]:
+def _doctor(found: Examination[NuggetDiagnosis], *, every: bool) -> Iterator[Table | str]:
     yield from tau_lines(found.tau, "other")
     if every:
         columns = ("topic", "nugget", "stated", "discr.", "decides", "tau", "proposal")
@@ -135,7 +136,7 @@ def _doctor(found: NuggetDoctor, *, every: bool) -> Iterator[Table | str]:
             [
                 (one.topic, one.nugget, f"{whole(one.stated)} of {one.answers}",
                  one.discrimination, one.decides, estimate(one.tau_without), one.proposal)
-                for one in found.nuggets
+                for one in found.items
             ],
             digits=3,
             numbers=frozenset(columns[2:6]),
