@@ -22,6 +22,7 @@ from assay.formats.cells import LARGEST
 from assay.formats.label_pairs import LabelPair
 from assay.formats.label_records import Said
 from assay.formats.label_tables import Unit, read_labels
+from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.statistics import agreement
@@ -48,8 +49,7 @@ class Coefficient:
     @property
     def row(self) -> tuple[str, float | None, float | None, float | None]:
         """The cells under :data:`COLUMNS`."""
-        ends = self.estimate.interval
-        return (self.name, self.estimate.value, *((ends.low, ends.high) if ends else (None, None)))
+        return (self.name, self.estimate.value, *ends_of(self.estimate.interval))
 
     @property
     def undefined(self) -> int:

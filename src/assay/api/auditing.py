@@ -128,11 +128,7 @@ class Audit:
         judging = self.opened.folder.config.judging
         limit = budget if budget is not None else judging.budget
         if limit is not None:
-            require_prices(
-                [one.of.labeller for one in self.questions],
-                'Add to assay.toml:\n[prices."{model}"]\n'
-                "input = 0.0   # US dollars for a million tokens\noutput = 0.0",
-            )
+            require_prices([one.of.labeller for one in self.questions])
         return judge(
             self.plans(retry_failed=retry_failed), self.ledger, progress=progress, budget=limit,
             give_up_after=judging.give_up_after,

@@ -14,7 +14,7 @@ import numpy as np
 from assay.api.reading import Note, all_used
 from assay.api.undefined import LEVEL, RESAMPLES
 from assay.formats.battles import DIMENSIONS, Crowd, read_battles, read_responses
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import ends_of
 from assay.measures.confidence import Integers
 from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
@@ -142,8 +142,8 @@ class BattleScores:
         for place in order:
             run, rated = self.runs[place], self.rated
             rating, share = defined(rated.rating[place]), defined(rated.rate[place])
-            yield (run, "all", "Rating", rating, *_ends(rated.intervals[place]))
-            yield (run, "all", "WinRate", share, *_ends(rated.rate_intervals[place]))
+            yield (run, "all", "Rating", rating, *ends_of(rated.intervals[place]))
+            yield (run, "all", "WinRate", share, *ends_of(rated.rate_intervals[place]))
             yield (run, "all", "Battles", int(fought[place]), None, None)
         if per_topic and not self.by_battle:
             rates = win_rates(self.table, self.table.counts, self.settings.win_rate)
@@ -281,10 +281,6 @@ class BattleScores:
         yield (
             "Judge more battles between these, or give each run virtual drawn battles: --prior 1."
         )
-
-
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (interval.low, interval.high) if interval else (None, None)
 
 
 def battle_scores(

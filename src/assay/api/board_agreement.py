@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import Interval, ends_of
 from assay.measures.confidence import Floats
 from assay.protocols.results import Redrawn, Result
 from assay.statistics.correlation import kendall_tau, spearman_rho
@@ -33,8 +33,7 @@ class BoardAgreement:
     @property
     def row(self) -> tuple[str, str, float | None, float | None, int, float | None, float | None]:
         """The cells under :data:`AGREEMENT_COLUMNS`."""
-        ends = (None, None) if self.interval is None else (self.interval.low, self.interval.high)
-        return self.first, self.second, self.tau, self.rho, self.runs, *ends
+        return self.first, self.second, self.tau, self.rho, self.runs, *ends_of(self.interval)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from assay.ledger.policy import Policy
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.measures.scores import Scores
 from assay.model.labels import LabellerId
-from assay.model.wording import counted
+from assay.model.wording import counted, sentence
 from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.labels import LabelBook
@@ -311,7 +311,7 @@ class ByItems:
         try:
             found = estimated(items, draws, level=self._level, population=self._population)
         except ValueError as error:
-            return f"{str(error)[:1].upper()}{str(error)[1:]}."
+            return sentence(error)
         alone = items.offset + items.weights @ items.judge[0]
         lower = measure in board.lower_is_better
         one = ranked(measure, items.runs, found, alone, lower=lower, level=self._level)

@@ -16,7 +16,7 @@ from assay.ledger.policy import Policy
 from assay.measures.confidence import Floats
 from assay.measures.scores import PerTopic
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, listed, sentence
 from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
@@ -117,7 +117,7 @@ class ByTopics:
                 people, judge, drawn, level=self.level, population=self.population
             )
         except ValueError as error:
-            return f"{str(error)[:1].upper()}{str(error)[1:]}."
+            return sentence(error)
         return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=self.level)
 
     def _confidence(self, runs: tuple[str, ...], measure: str) -> Corrected | str:

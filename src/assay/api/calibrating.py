@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from assay.labellers.judge import NAME
 from assay.labellers.judge.local import FILE
@@ -20,7 +19,7 @@ from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.protocols.folder import Folder
-from assay.protocols.output import write_bytes
+from assay.protocols.output import json_bytes, write_bytes
 from assay.systems.recalibration import Calibration, Linear, cross_validated, fit
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, RELEVANCE
 from assay.tasks.trec_rag import SUPPORT
@@ -97,8 +96,7 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
     output = folder / FILE if usable and not dry_run else None
     if output is not None:
         document = {"judge": settings().version, "abilities": usable}
-        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-        write_bytes(output, orjson.dumps(document, option=options))
+        write_bytes(output, json_bytes(document))
     return Calibrated(found, output)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.api.opened import Opened
 from assay.model.errors import SettingsError
-from assay.model.wording import listing
+from assay.model.wording import listing, sentence
 from assay.protocols.results import Findings
 from assay.statistics.corrected import rogan_gladen
 
@@ -106,5 +106,5 @@ def _shares(
                     elsewhere.true_negative, elsewhere.m0, level=level,
                 )  # fmt: skip
             except ValueError as error:
-                raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+                raise SettingsError(sentence(error)) from None
             yield CarriedOver(run, name, positive / len(values), value, low, high, len(values))

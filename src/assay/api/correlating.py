@@ -18,6 +18,7 @@ from assay.api.undefined import (
     undefined_values,
 )
 from assay.formats.score_tables import ScoreTable, read_scores
+from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.page.wording import number
@@ -48,8 +49,7 @@ _CURES = {
 
 def row_of(one: Correlation) -> tuple[str, str, float | None, float | None, float | None, int]:
     """The cells of a coefficient under :data:`COLUMNS`."""
-    low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    return (one.setting, one.measure, one.value, low, high, one.n)
+    return (one.setting, one.measure, one.value, *ends_of(one.interval), one.n)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.formats.out_folders import Cell, Outcome, read_labels_at, read_outcome
+from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
 from assay.model.wording import listed
 from assay.page.wording import shortened
@@ -218,15 +219,8 @@ def _by_confidence(found: Paired, a: Outcome, b: Outcome, run: str, other: str) 
     if (p0 == p1).all() and (c0 == c1).all():
         return replace(found, difference=0.0, n=len(rows))
     one = compare_confidence(p1, c1, p0, c0, measures=(found.measure,), seed=0)[found.measure]
-    interval = one.interval
-    return replace(
-        found,
-        difference=one.difference,
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
-        p=one.p,
-        n=len(rows),
-    )
+    low, high = ends_of(one.interval)
+    return replace(found, difference=one.difference, low=low, high=high, p=one.p, n=len(rows))
 
 
 def _answer(outcome: Outcome, right: Cell, run: str, topic: str) -> tuple[float, float] | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+from assay.measures.bootstrap import ends_of
 from assay.measures.ranges import Range
 from assay.statistics.agreement import Estimate
 
@@ -89,9 +90,5 @@ class Examination(Generic[E]):
 
 def estimate_cells(name: str, found: Estimate | None) -> dict[str, object]:
     """An estimate by the names of its value and ends."""
-    ends = None if found is None else found.interval
-    return {
-        name: None if found is None else found.value,
-        f"{name}_low": None if ends is None else ends.low,
-        f"{name}_high": None if ends is None else ends.high,
-    }
+    cells = (None,) * 3 if found is None else (found.value, *ends_of(found.interval))
+    return dict(zip((name, f"{name}_low", f"{name}_high"), cells, strict=True))

@@ -209,11 +209,7 @@ class Opened:
         a person's Ctrl-C is told by the tally alone."""
         limit = budget if budget is not None else self.folder.config.judging.budget
         if limit is not None:
-            require_prices(
-                self.labellers().values(),
-                'Add to assay.toml:\n[prices."{model}"]\n'
-                "input = 0.0   # US dollars for a million tokens\noutput = 0.0",
-            )
+            require_prices(self.labellers().values())
         ledger.checked()  # before anything is asked that rests on a label
         total = Tally()
         for one in self.parts.values():

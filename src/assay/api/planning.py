@@ -22,7 +22,7 @@ from assay.ledger.draws import TOPICS, Draw
 from assay.measures.confidence import Floats
 from assay.model.errors import SettingsError
 from assay.model.labels import seconds_of
-from assay.model.wording import counted
+from assay.model.wording import counted, sentence
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
@@ -155,7 +155,7 @@ def _by_items(
         try:
             so_far = estimated(items, done, level=aim.level, population="these")
         except ValueError as error:
-            raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+            raise SettingsError(sentence(error)) from None
     value = alone if so_far is None else corrected.shrink(so_far, alone)[0]
     said = ~np.isnan(items.people)
     m = expectation(items, said)

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import orjson
-
 from assay.api.compare_inputs import compared, read_table
 from assay.api.opened import Opened, html_of
 from assay.api.overview import overview
@@ -23,7 +21,7 @@ from assay.model.errors import FormatError, SettingsError
 from assay.page.files import pages_of
 from assay.page.page import Board, Page
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest
-from assay.protocols.output import file_name, sha256, write_bytes, write_pieces
+from assay.protocols.output import file_name, json_bytes, sha256, write_bytes, write_pieces
 from assay.protocols.pages import page_of
 from assay.protocols.results import Result
 from assay.reports.leaderboards import ranked
@@ -111,7 +109,8 @@ def release(
         writer.write("index.html", html_of(_overview(opened, results, seal)))
     for name in sorted({*read_manifest(out)["outputs"], MANIFEST, *_reports(opened)}):
         writer.copy(f"dossier/{name}", out / name)
-    writer.write("release.json", _document(seal, opened, results.policy))
+    about = {"protocols": list(opened.parts), "policy": results.policy, "manifest_sha256": seal}
+    writer.write("release.json", json_bytes(about))
     writer.finish()
     return Released(into, writer.files, seal, left_out)
 
@@ -205,11 +204,6 @@ def _overview(opened: Opened, results: Results, seal: str) -> Page:
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
     return replace(page, lede=(*page.lede, sealed), out="dossier/PROTOCOL/",
                    warnings=told_to_all(page.warnings))  # fmt: skip
-
-
-def _document(seal: str, opened: Opened, policy: str) -> bytes:
-    found = {"protocols": list(opened.parts), "policy": policy, "manifest_sha256": seal}
-    return orjson.dumps(found, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 # -- tables ---------------------------------------------------------------------------------------

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from assay.formats.naming import run_name
 from assay.model.labels import LabellerId
 from assay.model.version import __version__
-from assay.protocols.output import digests_of, write_bytes
+from assay.protocols.output import digests_of, json_bytes, write_bytes
 
 
 def write_manifest(
@@ -37,7 +35,5 @@ def write_manifest(
         **more,
     }
     path = run.with_name(f"{run_name(run)}.manifest.json")
-    write_bytes(
-        path, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    )
+    write_bytes(path, json_bytes(document))
     return path

@@ -7,13 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from assay.formats.summaries import read_summaries, write_summaries
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
-from assay.protocols.output import write_bytes
+from assay.protocols.output import json_bytes, write_bytes
 from assay.protocols.sgss.inputs import DEGRADED, SgssSettings
 from assay.protocols.sgss.labels import judge_all, tasks
 from assay.protocols.sgss.learning import Learned, learn
@@ -63,9 +61,7 @@ def learn_weights(
         learned = learn(inputs, settings, judged, select=select, degraded=degraded)
     target = into or opened.folder.path / "weights.json"
     document = learned.document(settings)
-    write_bytes(
-        target, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    )
+    write_bytes(target, json_bytes(document))
     return LearnedWeights(learned, target, document)
 
 

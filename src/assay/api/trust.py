@@ -15,7 +15,7 @@ from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.model.errors import SettingsError
-from assay.model.wording import counted
+from assay.model.wording import counted, sentence
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, write_bytes
 from assay.statistics import corrected
@@ -117,7 +117,7 @@ def _drawn(
         weights = np.where(known, 0.0, items.weights)
         return corrected.draw(weights, n, uncertainty=unsure, design=design, seed=seed)
     except ValueError as error:
-        raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+        raise SettingsError(sentence(error)) from None
 
 
 def drawn_so_far(opened: Opened) -> list[Drawn]:

@@ -82,7 +82,13 @@ def given_prices(model: str, price: str | None) -> dict[str, Price]:
     return {re.split(r"@(?=https?://)", rest)[0]: made}
 
 
-def require_prices(labellers: Iterable[Any], cure: str) -> None:
+IN_SETTINGS = (
+    'Add to assay.toml:\n[prices."{model}"]\n'
+    "input = 0.0   # US dollars for a million tokens\noutput = 0.0"
+)
+
+
+def require_prices(labellers: Iterable[Any], cure: str = IN_SETTINGS) -> None:
     """A budget means nothing for a model whose price is unknown: say so before calling it.
     ``cure`` says how a price is given; ``{model}`` in it is the model's name."""
     for labeller in labellers:

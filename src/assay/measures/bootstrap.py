@@ -43,6 +43,11 @@ class Interval:
     undefined: int = 0
 
 
+def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
+    """Both ends; None where there is no interval."""
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
 def mean_interval(
     values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int
 ) -> Interval:

@@ -55,6 +55,12 @@ def lasting(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
+def sentence(said: object) -> str:
+    """What was said, as an error says it, with a capital and a full stop."""
+    text = str(said)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def listed(items: Iterable[str], most: int = 40) -> str:
     """``a, b, c``, and how many more where there are more than ``most``."""
     every = [printable(item) for item in items]

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from assay.page.files import folder_of, remove_pages
-from assay.protocols.output import sha256, write_bytes
+from assay.protocols.output import json_bytes, sha256, write_bytes
 
 MANIFEST, REPORT = "manifest.json", "report.html"
 
@@ -49,8 +49,7 @@ def replace_manifest(out: Path, document: Mapping[str, Any]) -> Path:
             _remove(out, name, digest)
     if before and any(before.get(key) != document[key] for key in ("policy", "protocol")):
         _remove_report(out)
-    data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    write_bytes(out / MANIFEST, data)
+    write_bytes(out / MANIFEST, json_bytes(document))
     return out / MANIFEST
 
 

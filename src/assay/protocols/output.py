@@ -16,6 +16,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
+import orjson
+
 from assay.model.csv_cells import csv_cells
 from assay.model.errors import SettingsError
 
@@ -54,6 +56,11 @@ def write_bytes(path: Path, data: bytes) -> str:
     with _replacing(path) as file:
         file.write(data)
     return hashlib.sha256(data).hexdigest()
+
+
+def json_bytes(document: object) -> bytes:
+    """A document as a file of JSON that people can read."""
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:

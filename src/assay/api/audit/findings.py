@@ -149,7 +149,8 @@ def _first(pairs: Sequence[VerdictPair], wanted: Callable[[VerdictPair], bool]) 
     return next((_example(pair) for pair in pairs if wanted(pair)), None)
 
 
-def _ends(interval: Interval | None) -> dict[str, Any]:
+def low_high(interval: Interval | None) -> dict[str, Any]:
+    """An interval as fields of a finding; none has none."""
     return {} if interval is None else {"low": interval.low, "high": interval.high}
 
 
@@ -188,14 +189,14 @@ def _changed(
         if p is None:
             note = "one topic: no interval" if count < 2 else "equal on all topics: no interval"
         else:
-            more |= _ends(interval)
+            more |= low_high(interval)
             note = f"by topic, of which there are {count}" if count < _FEW_TOPICS else ""
     elif chosen and not own.against:
         seen = wilson(after, n, level=level)
         more |= {"low": seen.low - before, "high": seen.high - before}
         note = f"chosen by {'the highest verdict' if trial.kind == 'yes' else 'their no'}: no test"
     else:
-        more |= _ends(paired_shares(flips["up"], flips["down"], n, level=level))
+        more |= low_high(paired_shares(flips["up"], flips["down"], n, level=level))
         more["p"] = mcnemar(flips["up"], flips["down"])
     fooled: Callable[[VerdictPair], bool]
     if trial.kind == "yes":
@@ -237,7 +238,7 @@ def _equal(
     return replace(
         own, variant=variant, n=len(units), missing=missing, figure=EQUAL, value=share,
         example=_first(pairs, lambda pair: not pair.equal),
-        **_ends(wilson(share, len(units), level=level)), **more,
+        **low_high(wilson(share, len(units), level=level)), **more,
     )  # fmt: skip
 
 
@@ -273,14 +274,14 @@ def _orders(
         own, n=len(pairs), figure="position consistency", value=share,
         up=None if entries is None else ups, down=None if entries is None else downs,
         example=None if odd is None else _example(odd),
-        **_ends(wilson(share, len(pairs), level=level)),
+        **low_high(wilson(share, len(pairs), level=level)),
     )  # fmt: skip
     if entries is not None:
         n = len(pairs)
         yield replace(
             own, variant="primacy − recency", n=n, missing=0, up=early, down=late,
             figure="(primacy − recency)/n", value=(early - late) / n,
-            p=mcnemar(early, late), **_ends(paired_shares(early, late, n, level=level)),
+            p=mcnemar(early, late), **low_high(paired_shares(early, late, n, level=level)),
         )  # fmt: skip
 
 
@@ -309,5 +310,5 @@ def drift_findings(trial: Trial, said: Said, *, level: float) -> Iterator[Findin
         yield replace(
             one, figure="share risen − share fallen", value=(up - down) / one.n, p=p, alarm=alarm,
             note=f"ALARM: it judges differently now; {note}" if alarm else note,
-            **_ends(paired_shares(up, down, one.n, level=own_level)),
+            **low_high(paired_shares(up, down, one.n, level=own_level)),
         )  # fmt: skip

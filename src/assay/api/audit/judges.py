@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.api.audit.findings import RESAMPLES, Finding
+from assay.api.audit.findings import RESAMPLES, Finding, low_high
 from assay.api.audit.people import SELF, of_families
 from assay.api.by_topics import quick
 from assay.api.corrected import Corrected
@@ -152,8 +152,6 @@ def _beside(
             own, variant=f"{family}, other judges", labeller=judge, n=len(more),
             before=float(beside[defined].mean()), after=float(gaps[judge][defined].mean()),
             figure="Δ (own − others) to other judges", value=float(more.mean()),
-            low=None if interval is None else interval.low,
-            high=None if interval is None else interval.high,
             note=f"{counted(int(ours.sum()), 'run')} of the family, {others.sum()} of others; "
-            f"beside {listed(rivals, 3)}; n: topics",
+            f"beside {listed(rivals, 3)}; n: topics", **low_high(interval),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.api.audit.findings import RESAMPLES, Finding
+from assay.api.audit.findings import RESAMPLES, Finding, low_high
 from assay.api.audit.units import Base, Labelled, bases
 from assay.api.corrected import Corrected
 from assay.api.families import family_of, off_by
@@ -238,9 +238,8 @@ def small_differences(
         interval = mean_interval(shares, level=level, resamples=RESAMPLES, seed=seed)
     yield replace(
         own, n=count, figure="share ordered right", value=float(np.mean(shares)),
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
         note=f"{counted(len(shares), 'topic')}, which weigh alike; {ties} pairs of rankings tie",
+        **low_high(interval),
     )  # fmt: skip
 
 

@@ -7,8 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from assay.api.audit.findings import COLUMNS, EQUAL, Example, Finding
 from assay.api.audit.people import AGAINST_PEOPLE
 from assay.api.auditing import SAYS, Audit
@@ -18,7 +16,7 @@ from assay.model.wording import counted
 from assay.page.page import Definition, Gap, Page
 from assay.page.parts import Part, Table, Value
 from assay.page.wording import number, shortened
-from assay.protocols.output import write_bytes
+from assay.protocols.output import json_bytes, write_bytes
 from assay.statistics.significance import holm
 from assay.tasks.base import canonical
 
@@ -233,7 +231,6 @@ def write_audit(audit: Audit, found: Sequence[Finding]) -> list[Path]:
     """Write ``audit.json`` and ``audit.html`` to the folder's ``out/``; returns them. The same
     labels give the same bytes."""
     out = audit.opened.folder.out
-    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    write_bytes(out / "audit.json", orjson.dumps(document(audit, found), option=options))
+    write_bytes(out / "audit.json", json_bytes(document(audit, found)))
     write_bytes(out / "audit.html", html_of(page(audit, found)))
     return [out / "audit.json", out / "audit.html"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.formats.battles import write_battles
 from assay.labellers.base import Request
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import ends_of
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.battles import Battle, BattleVerdict
@@ -200,21 +200,17 @@ def _scores(
             "Rating": Score.undefined(run, "Rating", topics=fought_on, missing=missing)
             if rating is None
             else Score(
-                run, "Rating", rating, *_pair(rated.intervals[place]), fought_on, missing, rating,
+                run, "Rating", rating, *ends_of(rated.intervals[place]), fought_on, missing, rating,
                 rating,
             ),
             "WinRate": Score.undefined(run, "WinRate")
             if ends is None
             else Score(
-                run, "WinRate", ends.value, *_pair(rated.rate_intervals[place]), fought_on,
+                run, "WinRate", ends.value, *ends_of(rated.rate_intervals[place]), fought_on,
                 missing, *ends,
             ),
         }  # fmt: skip
     return found
-
-
-def _pair(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (interval.low, interval.high) if interval else (None, None)
 
 
 def _per_topic(
