@@ -215,7 +215,9 @@ def test_odd_ac_runs_are_mended_into_valid_ones(tmp_path, method):
     for name, data in runs.items():
         source, mended = tmp_path / f"{name}.txt", tmp_path / f"{name}-NEW.txt"
         source.write_bytes(data)
-        recalibrate_command(tmp_path / "seen.csv", source, mended, Calibration(method))
+        recalibrate_command(
+            tmp_path / "seen.csv", apply_to=source, output=mended, method=Calibration(method)
+        )
         old = read_ac_run(source).require().run.answers
         new = read_ac_run(mended).require().run.answers
         assert {k: (a.text, a.nuggets) for k, a in old.items()} == {

@@ -26,17 +26,22 @@ def takes(function: Callable[..., object], **after: str) -> Callable[[_Command],
     def decorated(command: _Command) -> _Command:
         own = inspect.signature(command, eval_str=True).parameters
         theirs = {one.name: one for one in _options(function)}
-        several = [name for name, one in theirs.items() if one.default == ()]
-        first = [one for one in own.values() if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        defaults = {name: one.default for name, one in theirs.items() if name not in own}
+        placed = [
+            one for one in own.values() if one.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        ]
         more = [one for one in own.values() if one.kind is _KEYWORD and one.name not in theirs]
-        every = list(first)
+        every = list(placed)
         for name, one in theirs.items():
             every += [own.get(name, one), *(own[mine] for mine, at in after.items() if at == name)]
         every += [one for one in more if one.name not in after]
 
         @wraps(command)
-        def asked(**given: Any) -> None:
-            command(**given | {name: given[name] or () for name in several if name not in own})
+        def asked(*first: Any, **given: Any) -> None:
+            for name, default in defaults.items():
+                if given.get(name) is None:
+                    given[name] = default
+            command(*first, **given)
 
         asked.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [one.replace(kind=_KEYWORD) for one in every]
