@@ -13,8 +13,9 @@ import pytest
 
 from assay.api.auditing import Audit, Wanted
 from assay.api.correcting import open_units
+from assay.api.label_plans import Aim
 from assay.api.opened import Opened
-from assay.api.planning import Aim, plan_labels
+from assay.api.planning import plan_labels
 from assay.api.trust import draw_units, drawn_so_far, trust
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError

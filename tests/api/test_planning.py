@@ -8,7 +8,8 @@ import shlex
 import numpy as np
 import pytest
 
-from assay.api.planning import Aim, Purchase, _together, plan_labels
+from assay.api.label_plans import Aim, Purchase
+from assay.api.planning import _together, plan_labels
 from assay.api.trust import draw_units, trust
 from assay.statistics import corrected
 from tests.api.test_item_draws import (  # noqa: F401 (fixtures)

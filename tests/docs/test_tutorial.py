@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.api.label_plans import Aim
 from assay.api.opened import Opened
-from assay.api.planning import Aim, plan_labels
+from assay.api.planning import plan_labels
 from assay.api.trust import trust
 from assay.web.desk import Desk
 from tests.films import FILMS

@@ -8,7 +8,8 @@ import threading
 import pytest
 from rich.console import Console
 
-from assay.api.answering import Answering, AnswerOptions
+from assay.api.answer_options import AnswerOptions
+from assay.api.answering import Answering
 from assay.cli import answers_told, judging
 from assay.judging.progress import Silent
 from assay.labellers import endpoints

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.api.families import FamilyOff
-from assay.measures.confidence import Floats
+from assay.measures.confidence import Bools, Floats
 from assay.model.errors import SettingsError
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
@@ -59,6 +59,11 @@ class Corrected:
     families: tuple[FamilyOff, ...] = ()
 
 
+def settled_pairs(decided: Bools) -> int:
+    """Of how many pairs of runs it is ``decided`` which is above which."""
+    return int(np.triu(decided | decided.T, 1).sum())
+
+
 def ranked(
     measure: str,
     runs: tuple[str, ...],
@@ -77,7 +82,7 @@ def ranked(
         measure, lower, runs, found.value, found.low, found.high, alone,
         found.human_only_value, found.human_only_low, found.human_only_high,
         tuple(map(int, order.best)), tuple(map(int, order.worst)),
-        int(np.triu(order.decided | order.decided.T, 1).sum()), pairs,
+        settled_pairs(order.decided), pairs,
         corrected.tau_bounds(order.decided, sign * found.value, sign * alone) if pairs else None,
         found.judge_weight, estimates=found,
     )  # fmt: skip

@@ -139,7 +139,9 @@ class Evaluation:
         on: str | None,
         *,
         retry_failed: bool,
+        report: bool = False,
     ) -> Callable[[Progress], Tally]:
+        """What judges, and with ``report`` writes what comes of it."""
         if labeller is not None:
             opened = self._open(labeller)
             with self._trusting():
@@ -148,14 +150,20 @@ class Evaluation:
         opened = self._opened.sharing(shard)
 
         def judging(told: Progress) -> Tally:
-            with self._trusting():
+            with self._trusting(), ExitStack() as elsewhere:
                 opened.labellers()  # what is wrong with one is said before a ledger is made
-                with hosting_of(on, workers) as hosting, opened.ledger() as ledger:
-                    return _finished(
-                        opened.hosted(hosting).judge(
-                            ledger, progress=told, budget=budget, retry_failed=retry_failed
-                        )
+                hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
+                with opened.ledger() as ledger:
+                    tally = hosted.judge(
+                        ledger, progress=told, budget=budget, retry_failed=retry_failed
                     )
+                    elsewhere.close()  # nobody is asked any more
+                    _finished(tally)
+                    if report:
+                        results, _ = self._opened.write(ledger)
+                        self._found = ledger.checked(), results
+                        self._opened.write_report(results, ledger=ledger)
+                    return tally
 
         return judging
 
@@ -175,31 +183,6 @@ class Evaluation:
         and messages."""
         with self._trusting():
             return list(prompts(self._opened.anew().plans, count))
-
-    def _evaluate(
-        self,
-        progress: Progress,
-        budget: float | None,
-        shard: str | None,
-        workers: int | None,
-        on: str | None,
-        *,
-        retry_failed: bool,
-    ) -> None:
-        opened = self._opened
-        sharing = opened.sharing(shard)
-        with self._trusting(), ExitStack() as elsewhere:
-            opened.labellers()  # what is wrong with one is said before a ledger is made
-            hosted = sharing.hosted(elsewhere.enter_context(hosting_of(on, workers)))
-            with opened.ledger() as ledger:
-                tally = hosted.judge(
-                    ledger, progress=progress, budget=budget, retry_failed=retry_failed
-                )
-                elsewhere.close()  # nobody is asked any more
-                _finished(tally)
-                results, _ = opened.write(ledger)
-                self._found = ledger.checked(), results
-                opened.write_report(results, ledger=ledger)
 
     def export_batch(
         self,
@@ -378,18 +361,17 @@ def evaluate(
     also say what is raised."""
     found = Evaluation(folder, labeller=labeller, policy=policy, trust=trust)
     outside_a_loop(
-        lambda told: found._evaluate(told, budget, shard, workers, on, retry_failed=retry_failed),
+        found._judging(None, budget, shard, workers, on, retry_failed=retry_failed, report=True),
         progress_of(progress),
     )
     return found
 
 
-def _finished(tally: Tally) -> Tally:
-    """What was done, with a warning of what the labeller has no answer to. Raises
-    KeyboardInterrupt where a person stopped it."""
+def _finished(tally: Tally) -> None:
+    """Warn of what the labeller has no answer to. Raises KeyboardInterrupt where a person stopped
+    it."""
     if tally.stopped == INTERRUPTED:
         raise KeyboardInterrupt
     if tally.unanswered:
         asked = counted(tally.unanswered, "question")
         warnings.warn(f"{asked} got no answer from the labeller (None).", stacklevel=2)
-    return tally

@@ -12,8 +12,9 @@ from statistics import mean, median
 import numpy as np
 
 from assay.api.by_items import Items, batch_weights, estimated, expectation
-from assay.api.corrected import check_level
+from assay.api.corrected import settled_pairs
 from assay.api.correcting import Corrected, check_measures, correct, open_units
+from assay.api.label_plans import Aim, LabelPlan, Purchase
 from assay.api.linear_tasks import items_for, linear_in
 from assay.api.opened import Opened
 from assay.api.trust import LEAST_DRAWN
@@ -28,81 +29,11 @@ from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
 from assay.statistics.corrected.estimates import half_widths, satterthwaite
 
-COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
 AGREEMENT = 0.8
 """How often people are supposed to say what the machine says before anybody labelled anything."""
 
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 _LEAST_TOPICS = 3
-_ENOUGH = 0.9
-"""Of the pairs that can be settled at all, the share that ``to_decide`` asks for."""
-
-
-@dataclass(frozen=True)
-class Purchase:
-    """What ``labels`` more labels by people, drawn by a ``design``, are expected to buy: ``width``
-    of the widest run's interval, and how many pairs of runs have their order ``decided``. Of whole
-    topics, how many. ``hours`` at people's pace and the ``cost`` in US dollars if a model gave the
-    labels, where these are known."""
-
-    design: str
-    labels: int
-    topics: int | None
-    width: float
-    decided: float
-    hours: float | None
-    cost: float | None
-
-
-@dataclass(frozen=True)
-class LabelPlan:
-    """A plan for one ``measure``: ``offers`` by design and number of labels, the ``cheapest`` that
-    reaches what was asked for (None: none does, or nothing was), and the ``command`` that draws it.
-    ``settled`` pairs of all ``pairs`` are so already, by labels that are there, and the widest
-    run's interval is ``width`` wide (None: nothing that was drawn is labelled). ``notes`` say what
-    the expectations rest on."""
-
-    measure: str
-    task: str
-    runs: tuple[str, ...]
-    pairs: int
-    settled: int
-    offers: tuple[Purchase, ...]
-    cheapest: Purchase | None
-    command: str
-    notes: tuple[str, ...]
-    width: float | None = None
-
-    def rows(self) -> Iterator[tuple[object, ...]]:
-        """The offers under :data:`COLUMNS`."""
-        for one in self.offers:
-            yield (one.design, one.labels, one.topics, one.width, one.decided, self.pairs,
-                   one.hours, one.cost)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Aim:
-    """What is wanted: pairs ``to_decide``, intervals no wider than ``width``, or what ``n`` labels
-    buy. ``looks`` is how often the order will be looked at, ``level`` that of the intervals."""
-
-    to_decide: bool = False
-    width: float | None = None
-    n: int | None = None
-    looks: int = 1
-    level: float = 0.95
-
-    @property
-    def deciding(self) -> float:
-        """The level at which pairs are called settled at each look, as it is printed: rounded up.
-        Raises SettingsError where it is too high."""
-        exact = 1.0 - (1.0 - check_level(self.level)) / self.looks
-        return check_level(math.ceil(exact * 1e6 - 1e-3) / 1e6)
-
-    def reached(self, one: Purchase, most: float) -> bool:
-        """Whether a purchase is enough, where ``most`` pairs can be settled at all."""
-        enough = not self.to_decide or one.decided >= _ENOUGH * most
-        return enough and (self.width is None or one.width <= self.width)
-
 
 _Offer = Callable[[int], Purchase]
 """What so many labels, or topics, buy."""
@@ -171,8 +102,7 @@ def _by_items(
     left = int(weights.any(axis=0).sum())
     settled = 0
     if so_far is not None:
-        sure = corrected.rank_sets(so_far, level=aim.deciding).decided
-        settled = int(np.triu(sure | sure.T, 1).sum())
+        settled = settled_pairs(corrected.rank_sets(so_far, level=aim.deciding).decided)
 
     def units(design: Design) -> _Offer:
         def offer(n: int) -> Purchase:
@@ -201,9 +131,7 @@ def _by_items(
         offers += [(units("pairs"), least, left)] if open_pairs and runs > 1 else []
     if topic_count >= _LEAST_TOPICS and not done:
         offers.append((topics, _LEAST_TOPICS, topic_count))
-    first, second = np.triu_indices(runs, 1)
-    most = float((np.abs(value[first] - value[second]) > 0).sum())
-    found, cheapest = _offered(offers, aim, most)
+    found, cheapest = _offered(offers, aim, value)
     start = f"Expected from {basis}; runs are taken to differ as they do now."
     return LabelPlan(
         items.measure, items.task, items.runs, pairs, settled, tuple(found), cheapest,
@@ -278,10 +206,8 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
             TOPICS, round(n * per_topic), n, value, found.covariance * scale, df, aim, price
         )
 
-    first, second = np.triu_indices(runs, 1)
-    most = float((np.abs(value[first] - value[second]) > 0).sum())
     left = [(topics, before + 1, total)] if before < total else []
-    offers, cheapest = _offered(left, aim, most)
+    offers, cheapest = _offered(left, aim, value)
     seed = max(one.seed for one in ledger.draws()) + 1
     tasks = "".join(f" --task {name}" for name in draw.tasks)
     command = ""
@@ -291,8 +217,7 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
         f"Expected from how the {counted(before, 'topic')} of draw {draw.uid[:8]} vary; runs are "
         "taken to differ as they do now. Labels that are there count where they are drawn again."
     )
-    sure = corrected.rank_sets(found, level=aim.deciding).decided
-    settled = int(np.triu(sure | sure.T, 1).sum())
+    settled = settled_pairs(corrected.rank_sets(found, level=aim.deciding).decided)
     return LabelPlan(
         measure, ", ".join(draw.tasks), one.runs, one.pairs, settled, tuple(offers), cheapest,
         command, (note, *_notes(aim, one.pairs, settled, nothing_left=not left)),
@@ -358,10 +283,12 @@ def _purchase(
 
 
 def _offered(
-    offers: Sequence[tuple[_Offer, int, int]], aim: Aim, most: float
+    offers: Sequence[tuple[_Offer, int, int]], aim: Aim, value: Floats
 ) -> tuple[list[Purchase], Purchase | None]:
     """Every offer at some sizes (those of ``aim.n`` labels alone, or as many as there are), and the
-    cheapest that will do."""
+    cheapest that will do; of runs that score the same ``value`` no order can be settled."""
+    first, second = np.triu_indices(len(value), 1)
+    most = float((value[first] != value[second]).sum())
     found: list[Purchase] = []
     enough: list[Purchase] = []
     for offer, least, total in offers:

@@ -9,12 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.api.answering import (
-    Answered,
-    Answering,
-    AnswerOptions,
-    ledger_beside,
-)
+from assay.api.answer_options import AnswerOptions
+from assay.api.answering import Answered, Answering, ledger_beside
 from assay.api.prompts_compared import PromptsCompared
 from assay.cli.answers_told import answers_shown
 from assay.cli.common import forms, present, remark

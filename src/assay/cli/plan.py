@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.api.planning import AGREEMENT, COLUMNS, Aim, LabelPlan, Purchase, plan_labels
+from assay.api.label_plans import COLUMNS, Aim, LabelPlan, Purchase
+from assay.api.planning import AGREEMENT, plan_labels
 from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.wording import counted
 from assay.page.tables import Table

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.api import frames
+from assay.api.label_plans import Aim, LabelPlan
 from assay.api.opened import Opened
-from assay.api.planning import Aim, LabelPlan, plan_opened
+from assay.api.planning import plan_opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, said_by
 from assay.model.errors import AssayError
