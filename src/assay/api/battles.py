@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from assay.measures.bootstrap import ends_of
 from assay.measures.confidence import Integers
 from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.model.wording import counted, listed
 from assay.statistics.battles import (
     Battles,
@@ -29,7 +30,7 @@ from assay.statistics.battles import (
     win_rates,
 )
 from assay.statistics.checks import defined
-from assay.statistics.pair_models import BradleyTerry, Davidson, Model, RaoKupper
+from assay.statistics.pair_models import MODELS, BradleyTerry, Davidson, Model, RaoKupper
 from assay.statistics.pairing import next_battles, shown
 
 __all__ = [
@@ -59,13 +60,29 @@ class Settings(NamedTuple):
     ``half`` or ``opponents``.
     """
 
-    model: str = "bradley-terry"
-    theta: float | None = None
-    prior: float = 0.0
-    merge: bool = False
-    win_rate: WinRates = "half"
+    model: Annotated[str, Option(f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.")] = MODELS[0]
+    theta: Annotated[float | None, Option("Fix the tie parameter of rao-kupper (above 1).")] = None
+    prior: Annotated[
+        float,
+        Option(
+            "Virtual drawn battles of each run against a run of rating 1000: ratings are finite "
+            "then.",
+            metavar="N",
+            least=0,
+        ),
+    ] = 0.0
+    merge: Annotated[
+        bool, Option("Count the two orders of a pair as one battle: a tie where they disagree.")
+    ] = False
+    win_rate: Annotated[
+        WinRates,
+        Option(
+            "'half': ties are half won, of all battles; 'opponents': the mean over opponents, ties "
+            "are not won."
+        ),
+    ] = "half"
     resamples: int = RESAMPLES
-    seed: int = 0
+    seed: Annotated[int, Option("Of the bootstrap over topics.", least=0)] = 0
 
     def chosen(self) -> Model:
         """The model. Raises SettingsError for a θ that it does not have."""

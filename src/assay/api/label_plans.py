@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from assay.api.corrected import check_level
+from assay.model.options import Option
 
 COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
 
@@ -61,11 +63,15 @@ class Aim:
     """What is wanted: pairs ``to_decide``, intervals no wider than ``width``, or what ``n`` labels
     buy. ``looks`` is how often the order will be looked at, ``level`` that of the intervals."""
 
-    to_decide: bool = False
-    width: float | None = None
-    n: int | None = None
-    looks: int = 1
-    level: float = 0.95
+    to_decide: Annotated[bool, Option("Until 9 of 10 pairs of runs have their order settled.")] = (
+        False
+    )
+    width: Annotated[float | None, Option("Until no run's interval is wider, such as .1.")] = None
+    n: Annotated[int | None, Option("What so many labels buy.", least=10)] = None
+    looks: Annotated[
+        int, Option("How often the order is looked at, at most: said beforehand.", least=1)
+    ] = 1
+    level: Annotated[float, Option("Of the intervals.")] = 0.95
 
     @property
     def deciding(self) -> float:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from assay.measures.order import TIES, Ties
 from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.options import Option
 from assay.model.wording import listed, printable
 
 COLUMNS = ("run", "topic", "measure", "value")
@@ -180,11 +181,33 @@ def scored(
     measures: Mapping[str, Measure],
     *,
     note: Note,
-    topics: str,
+    topics: Annotated[
+        str,
+        Option(
+            "What the mean is taken over: 'qrels' for all topics of the qrels, 0 where the run is "
+            "silent (trec_eval -c); 'answered' for those that the run has; a file with one topic "
+            "id a line for these, 0 where the run is silent or nothing is judged.",
+            metavar="qrels|answered|FILE",
+        ),
+    ] = "qrels",
     only: Path | None,
-    ties: str,
-    ideal: str,
-    g_max: float | None,
+    ties: Annotated[
+        str,
+        Option(
+            "Equal scores: 'trec' compares 32-bit scores, then document ids, last first; 'trec64' "
+            "does so with 64-bit scores; 'file' compares those, then keeps the file's order."
+        ),
+    ] = "trec",
+    g_max: Annotated[
+        float | None, Option("Highest grade of the scale [the qrels' own].", metavar="G")
+    ] = None,
+    ideal: Annotated[
+        str,
+        Option(
+            "What ideal lists, and the number of relevant documents, are taken from: 'qrels' for "
+            "all that was judged, 'run' for what the run itself shows."
+        ),
+    ] = "qrels",
 ) -> ScoredRuns:
     """Files of runs scored, with the means over ``topics`` (:data:`TOPICS`), or those of the file
     ``only``; ``ties`` and ``ideal`` are among :data:`CHOICES`. Raises FormatError with all faults,

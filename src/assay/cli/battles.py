@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 import typer
@@ -19,6 +19,7 @@ from assay.api.battles import (
     battle_scores,
 )
 from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
+from assay.cli.taking import takes
 from assay.model.wording import counted
 from assay.page.tables import Table, Value
 from assay.page.wording import NOTHING
@@ -27,6 +28,12 @@ from assay.statistics.pair_models import MODELS
 
 
 @forms("json", "csv")
+@takes(
+    Settings,
+    **dict.fromkeys(
+        ("responses", "dimension", "votes", "most_spam", "inference", "following"), "win_rate"
+    ),
+)
 def battles_command(
     files: Annotated[
         list[Path],
@@ -36,38 +43,7 @@ def battles_command(
             "topic,run_a,run_b,verdict.",
         ),
     ],
-    model: Annotated[
-        str, typer.Option("--model", help=f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.")
-    ] = MODELS[0],
-    theta: Annotated[
-        float | None,
-        typer.Option("--theta", help="Fix the tie parameter of rao-kupper (above 1)."),
-    ] = None,
-    prior: Annotated[
-        float,
-        typer.Option(
-            "--prior",
-            min=0,
-            metavar="N",
-            help="Virtual drawn battles of each run against a run of rating 1000: ratings are "
-            "finite then.",
-        ),
-    ] = 0.0,
-    merge: Annotated[
-        bool,
-        typer.Option(
-            "--merge",
-            help="Count the two orders of a pair as one battle: a tie where they disagree.",
-        ),
-    ] = False,
-    win_rate: Annotated[
-        str,
-        typer.Option(
-            "--win-rate",
-            help="'half': ties are half won, of all battles; 'opponents': the mean over opponents, "
-            "ties are not won.",
-        ),
-    ] = "half",
+    *,
     responses: Annotated[
         list[Path] | None,
         typer.Option(
@@ -102,8 +78,8 @@ def battles_command(
             help="Print the N battles that would tell most, instead of the ratings.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap over topics.")] = 0,
     per_topic: PerTopicOption = False,
+    **given: Any,
 ) -> None:
     """Ratings of runs from judged battles: Bradley-Terry, Davidson or Rao-Kupper.
 
@@ -111,11 +87,11 @@ def battles_command(
     their battles. Where wins and ties do not tie every run to every other there is no finite
     rating, and the exit status is 1.
     """
-    one_of(model, MODELS, "--model")
-    one_of(win_rate, get_args(WinRates), "--win-rate")
+    settings = Settings(**given)
+    one_of(settings.model, MODELS, "--model")
+    one_of(settings.win_rate, get_args(WinRates), "--win-rate")
     one_of(inference, ("combined", "individual"), "--inference")
     one_of(dimension, DIMENSIONS, "--dimension")
-    settings = Settings(model, theta, prior, merge, cast("WinRates", win_rate), seed=seed)
     found = battle_scores(
         files,
         settings if following is None else settings._replace(resamples=1),

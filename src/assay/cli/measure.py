@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,11 +19,13 @@ from assay.api.run_files import (
     scored,
 )
 from assay.cli.common import FORM, Paragraph, forms, one_of, present, remark, topics_file
+from assay.cli.taking import takes
 from assay.page.tables import Table
 from assay.page.wording import number
 
 
 @forms("json", "csv", "trec")
+@takes(scored)
 def measure_command(
     qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Relevance grades, TREC qrels.")],
     runs: Annotated[
@@ -42,37 +44,7 @@ def measure_command(
     per_topic: Annotated[
         bool, typer.Option("--per-topic", "-q", help="Single topics too, not only the mean.")
     ] = False,
-    topics: Annotated[
-        str,
-        typer.Option(
-            "--topics",
-            metavar="qrels|answered|FILE",
-            help="What the mean is taken over: 'qrels' for all topics of the qrels, 0 where the "
-            "run is silent (trec_eval -c); 'answered' for those that the run has; a file with one "
-            "topic id a line for these, 0 where the run is silent or nothing is judged.",
-        ),
-    ] = "qrels",
-    ties: Annotated[
-        str,
-        typer.Option(
-            "--ties",
-            help="Equal scores: 'trec' compares 32-bit scores, then document ids, last first; "
-            "'trec64' does so with 64-bit scores; 'file' compares those, then keeps the file's "
-            "order.",
-        ),
-    ] = "trec",
-    g_max: Annotated[
-        float | None,
-        typer.Option("--g-max", metavar="G", help="Highest grade of the scale [the qrels' own]."),
-    ] = None,
-    ideal: Annotated[
-        str,
-        typer.Option(
-            "--ideal",
-            help="What ideal lists, and the number of relevant documents, are taken from: 'qrels' "
-            "for all that was judged, 'run' for what the run itself shows.",
-        ),
-    ] = "qrels",
+    **given: Any,
 ) -> None:
     """Measure runs against relevance grades: nDCG, Q, AP, ERR, iRBU, RBP, P, RR and more.
 
@@ -80,24 +52,14 @@ def measure_command(
     alpha-nDCG the second column of the qrels is the subtopic. R2C2 PR runs are measured against
     qrels of passage keys (RUN;RANK), in the order of their ranks.
     """
-    only = topics_file(topics)
-    for option, given in (("--ties", ties), ("--ideal", ideal)):
-        one_of(given, CHOICES[option], option)
+    only = topics_file(given["topics"])
+    for option, known in CHOICES.items():
+        one_of(given[option.removeprefix("--")], known, option)
     try:
         wanted = measures_named(measures or (OFFICIAL if FORM.get() == "trec" else DEFAULTS))
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
-    found = scored(
-        qrels,
-        runs,
-        wanted,
-        topics=topics,
-        only=only,
-        ties=ties,
-        ideal=ideal,
-        g_max=g_max,
-        note=remark,
-    )
+    found = scored(qrels, runs, wanted, only=only, note=remark, **given)
     for line in found.remarks():
         remark(line)
     if FORM.get() == "trec":

@@ -12,35 +12,22 @@ import typer
 from assay.api.label_plans import COLUMNS, Aim, LabelPlan, Purchase
 from assay.api.planning import AGREEMENT, plan_labels
 from assay.cli.common import FolderArgument, Paragraph, forms, present
+from assay.cli.taking import takes
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.page.wording import narrow
 
 
 @forms("json", "csv")
+@takes(Aim, measure="n", task="n")
 def plan_command(
     folder: FolderArgument,
-    to_decide: Annotated[
-        bool,
-        typer.Option("--to-decide", help="Until 9 of 10 pairs of runs have their order settled."),
-    ] = False,
-    width: Annotated[
-        float | None,
-        typer.Option("--width", help="Until no run's interval is wider, such as .1."),
-    ] = None,
-    n: Annotated[int | None, typer.Option("--n", min=10, help="What so many labels buy.")] = None,
+    *,
     measure: Annotated[
         str,
         typer.Option("--measure", "-m", help="Left out: the one that hangs on most labels."),
     ] = "",
     task: Annotated[str, typer.Option("--task", help="What people label.")] = "",
-    looks: Annotated[
-        int,
-        typer.Option(
-            "--looks", min=1, help="How often the order is looked at, at most: said beforehand."
-        ),
-    ] = 1,
-    level: Annotated[float, typer.Option("--level", help="Of the intervals.")] = 0.95,
     agreement: Annotated[
         float,
         typer.Option(
@@ -48,19 +35,20 @@ def plan_command(
             help="Before anybody labelled: of how many units people say what the machine says.",
         ),
     ] = AGREEMENT,
+    **given: Any,
 ) -> None:
     """What to label next and what that will buy: widths, pairs of runs settled, hours, money.
 
     Expectations, by the labels that are there; nothing is drawn and nothing written. 'assay draw'
     makes the draw that is named at the end.
     """
+    aim = Aim(**given)
     if not 0.5 <= agreement < 1:
         raise typer.BadParameter("must be from .5 and below 1", param_hint="--agreement")
-    if width is not None and not 0 < width < math.inf:
+    if aim.width is not None and not 0 < aim.width < math.inf:
         raise typer.BadParameter("must be a number above 0", param_hint="--width")
-    if sum((to_decide, width is not None, n is not None)) > 1:
+    if sum((aim.to_decide, aim.width is not None, aim.n is not None)) > 1:
         raise typer.BadParameter("give one of --to-decide, --width and --n", param_hint="--n")
-    aim = Aim(to_decide, width, n, looks, level)
     found = plan_labels(folder, aim, task=task, measure=measure, agreement=agreement)
     present(
         lambda: _document(found, aim), _people(found, aim), (COLUMNS, found.rows()), found.notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -68,6 +68,8 @@ def _typed(kind: Any, one: inspect.Parameter, said: Option) -> Any:
         flags = []  # typer makes --NAME and --no-NAME
     if get_origin(kind) is Sequence:
         kind = list[get_args(kind)[0]] | None  # type: ignore[misc]
+    if get_origin(kind) is Literal:
+        kind = str
     if said.of is not None:
         kind = said.of | None if one.default is None else said.of
     option = typer.Option(
