@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.api.corrected import Corrected, ranked
+from assay.api.corrected import Basis, Corrected, ranked
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -263,18 +263,10 @@ def uncertainty(items: Items, known: Bools) -> Floats | None:
 class ByItems:
     """Corrects the measures of a protocol by draws of single units."""
 
-    def __init__(
-        self,
-        part: Evaluation,
-        ledger: Ledger,
-        judge: Findings,
-        draw: Draw,
-        draws: Sequence[Draw],
-        population: Population,
-        level: float,
-    ) -> None:
+    def __init__(self, part: Evaluation, judge: Findings, basis: Basis) -> None:
+        ledger, draw = basis.ledger, basis.draw
         self._judge, self._voices = judge, Voices(part, ledger)
-        self._draws, self._population, self._level = list(batches(draws, draw)), population, level
+        self._draws, self._basis = list(batches(basis.draws, draw)), basis
         self._task = draw.tasks[0]
         self._linear = {
             one.measure: one for one in linear_of(part, ledger) if one.task.name == self._task
@@ -306,15 +298,16 @@ class ByItems:
                 "What people said changes what is asked after it, so that it is no sum over "
                 f"labels under {self._task} here. Draw whole topics: 'assay draw FOLDER --n N'."
             )
+        level = self._basis.level
         open_draws = [one for one in self._draws[:-1] if not is_whole(items, one)]
         draws = [one for one in self._draws if one not in open_draws]
         try:
-            found = estimated(items, draws, level=self._level, population=self._population)
+            found = estimated(items, draws, level=level, population=self._basis.population)
         except ValueError as error:
             return sentence(error)
         alone = items.offset + items.weights @ items.judge[0]
         lower = measure in board.lower_is_better
-        one = ranked(measure, items.runs, found, alone, lower=lower, level=self._level)
+        one = ranked(measure, items.runs, found, alone, lower=lower, level=level)
         told = []
         if len(items.judges) > 1:
             told.append(f"{len(items.judges)} judges enter together: {', '.join(items.judges)}.")

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from assay.api.corrected import Corrected, ranked
+from assay.api.corrected import Basis, Corrected, ranked
 from assay.ledger import Ledger
 from assay.ledger.draws import Draw
 from assay.ledger.policy import Policy
@@ -21,7 +21,7 @@ from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
 from assay.statistics import corrected
-from assay.statistics.corrected import Confidence, Population
+from assay.statistics.corrected import Confidence
 from assay.statistics.corrected.modesty import MEASURES
 
 _SAME = 1e-9
@@ -33,6 +33,11 @@ def quick(part: Evaluation) -> Evaluation:
     """The evaluation with few resamples, where its own intervals are not used."""
     settings = part.settings.model_copy(update={"resamples": _FEW_RESAMPLES})
     return replace(part, settings=settings)
+
+
+def by_machine(part: Evaluation, ledger: Ledger) -> Findings:
+    """What the machine's labels alone come to, without intervals that could be used."""
+    return replace(quick(part), policy=Policy.parse("machine")).score(ledger).findings
 
 
 def of_people(part: Evaluation, draw: Draw) -> Evaluation:
@@ -49,20 +54,12 @@ class ByTopics:
     people: Findings
     topics: tuple[str, ...]
     drawn: tuple[bool, ...]
-    population: Population
-    level: float
+    basis: Basis
 
     @classmethod
-    def of(
-        cls,
-        part: Evaluation,
-        ledger: Ledger,
-        judge: Findings,
-        draw: Draw,
-        population: Population,
-        level: float,
-    ) -> Self:
+    def of(cls, part: Evaluation, judge: Findings, basis: Basis) -> Self:
         """What a draw of topics says. Raises SettingsError for topics that came after it."""
+        draw = basis.draw
         said = dict(zip(draw.names, draw.drawn, strict=True))
         topics = tuple(judge.topics)
         strange = [topic for topic in topics if topic not in said]
@@ -71,8 +68,8 @@ class ByTopics:
                 f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
                 f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
             )
-        people = of_people(part, draw).score(ledger).findings
-        return cls(judge, people, topics, tuple(said[one] for one in topics), population, level)
+        people = of_people(part, draw).score(basis.ledger).findings
+        return cls(judge, people, topics, tuple(said[one] for one in topics), basis)
 
     def together(self, measure: str) -> bool:
         """Whether the runs are estimated together: a measure that is a mean over topics."""
@@ -91,11 +88,9 @@ class ByTopics:
 
     def _mean(self, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
         drawn = np.array(self.drawn)
-        judge = np.stack(
-            [topic_values(self.judge.per_topic, run, measure, self.topics) for run in runs]
-        )
-        people = np.stack(
-            [topic_values(self.people.per_topic, run, measure, self.topics) for run in runs]
+        judge, people = (
+            np.stack([topic_values(found.per_topic, run, measure, self.topics) for run in runs])
+            for found in (self.judge, self.people)
         )
         people[:, ~drawn] = np.nan
         for what, table, or_else in (
@@ -114,11 +109,11 @@ class ByTopics:
             return "It is no mean over all topics."
         try:
             found = corrected.topics(
-                people, judge, drawn, level=self.level, population=self.population
+                people, judge, drawn, level=self.basis.level, population=self.basis.population
             )
         except ValueError as error:
             return sentence(error)
-        return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=self.level)
+        return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=self.basis.level)
 
     def _confidence(self, runs: tuple[str, ...], measure: str) -> Corrected | str:
         """HMR and its parts, run by run; it is told which runs have none."""
@@ -143,7 +138,7 @@ class ByTopics:
 
     def _confidence_of(self, run: str) -> tuple[Confidence, list[str]] | str:
         """HMR, R_O, R_U and Accuracy of a run, with what is to be said of them; or why not."""
-        drawn = np.array(self.drawn)
+        drawn, basis = np.array(self.drawn), self.basis
         p, judge = (
             topic_values(self.judge.per_topic, run, one, self.topics)
             for one in ("Confidence", "Accuracy")
@@ -158,7 +153,7 @@ class ByTopics:
             warnings.simplefilter("always")
             try:
                 found = corrected.hmr(
-                    p, people, judge, drawn, level=self.level, population=self.population
+                    p, people, judge, drawn, level=basis.level, population=basis.population
                 )
             except ValueError as error:
                 return f"{error}."

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.api.families import FamilyOff
+from assay.ledger import Ledger
+from assay.ledger.draws import Draw
 from assay.measures.confidence import Bools, Floats
 from assay.model.errors import SettingsError
 from assay.statistics import corrected
-from assay.statistics.corrected import Estimates
+from assay.statistics.corrected import Estimates, Population
 
 MOST_SURE = 0.9999
 """The highest level: ranks come of 10,000 draws, which tell no higher one."""
@@ -21,6 +24,18 @@ def check_level(level: float) -> float:
     if not 0 < level <= MOST_SURE:
         raise SettingsError(f"A level is above 0 and at most {MOST_SURE}, got {level:.10g}.")
     return level
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What scores are corrected by: a draw among ``draws`` whose labels a ledger has, and of what
+    the intervals are, at which level."""
+
+    ledger: Ledger
+    draw: Draw
+    draws: Sequence[Draw]
+    population: Population
+    level: float
 
 
 @dataclass(frozen=True)

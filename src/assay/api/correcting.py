@@ -11,18 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.api.by_items import ByItems, linear_of
-from assay.api.by_topics import ByTopics, of_people, quick
-from assay.api.corrected import Corrected
+from assay.api.by_topics import ByTopics, by_machine, of_people, quick
+from assay.api.corrected import Basis, Corrected
 from assay.api.families import off_by_family
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
-from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.labels import Status, is_independent, without_reasons
 from assay.model.wording import counted, listed
-from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
+from assay.protocols.results import Findings
 from assay.statistics.corrected import Population
 from assay.tasks.base import canonical
 
@@ -161,14 +160,12 @@ def correct(
         )
         return Trusted(f"judge alone; a draw is labelled in part ({done} of {len(units)})",
                        drawn, population, level, why=why)  # fmt: skip
+    by = Basis(ledger, chosen, every, population, level)
     boards = tuple(
         board
         for name, part in evaluations.items()
-        for board in _boards(
-            f"{name}: " if len(evaluations) > 1 else "", part, ledger, chosen, every, measures,
-            population, level,
-        )
-    )  # fmt: skip
+        for board in _boards(f"{name}: " if len(evaluations) > 1 else "", part, by, measures)
+    )
     found = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
     if not found.issuperset(measures):
         check_measures(evaluations, ledger, measures)
@@ -285,20 +282,14 @@ def open_units(
 
 
 def _boards(
-    prefix: str,
-    part: Evaluation,
-    ledger: Ledger,
-    draw: Draw,
-    draws: Sequence[Draw],
-    measures: Sequence[str],
-    population: Population,
-    level: float,
+    prefix: str, part: Evaluation, basis: Basis, measures: Sequence[str]
 ) -> Iterator[TrustBoard]:
     """The leaderboards of a protocol."""
     part = quick(part)
-    given = sum(labelled for _, labelled in open_units({"": part}, ledger, draw))
-    boards, by = _correcting(part, ledger, draw, draws, population, level)
-    linear = linear_of(part, ledger) if draw.design == TOPICS else ()
+    given = sum(labelled for _, labelled in open_units({"": part}, basis.ledger, basis.draw))
+    judge = by_machine(part, basis.ledger)
+    boards, by = judge.boards, _correcting(part, judge, basis)
+    linear = linear_of(part, basis.ledger) if basis.draw.design == TOPICS else ()
     instead = {
         one.measure: " Single labels can correct it: 'assay draw FOLDER --task "
         f"{one.task.name} --design leverage --n N'."
@@ -316,8 +307,8 @@ def _boards(
             else:
                 families = part.folder.config.audit.families
                 off = (
-                    tuple(off_by_family(one.runs, one.judge, one.estimates, families, level))
-                    if one.estimates is not None and population == "these"
+                    tuple(off_by_family(one.runs, one.judge, one.estimates, families, basis.level))
+                    if one.estimates is not None and basis.population == "these"
                     else ()
                 )
                 found.append(replace(one, measure=name, families=off))
@@ -325,24 +316,16 @@ def _boards(
             yield TrustBoard(prefix + board.title, tuple(found), refused, given)
 
 
-def _correcting(
-    part: Evaluation,
-    ledger: Ledger,
-    draw: Draw | None,
-    draws: Sequence[Draw],
-    population: Population,
-    level: float,
-) -> tuple[Sequence[Board], ByTopics | ByItems]:
-    """The leaderboards by the machine's labels, and what corrects them by a draw (None: by people's
-    labels of everything)."""
-    judge = replace(part, policy=Policy.parse("machine")).score(ledger).findings
-    if draw is None:
-        count = len(judge.topics)
-        tasks = tuple(task.name for task in part.tasks)
-        draw = Draw(TOPICS, tasks, count, 0, tuple(judge.topics), (1.0,) * count, (True,) * count)
-    if draw.design == TOPICS:
-        return judge.boards, ByTopics.of(part, ledger, judge, draw, population, level)
-    return judge.boards, ByItems(part, ledger, judge, draw, draws, population, level)
+def _correcting(part: Evaluation, judge: Findings, basis: Basis) -> ByTopics | ByItems:
+    """What corrects the machine's findings by a draw."""
+    by = ByTopics.of if basis.draw.design == TOPICS else ByItems
+    return by(part, judge, basis)
+
+
+def _everything(part: Evaluation, judge: Findings) -> Draw:
+    """The draw that people's labels of everything are."""
+    count, tasks = len(judge.topics), tuple(task.name for task in part.tasks)
+    return Draw(TOPICS, tasks, count, 0, tuple(judge.topics), (1.0,) * count, (True,) * count)
 
 
 def whole_draw(
@@ -371,8 +354,10 @@ def corrected_together(
         return
     for name, part in evaluations.items():
         prefix = f"{name}: " if len(evaluations) > 1 else ""
-        boards, by = _correcting(quick(part), ledger, draw, draws, "these", level)
-        for board in boards:
+        judge = by_machine(part, ledger)
+        basis = Basis(ledger, draw or _everything(part, judge), draws, "these", level)
+        by = _correcting(quick(part), judge, basis)
+        for board in judge.boards:
             measure = next((one for one in board.measures if by.together(one)), None)
             if measure is None:
                 yield f"{prefix}{board.title}: no measure can be corrected by this draw"

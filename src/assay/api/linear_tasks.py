@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from assay.api.by_items import Items, Voices, items_of, linear_of
-from assay.api.by_topics import quick
+from assay.api.by_topics import by_machine
 from assay.api.opened import Opened
 from assay.ledger import Ledger
-from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 
 
@@ -21,10 +19,10 @@ def linear_in(opened: Opened, ledger: Ledger, task: str = "") -> Mapping[str, It
         prefix = f"{name}: " if len(opened.parts) > 1 else ""
         linear = [one for one in linear_of(part, ledger) if task in ("", one.task.name)]
         if linear:
-            judge = replace(quick(part), policy=Policy.parse("machine")).score(ledger)
+            scores = by_machine(part, ledger).scores
             voices = Voices(part, ledger)
             for one in linear:
-                items = items_of(voices, one, judge.findings.scores)
+                items = items_of(voices, one, scores)
                 found.setdefault(prefix + one.measure, items)
     return found
 

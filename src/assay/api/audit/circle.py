@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from assay.api.by_items import Items, Voices, batches, estimated, is_whole, items_of, linear_of
-from assay.api.by_topics import quick
+from assay.api.by_topics import by_machine
 from assay.api.corrected import Corrected
 from assay.api.correcting import Evaluations, whole_draw
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
-from assay.ledger.policy import Policy
 from assay.measures.confidence import Floats
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
@@ -31,7 +30,7 @@ def judged_runs(evaluations: Evaluations, ledger: Ledger, *, level: float) -> It
     if isinstance(draw, str):
         return
     for name, part in evaluations.items():
-        judge = replace(quick(part), policy=Policy.parse("machine")).score(ledger).findings
+        judge = by_machine(part, ledger)
         voices = Voices(part, ledger)
         prefix = f"{name}: " if len(evaluations) > 1 else ""
         for linear in linear_of(part, ledger):
