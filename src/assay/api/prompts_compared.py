@@ -38,18 +38,14 @@ class Prompting:
     def of(cls, found: Answered) -> Prompting:
         answers = _answers(found)
         count = len(answers)
-        tally = found.tally
+        taken = ("asked", "tokens_in", "tokens_out", "cost", "cache_saved")
         return cls(
             count,
             sum(same_answer(one.text) == same_answer(DONT_KNOW) for one in answers.values()),
             sum(len(one.nuggets) for one in answers.values()) / count if count else None,
             sum(one.confidence for one in answers.values()) / count if count else None,
             len(found.made.unusable),
-            tally.asked,
-            tally.tokens_in,
-            tally.tokens_out,
-            tally.cost,
-            tally.cache_saved,
+            *(getattr(found.tally, name) for name in taken),
         )
 
 

@@ -53,12 +53,7 @@ class Experiment:
         names = ("alpha", "mind", "paired_t", "anova", "width")
         powers = (dict(zip(POWER_COLUMNS, row, strict=True)) for row in self.power_rows())
         return {
-            "file": str(self.path),
-            "score": self.matrix.name,
-            "topics": len(self.matrix.topics),
-            "runs": len(self.matrix.runs),
-            "topics_left_out": self.matrix.left_out,
-            "runs_left_out": self.matrix.runs_left_out,
+            **_about(self.path, self.matrix, score=self.matrix.name),
             "variance": self.variance.value,
             "degrees": self.variance.degrees,
             "power": [{name: row[name] for name in names} for row in powers],
@@ -82,6 +77,18 @@ class Designs:
             "degrees": self.variance.degrees if self.estimated else None,
             "matrices": [one.document() for one in self.experiments],
         }
+
+
+def _about(path: Path, matrix: ScoreMatrix | ConfidenceMatrix, **more: str) -> dict[str, Any]:
+    """A file of scores, as JSON has it."""
+    return {
+        "file": str(path),
+        **more,
+        "topics": len(matrix.topics),
+        "runs": len(matrix.runs),
+        "topics_left_out": matrix.left_out,
+        "runs_left_out": matrix.runs_left_out,
+    }
 
 
 class SimulatedPower(NamedTuple):
@@ -116,11 +123,7 @@ class SimulatedDesigns:
             "rows": [asdict(row) for row in self.rows],
             "matrices": [
                 {
-                    "file": str(path),
-                    "topics": len(matrix.topics),
-                    "runs": len(matrix.runs),
-                    "topics_left_out": matrix.left_out,
-                    "runs_left_out": matrix.runs_left_out,
+                    **_about(path, matrix),
                     "power": [
                         {name: value for name, value in row._asdict().items() if name != "matrix"}
                         for row in self.powers

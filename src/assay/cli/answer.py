@@ -14,7 +14,7 @@ from assay.api.answering import Answered, Answering, ledger_beside
 from assay.api.prompts_compared import PromptsCompared
 from assay.cli.answers_told import answers_shown
 from assay.cli.common import forms, present, remark
-from assay.cli.forecast import print_ahead, print_prompts, told
+from assay.cli.forecast import print_ahead, print_prompts, tallied, told
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
@@ -164,18 +164,13 @@ def _say(job: Answering, answered: Answered) -> None:
             "unusable": len(made.unusable),
             "unusable_file": str(side),
             "rules_broken": [f"{fault.why} {fault.cure}" for fault in beside],
-            "asked": tally.asked,
-            "known": tally.known,
-            "tokens_in": tally.tokens_in,
-            "tokens_out": tally.tokens_out,
-            "cost": tally.cost,
-            "tokens_cached": tally.tokens_cached,
-            "cache_saved": tally.cache_saved,
-            "unpriced": tally.unpriced,
-            "stopped": tally.stopped,
+            **tallied(
+                tally, "asked", "known", "tokens_in", "tokens_out", "cost", "tokens_cached",
+                "cache_saved", "unpriced", "stopped",
+            ),
         },
         _people(job, answered),
-    )
+    )  # fmt: skip
 
 
 def _people(job: Answering, answered: Answered) -> Iterator[str]:

@@ -60,6 +60,11 @@ def _cached(tally: Tally) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
+def tallied(tally: Tally, *names: str) -> dict[str, Any]:
+    """Some of what was counted, as JSON has it."""
+    return {name: getattr(tally, name) for name in names}
+
+
 def shard_done(shard: str, tally: Tally) -> str:
     """That a shard is done, and what waits for others."""
     if not tally.waiting:

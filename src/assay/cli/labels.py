@@ -30,7 +30,7 @@ from assay.api.paths import expanded
 from assay.cli.common import FolderArgument, forms, group, present, remark, say
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_joined import copy_command, merge_command
-from assay.cli.labels_people import people_command
+from assay.cli.labels_people import people_command, short_name
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
@@ -63,16 +63,14 @@ def stats_command(folder: FolderArgument) -> None:
     shown: tuple[str, ...] = ("task", "labeller", "status", "labels", "read", "written", "cost, $")
     if any(row["cached"] is not None or row["cache_saved"] is not None for row in rows):
         shown += ("cached", "saved, $")
-    cells = [(_short(row["task"]), *(row[name] for name in names[1 : len(shown)])) for row in rows]
+    cells = [
+        (short_name(row["task"]), *(row[name] for name in names[1 : len(shown)])) for row in rows
+    ]
     present(
         lambda: rows,
         [Table("Labels", shown, cells, digits=2)],
         (names, ([row[name] for name in names] for row in rows)),
     )
-
-
-def _short(task: str) -> str:
-    return task.rpartition(".")[2]
 
 
 app.command("people")(people_command)
@@ -99,7 +97,7 @@ def list_command(
 
     def people() -> Iterator[Table | str]:
         rows = [
-            (one.uid[:8], _short(one.task), in_words(one), _about(content), one.labeller.name)
+            (one.uid[:8], short_name(one.task), in_words(one), _about(content), one.labeller.name)
             for one, content in shown
         ]
         title, cut = f"{len(shown)} of {len(found)} labels", frozenset(("verdict", "about"))
@@ -188,7 +186,7 @@ def diff_command(
     with shown_ledger(folder, remark) as ledger:
         both, differ = differences(ledger, first, second, task)
     cells = [
-        (_short(one.first.task), _about(one.content), in_words(one.first), in_words(one.second))
+        (short_name(one.first.task), _about(one.content), in_words(one.first), in_words(one.second))
         for one in differ
     ]
     table = Table(f"{len(differ)} of {both} units differ", ("task", "about", first, second), cells)

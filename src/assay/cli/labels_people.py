@@ -33,7 +33,7 @@ def people_command(
         _agreement(found),
         (COLUMNS, (row for one in found for row in one.rows())),
         [
-            f"{_short(one.task)} {one.field}: {n}"
+            f"{short_name(one.task)} {one.field}: {n}"
             for one in found
             for n in (*one.notes, one.why)
             if n
@@ -53,7 +53,7 @@ def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
             for who in one.people
         ]  # fmt: skip
         heading = ("person", "labels", "shared", "κ", "accuracy", *one.categories)
-        yield Table(f"{_short(one.task)}: {one.field}", heading, rows)
+        yield Table(f"{short_name(one.task)}: {one.field}", heading, rows)
         alpha = "undefined" if one.alpha is None else number(one.alpha)
         changed = (
             ""
@@ -76,5 +76,6 @@ def _notes(one: Overlap) -> Sequence[str]:
     return (*one.notes, *((f"No accuracies: {one.why}",) if one.why else ()))
 
 
-def _short(task: str) -> str:
+def short_name(task: str) -> str:
+    """A task's name without that of its protocol."""
     return task.rpartition(".")[2]

@@ -11,7 +11,7 @@ import typer
 
 from assay.api.retrieving import Models, RunFormat, search, settings_for
 from assay.cli.common import forms, present, remark, tell
-from assay.cli.forecast import why_unusable
+from assay.cli.forecast import tallied, why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
 from assay.cli.taking import takes
 from assay.systems.retrieval.index import Index
@@ -98,11 +98,7 @@ def retrieve_command(
             "unusable_replies": found.failed,
             "why_unusable": dict(faults.most_common()),
             "missing_replies": found.missing,
-            "asked": tally.asked,
-            "known": tally.known,
-            "cost": tally.cost,
-            "tokens_cached": tally.tokens_cached,
-            "cache_saved": tally.cache_saved,
+            **tallied(tally, "asked", "known", "cost", "tokens_cached", "cache_saved"),
             "seconds": seconds,
         },
         people(),

@@ -22,7 +22,8 @@ from assay.api.samplesizes import (
 from assay.cli.common import forms, present, remark
 from assay.page.tables import Table, Value
 from assay.page.wording import number
-from assay.statistics.confidence_sizes import MOST_QUESTIONS
+from assay.statistics.confidence_sizes import MOST_QUESTIONS, SimulatedRow
+from assay.statistics.samplesize import SizeRow
 
 T = TypeVar("T")
 
@@ -176,26 +177,26 @@ def _people(found: Designs, *, sizes: bool) -> Iterator[Table | str]:
         yield from _experiments(found)
     if not sizes:
         return
-    yield Table(
-        f"Topics needed, variance {found.variance.value:.6g}",
-        COLUMNS,
-        [
-            (
-                row.design,
-                f"{row.alpha:g}",
-                "–" if row.beta is None else f"{row.beta:g}",
-                f"{row.mind:g}",
-                str(row.m),
-                row.topics,
-            )
-            for row in found.rows
-        ],
-        numbers=frozenset(COLUMNS[1:]),
-    )
+    yield _needed(f"Topics needed, variance {found.variance.value:.6g}", COLUMNS, found.rows)
     yield (
         "mind is the difference to detect (of an interval: its expected width); m the number of "
         "runs."
     )
+
+
+def _needed(title: str, columns: tuple[str, ...], rows: Sequence[SizeRow | SimulatedRow]) -> Table:
+    """How many topics each design takes."""
+
+    def cell(row: SizeRow | SimulatedRow, name: str) -> Value:
+        value = getattr(row, name)
+        if name in ("alpha", "beta", "mind"):
+            return "–" if value is None else f"{value:g}"
+        if name == "worst" and row.beta is None:
+            return "–"
+        return value or f"> {MOST_QUESTIONS:,}" if name in ("topics", "worst") else str(value)
+
+    cells = [tuple(cell(row, name) for name in columns) for row in rows]
+    return Table(title, columns, cells, numbers=frozenset(columns[1:]))
 
 
 def _experiments(found: Designs) -> Iterator[Table | str]:
@@ -258,22 +259,8 @@ def _simulated(found: SimulatedDesigns, *, sizes: bool) -> Iterator[Table | str]
     if not sizes:
         return
     yield ""
-    yield Table(
-        f"Topics needed for {found.measure}, simulated from the pilot's",
-        SIMULATED,
-        [
-            (
-                row.design,
-                f"{row.alpha:g}",
-                "–" if row.beta is None else f"{row.beta:g}",
-                f"{row.mind:g}",
-                row.topics or f"> {MOST_QUESTIONS:,}",
-                "–" if row.beta is None else row.worst or f"> {MOST_QUESTIONS:,}",
-            )
-            for row in found.rows
-        ],
-        numbers=frozenset(SIMULATED[1:]),
-    )
+    title = f"Topics needed for {found.measure}, simulated from the pilot's"
+    yield _needed(title, SIMULATED, found.rows)
     yield (
         "mind is the difference to detect (of an interval: its width); worst is for the pair of "
         "runs that needs most. Good to a few in a hundred, if the pilot's topics are like those to "
