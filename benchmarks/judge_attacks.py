@@ -1,11 +1,12 @@
 """What fools the embedded judge, by name: the share of attacks that it calls yes.
 
-    python benchmarks/judge_attacks.py --data .judge/data [--n 100] [--wordings held|fresh|third]
+    python benchmarks/judge_attacks.py --data .judge/data [--n 100] [--wordings fourth]
 
 ``--data`` is a folder of ``training/prepare.py``, whose test pairs the attacks are made of; their
 wordings are those of ``training/attacks.py`` that nothing was trained on: ``HELD``, after which the
-rules were once mended, ``FRESH``, which were written later, or ``THIRD``, written before the rules
-that accept a sentence by its frame.
+rules were once mended, ``FRESH``, which were written later, ``THIRD``, written before the rules
+that accept a sentence by its frame, or ``FOURTH`` (``fourth.py``), written by a second reader of
+these rules.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1] / "training"))
 from attacks import ASSERTED, FRESH, HELD, THIRD, shuffled, within
 from augment import Augmenter, sentences
+from fourth import ANSWERED_FOURTH, ASSERTED_FOURTH, FOURTH, HEADED_FOURTH
 from rows import Row, read_split
 
 from assay.labellers.base import Request
@@ -34,7 +36,14 @@ from assay.tasks.r2c2 import (
     RelevanceUnit,
 )
 
-WORDINGS = {"held": HELD, "fresh": FRESH, "third": THIRD}
+WORDINGS = {"held": HELD, "fresh": FRESH, "third": THIRD, "fourth": FOURTH}
+KINDS = {
+    "E": ("denied", "asked", "supposed", "praised", "attributed and rejected"),
+    "C": (
+        "denied answer", "several answers", "declined", "unsure answer", "conditional answer",
+        "answer of others",
+    ),
+}  # fmt: skip
 FIELDS = {"E": "entailed", "A": "relevant", "C": "correct"}
 
 
@@ -76,21 +85,27 @@ def attacks(
         yield f"{ability} the words shuffled", beside(ability)
     shuffles = [put(row, row.passage, shuffled(row.claim, chance)) for row in some(refuted)]
     yield "E refuted, the words shuffled", shuffles
-    for kind in ("denied", "asked", "supposed", "praised"):
-        yield f"E {kind}", beside("E", wordings[kind])
+    for kind in KINDS["E"]:
+        if kind in wordings:
+            yield f"E {kind}", beside("E", wordings[kind])
     yield "A praised", beside("A", wordings["praised for a question"])
     yield "E a name or number swapped", maker.some(own["E"], count, maker.swapped_claim)
     named = {row.question: row for row in rows if row.source in ("evouna", "openqa_eval")}
     short = [row for row in named.values() if row.gold and row.gold[0][:1].isupper()]
     short = [row for row in short if len(row.gold[0].split()) < 5]
-    for kind in ("denied answer", "several answers", "declined"):
+
+    def answers(worded: Sequence[str], label: float) -> list[Row]:
         made = []
         for row in some(short):
             others = [one.gold[0] for one in chance.sample(short, 7) if one.gold[0] not in row.gold]
-            text = chance.choice(wordings[kind]).replace("{gold}", row.gold[0])
+            text = chance.choice(worded).replace("{gold}", row.gold[0])
             text = text.replace("{others}", ", ".join(others[:6])).replace("{other}", others[0])
-            made.append(Row("", "C", "", "", text, "", 0.0, row.question, row.gold))
-        yield f"C {kind}", made
+            made.append(Row("", "C", "", "", text, "", label, row.question, row.gold))
+        return made
+
+    for kind in KINDS["C"]:
+        if kind in wordings:
+            yield f"C {kind}", answers(wordings[kind], 0.0)
     long = [row for row in own["E"] if 120 < len(row.passage.split()) < 500]
     verbatim = []
     for row in some(long):
@@ -98,8 +113,17 @@ def attacks(
         if parts:
             verbatim.append(Row("", "E", "", "", chance.choice(parts), row.passage, 1.0))
     yield "+ E a sentence of the passage", verbatim
-    framed = [replace(row, label=1.0) for row in beside("E", ASSERTED)]
+    asserted = ASSERTED_FOURTH if wordings is FOURTH else ASSERTED
+    framed = [replace(row, label=1.0) for row in beside("E", asserted)]
     yield "+ E asserted in running text", framed
+    yield "+ C plainly given", answers(ANSWERED_FOURTH, 1.0)
+    answering = some([row for row in own["A"] if row.label == 1.0])
+    yield "+ A a passage that answers", answering
+    headed = [
+        replace(row, passage=within(chance.choice(HEADED_FOURTH), row.claim) + row.passage)
+        for row in answering
+    ]
+    yield "+ A the same under its question", headed
 
 
 async def said(rows: list[Row]) -> list[bool]:
