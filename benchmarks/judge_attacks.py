@@ -5,8 +5,8 @@
 ``--data`` is a folder of ``training/prepare.py``, whose test pairs the attacks are made of; their
 wordings are those of ``training/attacks.py`` that nothing was trained on: ``HELD``, after which the
 rules were once mended, ``FRESH``, which were written later, ``THIRD``, written before the rules
-that accept a sentence by its frame, or ``FOURTH`` (``fourth.py``), written by a second reader of
-these rules.
+that accept a sentence by its frame, ``FOURTH`` (``fourth.py``), written by a second reader of
+these rules, as was ``FIFTH``, which was not looked at until the rules were done.
 """
 
 from __future__ import annotations
@@ -22,7 +22,15 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1] / "training"))
 from attacks import ASSERTED, FRESH, HELD, THIRD, shuffled, within
 from augment import Augmenter, sentences
-from fourth import ANSWERED_FOURTH, ASSERTED_FOURTH, FOURTH, HEADED_FOURTH
+from fourth import (
+    ANSWERED_FIFTH,
+    ANSWERED_FOURTH,
+    ASSERTED_FIFTH,
+    ASSERTED_FOURTH,
+    FIFTH,
+    FOURTH,
+    HEADED_FOURTH,
+)
 from rows import Row, read_split
 
 from assay.labellers.base import Request
@@ -36,7 +44,7 @@ from assay.tasks.r2c2 import (
     RelevanceUnit,
 )
 
-WORDINGS = {"held": HELD, "fresh": FRESH, "third": THIRD, "fourth": FOURTH}
+WORDINGS = {"held": HELD, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
 KINDS = {
     "E": ("denied", "asked", "supposed", "praised", "attributed and rejected"),
     "C": (
@@ -113,10 +121,14 @@ def attacks(
         if parts:
             verbatim.append(Row("", "E", "", "", chance.choice(parts), row.passage, 1.0))
     yield "+ E a sentence of the passage", verbatim
-    asserted = ASSERTED_FOURTH if wordings is FOURTH else ASSERTED
+    asserted, given = ASSERTED, ANSWERED_FOURTH
+    if wordings is FOURTH:
+        asserted = ASSERTED_FOURTH
+    elif wordings is FIFTH:
+        asserted, given = ASSERTED_FIFTH, ANSWERED_FIFTH
     framed = [replace(row, label=1.0) for row in beside("E", asserted)]
     yield "+ E asserted in running text", framed
-    yield "+ C plainly given", answers(ANSWERED_FOURTH, 1.0)
+    yield "+ C plainly given", answers(given, 1.0)
     answering = some([row for row in own["A"] if row.label == 1.0])
     yield "+ A a passage that answers", answering
     headed = [
