@@ -2,12 +2,13 @@
 
 import os
 import tempfile
+from array import array
 
 import pytest
 
 from assay.model import scratch
 from assay.model.errors import SettingsError
-from assay.model.scratch import Scratch, Texts
+from assay.model.scratch import Numbers, Parts, Scratch, Texts
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +63,37 @@ def test_texts_of_several_rows_lie_in_one_place():
         for row in rows:
             row.append(text)
     assert all([row[at] for at in range(len(row))] == said for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers"),
+    [("b", range(-50, 50)), ("Q", range(2**63, 2**63 + 100)), ("d", [n / 3 for n in range(100)])],
+)
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_numbers_are_those_that_were_added(kind, numbers, block, monkeypatch):
+    monkeypatch.setattr(scratch, "_BLOCK", block)
+    monkeypatch.setattr(scratch, "_AT_ONCE", 3 * block)
+    numbers, held = list(numbers), Scratch()
+    found, beside = Numbers(held, kind), Numbers(held, kind)
+    for number in numbers[:30]:
+        found.append(number)
+        beside.append(number)
+    found.extend(numbers[30:60])
+    found.extend(bytes(memoryview(array(kind, numbers[60:]))))
+    assert len(found) == len(numbers)
+    assert list(found) == numbers
+    assert [found[at] for at in range(len(numbers))] == numbers
+    assert [one for some in found.blocks() for one in some] == numbers
+    for begin, end in ((0, 0), (3, 5), (0, 100), (13, 99), (100, 100)):
+        assert list(found.some(begin, end)) == numbers[begin:end]
+    assert list(beside) == numbers[:30]
+    with pytest.raises(IndexError):
+        found[len(numbers)]
+
+
+def test_parts_are_read_in_the_order_in_which_they_were_added():
+    found = Parts(Scratch())
+    for number, part in enumerate([3, 1, 3, 0, 1] * 9):
+        found.add(part, b"%02d" % number)
+    assert found.read(1) == b"".join(b"%02d" % n for n in range(45) if n % 5 in (1, 4))
+    assert found.read(2) == b""

@@ -22,5 +22,10 @@ def test_no_number_of_a_generated_evaluation_has_moved(
     monkeypatch.setattr("assay.ledger.spilled.HELD", 0)
     monkeypatch.setattr("assay.ledger.spilled._AT_ONCE", 100)
     monkeypatch.setattr("assay.model.scratch._HELD", 1000)
+    monkeypatch.setattr("assay.model.scratch._BLOCK", 30)
+    monkeypatch.setattr("assay.protocols.places._AT_ONCE", 70)
+    monkeypatch.setattr("assay.protocols.places._KNOWN", 5)
+    monkeypatch.setattr("assay.protocols.record._PART", 128)
+    monkeypatch.setattr("assay.protocols.digest._AT_ONCE", 100)
     assay("score", tmp_path, "--csv")
     assert {"score": large.digests(tmp_path / "out")} == found

@@ -10,6 +10,7 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.model.scratch import Scratch
 from assay.protocols.answers.columns import AnswerLabels, JudgedRun
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
@@ -106,7 +107,7 @@ def in_columns(questions, answers, grades):
         return GivenAnswer(run, question, passages, found.answer)
 
     rows = AnswerLabels(tuple(questions), given, [], [], [])
-    judged = {run: JudgedRun(run, rows, whole=True) for run in answers}
+    judged = {run: JudgedRun(run, rows, Scratch(), whole=True) for run in answers}
     for question in questions:
         for run, by_question in answers.items():
             one = by_question[question.id]

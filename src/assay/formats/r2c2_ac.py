@@ -26,8 +26,7 @@ from assay.formats.r2c2_nuggets import (
 )
 from assay.formats.text import read_text
 from assay.model.errors import AssayError, Fault, FormatError
-from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question
-from assay.model.scratch import Scratch
+from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question, SharedAnswers
 from assay.model.wording import listed, quoted
 
 _LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
@@ -116,7 +115,7 @@ def read_ac_run(
     *,
     questions: Iterable[Question] | None = None,
     pr_runs: Mapping[str, PassageRun] | None = None,
-    scratch: Scratch | None = None,
+    shared: SharedAnswers | None = None,
 ) -> Parsed[AnswerRunFile]:
     """Reads an AC run, marked or not; its name is the file's.
 
@@ -124,7 +123,7 @@ def read_ac_run(
     ``pr_runs`` every PassageKey must exist in one of them for its question. A block whose
     confidence could not be read is left out of the value, as is a nugget whose number, rank or
     mark could not. Raises :class:`FormatError` only where the file cannot be read at all.
-    ``scratch`` takes the texts of several runs.
+    ``shared`` is what several runs hold together.
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
@@ -132,7 +131,7 @@ def read_ac_run(
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     nuggets = NuggetReader(faults, pr_runs, plain=source.plain)
-    reader = _AnswerReader(faults, known, nuggets, Answers(scratch))
+    reader = _AnswerReader(faults, known, nuggets, shared or SharedAnswers())
     lines, starts = source.lines, source.line_starts()
     at = 0
     while at < len(lines):
@@ -174,13 +173,17 @@ class _AnswerReader:
     """The state of reading one AC run: which block is open, and what the closed ones held."""
 
     def __init__(
-        self, faults: FaultList, known: KnownIds | None, nuggets: NuggetReader, answers: Answers
+        self,
+        faults: FaultList,
+        known: KnownIds | None,
+        nuggets: NuggetReader,
+        shared: SharedAnswers,
     ) -> None:
         self.faults = faults
         self.known = known
         self.nuggets = nuggets
-        self.answers = answers
-        self.places = MarkPlaces()
+        self.answers = Answers(shared)
+        self.places = MarkPlaces(shared.scratch)
         self.opened: dict[str, int] = {}
         self.block: _Block | None = None
         self.outside = 0
@@ -395,6 +398,7 @@ class _AnswerReader:
         if self.block is not None:
             self._unclosed("at the end of the file")
         self.nuggets.done()
+        self.answers.done()
         if not self.opened:
             self.faults.error(
                 0, "The file holds no answer block.", "Write <QuestionID> … </QuestionID> blocks."

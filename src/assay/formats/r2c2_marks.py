@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from assay.model.rag import Nugget
+from assay.model.scratch import Numbers, Scratch
 
 
 class NuggetBlock(NamedTuple):
@@ -20,13 +20,12 @@ class NuggetBlock(NamedTuple):
 
 
 class MarkPlaces:
-    """The places of all nuggets of a file, in its order: six bytes each."""
+    """The places of all nuggets of a file, in its order, six bytes each, in a scratch."""
 
-    def __init__(self) -> None:
-        self._counts = bytearray()
-        self._nums = bytearray()
-        self._offsets = array("I")  # no file is larger (assay.formats.text)
-        self._lengths = bytearray()
+    def __init__(self, scratch: Scratch) -> None:
+        self._counts, self._nums = Numbers(scratch, "B"), Numbers(scratch, "B")
+        self._offsets = Numbers(scratch, "I")  # no file is larger (assay.formats.text)
+        self._lengths = Numbers(scratch, "B")
 
     def add(self, block: NuggetBlock) -> None:
         """Add the nuggets of the next answer."""

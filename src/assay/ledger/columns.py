@@ -336,6 +336,16 @@ def narrow(values: npt.NDArray[Any], least: int = 0) -> npt.NDArray[Any]:
     return values.astype(np.min_scalar_type(min(least, -ends[1] - 1) if least < 0 else ends[1]))
 
 
+def by_part(
+    parts: npt.NDArray[Any], records: npt.NDArray[Any]
+) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """Part after part with its records, in their order."""
+    order = np.argsort(parts, kind="stable")
+    some, begins = np.unique(parts[order], return_index=True)
+    for part, which in zip(some.tolist(), np.split(order, begins[1:]), strict=False):
+        yield part, records[which]
+
+
 def head(value: bytes | str) -> bytes:
     """A hash as it is, and one of what is none."""
     return value if isinstance(value, bytes) else sha256(value.encode()).digest()[:_SIZE]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from assay.ledger.columns import NONE, Columns, Known, Places, head
+from assay.ledger.columns import NONE, Columns, Known, Places, by_part, head
 from assay.ledger.hashes import packed
 from assay.model.labels import Label, LabellerId
-from assay.model.scratch import Scratch
+from assay.model.scratch import Parts, Scratch
 
 if TYPE_CHECKING:
     from assay.ledger.ledger import Ledger
@@ -80,7 +80,7 @@ class SpilledColumns(Columns):
         newest = ledger.size()  # others may be adding labels: those are left out
         known = Known(ledger, versions)
         row = np.dtype(known.row(newest))
-        parts = _Parts(row, ledger.count())
+        parts = _Sorting(row, ledger.count())
         known.read(newest, parts.add)
         records, begins, heads = Scratch(), [], []
         for part in parts.sorted():
@@ -248,14 +248,13 @@ class SpilledColumns(Columns):
 _NO_HASHES = np.zeros(0, np.uint64)
 
 
-class _Parts:
+class _Sorting:
     """Labels put into parts by the first bits of their hashes, each of which can be sorted in
     memory."""
 
     def __init__(self, row: np.dtype[Any], most: int) -> None:
-        self._row, self._scratch = row, Scratch()
+        self._row, self._parts = row, Parts(Scratch())
         self._bits = max(1, (most // _AT_ONCE).bit_length())
-        self._parts: list[list[tuple[int, int]]] = [[] for _ in range(1 << self._bits)]
         self._new = np.zeros(_AT_ONCE + (1 << 16), row)
         self._count = 0
 
@@ -270,19 +269,13 @@ class _Parts:
 
     def _put(self) -> None:
         some = self._new[: self._count]
-        part = some["high"] >> np.uint64(64 - self._bits)
-        order = np.argsort(part, kind="stable")
-        ends = np.searchsorted(part[order], np.arange(len(self._parts) + 1)).tolist()
-        for own, begin, end in zip(self._parts, ends, ends[1:], strict=False):
-            if begin < end:
-                data = some[order[begin:end]].tobytes()
-                own.append((self._scratch.add(data), len(data)))
+        for part, records in by_part(some["high"] >> np.uint64(64 - self._bits), some):
+            self._parts.add(part, records.tobytes())
         self._count = 0
 
     def sorted(self) -> Iterator[Records]:
         """Part after part in the order of hashes, labels of one unit oldest first."""
         self._put()
-        for own in self._parts:
-            data = b"".join(self._scratch.read(*one) for one in own)
-            part = np.frombuffer(data, self._row)
+        for number in range(1 << self._bits):
+            part = np.frombuffer(self._parts.read(number), self._row)
             yield part[np.argsort(part["high"], kind="stable")]

@@ -11,11 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count, repeat
+from operator import eq
+from struct import Struct
 from typing import Any, NamedTuple, TypeVar
 
 from assay.model.scratch import Scratch, Texts
 
 T = TypeVar("T")
+
+_ANSWER = Struct("=BIII")  # confidence, line, line of the first nugget, how many nuggets
 
 
 class Mark(StrEnum):
@@ -154,25 +158,35 @@ class Answer:
     line: int = 0
 
 
+class SharedAnswers:
+    """What several runs hold together: the ``scratch`` in which their answers lie, and which
+    questions they answer, where they do so in the same order."""
+
+    def __init__(self) -> None:
+        self.scratch = Scratch()
+        self._places: dict[str, int] = {}
+
+    def places(self, places: dict[str, int]) -> dict[str, int]:
+        """The same places of answers, which may be those of the run before."""
+        if len(places) != len(self._places) or not all(
+            map(eq, places.items(), self._places.items())
+        ):
+            self._places = places
+        return self._places
+
+
 class Answers(Mapping[str, Answer]):
     """The answers of a run by question id, in the order of the file.
 
-    They are held as columns and made when they are looked at: a shared task has hundreds of
+    They lie in a scratch and are made when they are looked at: a shared task has hundreds of
     thousands, and objects would take several times as much as their texts.
     """
 
-    def __init__(self, scratch: Scratch | None = None) -> None:
-        """``scratch`` takes the texts of several runs."""
+    def __init__(self, shared: SharedAnswers | None = None) -> None:
+        self._shared = shared or SharedAnswers()
         self._at: dict[str, int] = {}
         self._odd: dict[str, Answer] = {}  # those that do not fit
-        self._texts = Texts(
-            Scratch() if scratch is None else scratch
-        )  # the answer and its nuggets, a line each
-        self._confidences = bytearray()
-        self._lines, self._first_nuggets = array("I"), array("I")
-        self._starts = array("I", [0])  # of each answer's nuggets in the columns below, and the end
-        self._nums = bytearray()
-        self._cited = array("I")
+        self._records = Texts(self._shared.scratch)
         self._keys: dict[PassageKey, int] = {}
         self._keys_in_order: list[PassageKey] = []
 
@@ -180,7 +194,7 @@ class Answers(Mapping[str, Answer]):
         """Add an answer to a question that has none yet."""
         nuggets = answer.nuggets
         first = nuggets[0].line if nuggets else 0
-        self._at[answer.question] = len(self._texts)
+        self._at[answer.question] = len(self._records)
         odd = "\n" in answer.text or any(
             one.mark is not None or one.line != line or "\n" in one.text or not 0 < one.num < 256
             for line, one in enumerate(nuggets, first)
@@ -188,17 +202,26 @@ class Answers(Mapping[str, Answer]):
         if odd:
             self._odd[answer.question] = answer
             return
-        self._texts.append("\n".join([answer.text, *(one.text for one in nuggets)]))
-        self._confidences.append(answer.confidence)
-        self._lines.append(answer.line)
-        self._first_nuggets.append(first)
-        self._nums.extend([one.num for one in nuggets])
         for one in nuggets:
             if one.key not in self._keys:
                 self._keys[one.key] = len(self._keys_in_order)
                 self._keys_in_order.append(one.key)
-            self._cited.append(self._keys[one.key])
-        self._starts.append(len(self._nums))
+        self._records.add(
+            b"".join(
+                (
+                    _ANSWER.pack(answer.confidence, answer.line, first, len(nuggets)),
+                    bytes(one.num for one in nuggets),
+                    array("I", [self._keys[one.key] for one in nuggets]).tobytes(),
+                    "\n".join((answer.text, *(one.text for one in nuggets))).encode(
+                        errors="surrogatepass"
+                    ),
+                )
+            )
+        )
+
+    def done(self) -> None:
+        """All were added."""
+        self._at = self._shared.places(self._at)
 
     def __len__(self) -> int:
         return len(self._at)
@@ -212,14 +235,15 @@ class Answers(Mapping[str, Answer]):
     def __getitem__(self, question: str) -> Answer:
         if question in self._odd:
             return self._odd[question]
-        at = self._at[question]
-        text, *texts = self._texts[at].split("\n")
-        some = slice(self._starts[at], self._starts[at + 1])
-        keys = map(self._keys_in_order.__getitem__, self._cited[some])
-        nuggets = map(
-            Nugget, self._nums[some], keys, texts, repeat(None), count(self._first_nuggets[at])
-        )
-        return Answer(question, text, self._confidences[at], tuple(nuggets), self._lines[at])
+        data = self._records.data(self._at[question])
+        confidence, line, first, number = _ANSWER.unpack_from(data)
+        nums = data[_ANSWER.size : _ANSWER.size + number]
+        text_at = _ANSWER.size + 5 * number
+        cited = array("I", data[_ANSWER.size + number : text_at])
+        text, *texts = data[text_at:].decode(errors="surrogatepass").split("\n")
+        keys = map(self._keys_in_order.__getitem__, cited)
+        nuggets = map(Nugget, nums, keys, texts, repeat(None), count(first))
+        return Answer(question, text, confidence, tuple(nuggets), line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from assay.ledger.columns import NONE, narrow
 from assay.model.labels import Label
+from assay.model.scratch import Numbers, Scratch
 
 if TYPE_CHECKING:
     from assay.protocols.book import Book
@@ -34,19 +34,6 @@ class CountedLabels(Sequence[Label | None]):
     book: Book | None
     places: npt.NDArray[np.signedinteger[Any]]
     others: Mapping[int, Label] = field(default_factory=dict)
-
-    @classmethod
-    def joined(cls, book: Book | None, rows: Iterable[CountedLabels]) -> CountedLabels:
-        """Rows one behind the other."""
-        places: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
-        others: dict[int, Label] = {}
-        begin = 0
-        for row in rows:
-            others.update((begin + at, label) for at, label in row.others.items())
-            places.append(row.places)
-            begin += len(row)
-        every = narrow(np.concatenate(places), NONE)
-        return cls(book if (every >= 0).any() else None, every, others)
 
     def without(self, which: npt.NDArray[np.bool_]) -> CountedLabels:
         """The same with no label in some places of the row."""
@@ -167,13 +154,13 @@ class CountedLabels(Sequence[Label | None]):
         return found
 
 
-class LabelRow:
+class LabelRow(Sequence[Label | None]):
     """A row of labels that grows. Of those that are held by the columns of ``book`` only the place
-    there is held, as an object each would take twenty times as much."""
+    there is held, in ``scratch``; a slice of the row is had in memory."""
 
-    def __init__(self, book: Book | None) -> None:
+    def __init__(self, book: Book | None, scratch: Scratch) -> None:
         self.book = book
-        self._places = array("q")
+        self._places = Numbers(scratch, "q")
         self._others: dict[int, Label] = {}
 
     def __len__(self) -> int:
@@ -186,9 +173,47 @@ class LabelRow:
             self._others[len(self._places)] = label
         self._places.append(place)
 
-    def row(self, begin: int = 0) -> CountedLabels:
-        """The labels from ``begin`` on."""
-        places = narrow(np.array(self._places[begin:], np.int64), NONE)
-        some = range(begin, len(self)) if begin else self._others
-        others = {at - begin: self._others[at] for at in some if at in self._others}
-        return CountedLabels(self.book, places, others)
+    def extend(self, labels: CountedLabels) -> None:
+        """Add labels of the same book."""
+        self._others.update((len(self) + at, label) for at, label in labels.others.items())
+        self._places.extend(labels.places.astype(np.int64).tobytes())
+
+    @overload
+    def __getitem__(self, at: int) -> Label | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> CountedLabels: ...
+    def __getitem__(self, at: int | slice) -> Label | CountedLabels | None:
+        if isinstance(at, int):
+            at = range(len(self))[at]
+            return self[at : at + 1][0]
+        start, stop, _ = at.indices(len(self))
+        some = range(start, stop) if self._others else ()
+        others = {at - start: self._others[at] for at in some if at in self._others}
+        places = np.frombuffer(self._places.some(start, stop), np.int64)
+        # Without a label nothing is asked of the book, whose ledger may be closed by now.
+        book = self.book if (places >= 0).any() else None
+        return CountedLabels(book, narrow(places, NONE), others)
+
+    def __iter__(self) -> Iterator[Label | None]:
+        for begin in range(0, len(self), _AT_ONCE):
+            yield from self[begin : begin + _AT_ONCE]
+
+
+class Seen:
+    """Whole numbers that were met before, a bit each."""
+
+    def __init__(self) -> None:
+        self._bits = np.zeros(1024, np.uint8)
+
+    def new(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Where those stand that are met for the first time."""
+        some, at = np.unique(numbers, return_index=True)
+        if not len(some):
+            return at
+        bytes_, bits = some >> 3, (1 << (some & 7)).astype(np.uint8)
+        if bytes_[-1] >= len(self._bits):
+            more = int(bytes_[-1]) + 1 + len(self._bits) // 4
+            self._bits = np.concatenate([self._bits, np.zeros(more - len(self._bits), np.uint8)])
+        found: npt.NDArray[np.int64] = at[self._bits[bytes_] & bits == 0]
+        np.bitwise_or.at(self._bits, bytes_, bits)
+        return found

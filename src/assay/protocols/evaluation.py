@@ -23,7 +23,6 @@ from assay.model.places import inside
 from assay.page.page import Gap
 from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
-from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
@@ -317,7 +316,7 @@ class Evaluation:
             inputs=digests_of(self.files),
             counted=len(counted),
             stands_on=stands_on(result),
-            labels_sha256=labels_digest(counted.uids),
+            labels_sha256=counted.digest(),
             outputs=digests,
             warnings=result.warnings,
             head=head,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,7 +17,7 @@ from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label
 from assay.protocols.book import Book, WholeBook
-from assay.protocols.counted import CountedLabels, LabelRow
+from assay.protocols.counted import CountedLabels, LabelRow, Seen
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.tasks.base import AnyTask, Unit, unit_digest, unit_hash
 
@@ -46,12 +45,9 @@ class LabelBook:
     asked: Counter[str] = field(default_factory=Counter, init=False)
     missing: Counter[str] = field(default_factory=Counter, init=False)
     failed: Counter[str] = field(default_factory=Counter, init=False)
+    # The units, by their oldest label's place, of which it was counted that one was wanted.
+    _seen: Seen = field(default_factory=Seen, init=False)
     _unlabelled: set[bytes] = field(default_factory=set, init=False)
-
-    @cached_property
-    def _seen(self) -> npt.NDArray[np.bool_]:
-        """Of which units, by their oldest label's place, it was counted that one was wanted."""
-        return np.zeros(0 if self.book is None else len(self.book.columns), np.bool_)
 
     @classmethod
     def open(
@@ -147,17 +143,24 @@ class LabelBook:
     ) -> CountedLabels:
         """As :meth:`label`, of a row of units: what each is about, and where it is used. Without
         places as :meth:`find`. Contents and places are taken some at a time, in turns."""
-        rows = []
-        noted, remaining = PlaceColumns(), iter(places or ())
+        return self.label_row(task, contents, places)[:]
+
+    def label_row(
+        self,
+        task: AnyTask,
+        contents: Iterable[Mapping[str, Any]],
+        places: Iterable[Place] | None = None,
+    ) -> LabelRow:
+        """The same as a row of which some at a time are had in memory."""
+        row, noted, remaining = self.row(), self.places(), iter(places or ())
         for found in self.look_up(task, contents):
-            rows.append(found.labels)
+            row.extend(found.labels)
             if places is not None:
                 noted.add(islice(remaining, len(found.units)))
                 self.count_all(task, found)
-        labels = CountedLabels.joined(self.book, rows)
         if places is not None:
-            self.used.note_all(labels, noted)
-        return labels
+            self.used.note_all(row, noted)
+        return row
 
     def look_up(self, task: AnyTask, contents: Iterable[Mapping[str, Any]]) -> Iterator[LookedUp]:
         """The labels of a row of units, as :meth:`find` has them, some at a time."""
@@ -191,9 +194,7 @@ class LabelBook:
         """Which of some units were not counted before, and are from now on; ``first`` are the
         places of their oldest labels."""
         held = np.flatnonzero(first >= 0)
-        unseen = held[~self._seen[first[held]]]
-        new = [unseen[np.unique(first[unseen], return_index=True)[1]]]
-        self._seen[first[unseen]] = True
+        new = [held[self._seen.new(first[held])]]
         for at in np.flatnonzero(first < 0).tolist():
             if units[at] not in self._unlabelled:
                 self._unlabelled.add(units[at])
@@ -239,13 +240,19 @@ class LabelBook:
 
     def row(self) -> LabelRow:
         """A row that such labels can be put into."""
-        return LabelRow(self.book)
+        return LabelRow(self.book, self.used.scratch)
+
+    def places(self) -> PlaceColumns:
+        """Places for such a row."""
+        return PlaceColumns(scratch=self.used.scratch)
 
     def note_all(self, labels: Places, at: PlaceColumns) -> None:
         """The same of many, by their places among the ledger's columns."""
         if self.book is not None:
             others = self.book.made_now(labels)
-            self.used.note_all(CountedLabels(self.book, labels, others), at)
+            row = self.row()
+            row.extend(CountedLabels(self.book, labels, others))
+            self.used.note_all(row, at)
 
     def whole(self, labels: Mapping[K, Label]) -> dict[K, Label]:
         """The same labels with their uids, reasons, errors, costs and times, which scores do not

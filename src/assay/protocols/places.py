@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.model.labels import Label
-from assay.protocols.counted import CountedLabels, LabelRow
+from assay.model.scratch import Numbers as Column
+from assay.model.scratch import Scratch, Texts
+from assay.protocols.counted import CountedLabels, LabelRow, Seen
 
 if TYPE_CHECKING:
     from assay.protocols.book import Book
@@ -20,6 +21,7 @@ K = TypeVar("K", bound=Hashable)
 Numbers = npt.NDArray[np.int64]
 
 _KNOWN = 10_000  # names of a column that are looked up; more are not worth it
+_AT_ONCE = 1 << 16  # labels that are looked at together
 
 
 class Place(NamedTuple):
@@ -42,107 +44,123 @@ class Used(NamedTuple):
 
 
 class _Names:
-    """A column of names. The first that differ are held once each; where still more differ (a
-    passage with a question, say) each is a piece of one text."""
+    """The different names in a column. The first are held; where there are still more (a passage
+    with a question, say) they are in a scratch."""
 
-    def __init__(self) -> None:
-        self.codes = array("B")
+    def __init__(self, scratch: Scratch) -> None:
         self._known: dict[str, int] = {}
-        self._text = bytearray()
-        self._ends = array("Q", [0])
+        self._names: list[str] = []
+        self._more = Texts(scratch)
         self._last: tuple[str | None, int] = (None, 0)
 
-    def append(self, name: str) -> None:
+    def code(self, name: str) -> int:
+        """The number of a name, which is added where it is not held."""
         code = self._last[1] if name == self._last[0] else self._known.get(name)
         if code is None:
-            code = len(self)
+            code = len(self._names) + len(self._more)
             if code < _KNOWN:
                 self._known[name] = code
+                self._names.append(name)
             else:
-                self._text += name.encode(errors="surrogatepass")
-                self._ends.append(len(self._text))
+                self._more.append(name)
         self._last = name, code
-        try:
-            self.codes.append(code)
-        except OverflowError:  # names are more than so few bytes can tell
-            self.codes = array("H" if code < 1 << 16 else "I", self.codes)
-            self.codes.append(code)
+        return code
 
-    def __len__(self) -> int:
-        """How many names there are."""
-        return len(self._known) + len(self._ends) - 1
+    def name(self, code: int) -> str:
+        """The name with a number."""
+        held = len(self._names)
+        return self._names[code] if code < held else self._more[code - held]
 
-    def at(self, which: npt.NDArray[Any]) -> Iterator[str]:
-        """The names at some places of the column."""
-        known = list(self._known)
-        for code in np.frombuffer(self.codes, self.codes.typecode)[which].tolist():
-            if code < len(known):
-                yield known[code]
-            else:
-                begin, end = self._ends[code - len(known) : code - len(known) + 2]
-                yield self._text[begin:end].decode(errors="surrogatepass")
 
-    def counts(
-        self, which: npt.NDArray[Any], times: npt.NDArray[np.int64] | None
-    ) -> Iterator[tuple[str, int]]:
-        """How often each name stands at these places, or how many ``times`` in all."""
-        codes = np.frombuffer(self.codes, self.codes.typecode)[which]
-        some, at = np.unique(codes, return_index=True)
-        counts = np.bincount(codes, times, len(self))[some]
-        yield from zip(self.at(which[at]), counts.astype(np.int64).tolist(), strict=True)
+class Places(NamedTuple):
+    """Some places, in memory: the numbers of their names, n × 3, and how often each uses its
+    label."""
+
+    columns: PlaceColumns
+    codes: npt.NDArray[np.uint32]
+    times: npt.NDArray[np.uint32]
+
+    def at(self, which: Numbers) -> Iterator[Place]:
+        """Some of these places."""
+        return self.columns.named(self.codes[which])
+
+    def by_run(self, which: Numbers) -> Iterator[tuple[str, int]]:
+        """How often some places of each run use their labels."""
+        some, of = np.unique(self.codes[which, 0], return_inverse=True)
+        counts = np.bincount(of, self.times[which], len(some)).astype(np.int64)
+        yield from zip(map(self.columns.names[0].name, some.tolist()), counts.tolist(), strict=True)
 
 
 class PlaceColumns:
-    """Places as columns. ``times`` is how often each uses its label (a label on several nuggets of
-    an answer), unless it is once."""
+    """Places as columns in a scratch. ``times`` is how often each uses its label (a label on
+    several nuggets of an answer), unless it is once."""
 
-    def __init__(self, places: Iterable[Place] = (), times: Sequence[int] = ()) -> None:
-        self._columns = (_Names(), _Names(), _Names())
-        self._times = np.array(times, np.int64) if times else None
+    def __init__(
+        self,
+        places: Iterable[Place] = (),
+        times: Iterable[int] | None = None,
+        scratch: Scratch | None = None,
+    ) -> None:
+        scratch = scratch or Scratch()
+        self.names = (_Names(scratch), _Names(scratch), _Names(scratch))
+        self._codes = Column(scratch, "I")
+        self._times = None if times is None else Column(scratch, "I")
+        if self._times is not None:
+            self._times.extend(times or ())
         self.add(places)
 
     def add(self, places: Iterable[Place]) -> None:
         """Add places behind the others."""
-        runs, topics, positions = (one.append for one in self._columns)
+        runs, topics, positions = (one.code for one in self.names)
+        extend = self._codes.extend
         for run, topic, position in places:
-            runs(run)
-            topics(topic)
-            positions(position)
+            extend((runs(run), topics(topic), positions(position)))
 
-    def at(self, which: npt.NDArray[Any]) -> Iterator[Place]:
-        """Some of the places."""
-        yield from map(Place, *(one.at(which) for one in self._columns))
+    def some(self, begin: int, end: int) -> Places:
+        """Those from one on to before another."""
+        codes = np.frombuffer(self._codes.some(3 * begin, 3 * end), np.uint32).reshape(-1, 3)
+        if self._times is None:
+            return Places(self, codes, np.ones(len(codes), np.uint32))
+        return Places(self, codes, np.frombuffer(self._times.some(begin, end), np.uint32))
 
-    def by_run(self, which: npt.NDArray[np.int64]) -> Iterator[tuple[str, int]]:
-        """How often some places of each run use their labels."""
-        return self._columns[0].counts(which, None if self._times is None else self._times[which])
+    def named(self, codes: npt.NDArray[np.uint32]) -> Iterator[Place]:
+        """The places with these numbers of names."""
+        runs, topics, positions = (one.name for one in self.names)
+        for run, topic, position in codes.tolist():
+            yield Place(runs(run), topics(topic), positions(position))
 
 
 class UsedLabels(Iterable[Used]):
-    """The labels that counted and the places where they were used, in the order of use."""
+    """The labels that counted and the places where they were used, in the order of use. They lie in
+    ``scratch``, and are gone through some at a time."""
 
     def __init__(self, used: Iterable[Used] = ()) -> None:
-        self._noted: list[tuple[CountedLabels | LabelRow, PlaceColumns]] = []
+        self.scratch = Scratch()
+        self._noted: list[tuple[LabelRow, PlaceColumns]] = []
+        self._last: tuple[LabelRow, PlaceColumns] | None = None
         for one in used:
             self.note(*one)
 
     def note(self, label: Label, place: Place, book: Book | None = None) -> None:
         """Add a use of a label, which may be among those of ``book``."""
-        labels, places = self._noted[-1] if self._noted else (None, None)
-        if not isinstance(labels, LabelRow) or places is None or labels.book is not book:
-            labels, places = LabelRow(book), PlaceColumns()
-            self._noted.append((labels, places))
+        if self._last is None or self._last[0].book is not book:
+            self._last = LabelRow(book, self.scratch), PlaceColumns(scratch=self.scratch)
+            self._noted.append(self._last)
+        labels, places = self._last
         labels.add(label)
         places.add((place,))
 
-    def note_all(self, labels: CountedLabels, places: PlaceColumns) -> None:
+    def note_all(self, labels: LabelRow, places: PlaceColumns) -> None:
         """Add the uses of a row of labels; where there is none, nothing was used."""
         self._noted.append((labels, places))
+        self._last = None
 
     @property
-    def _parts(self) -> Iterator[tuple[CountedLabels, PlaceColumns]]:
+    def _parts(self) -> Iterator[tuple[CountedLabels, Places]]:
         for labels, places in self._noted:
-            yield labels.row() if isinstance(labels, LabelRow) else labels, places
+            for begin in range(0, len(labels), _AT_ONCE):
+                end = min(begin + _AT_ONCE, len(labels))
+                yield labels[begin:end], places.some(begin, end)
 
     def __iter__(self) -> Iterator[Used]:
         for labels, places in self._parts:
@@ -157,7 +175,7 @@ class UsedLabels(Iterable[Used]):
         for numbers, places, which in self.columns():
             yield from zip(numbers.tolist(), places.at(which), strict=True)
 
-    def columns(self) -> Iterator[tuple[Numbers, PlaceColumns, Numbers]]:
+    def columns(self) -> Iterator[tuple[Numbers, Places, Numbers]]:
         """The same as columns: numbers of labels, and which of some places are theirs."""
         for labels, places in self._parts:
             which = np.flatnonzero(labels.there)
@@ -166,13 +184,12 @@ class UsedLabels(Iterable[Used]):
     def count(self, key: Callable[[Label], K]) -> dict[K, int]:
         """How many different labels there are by ``key``, which is the same for labels that are
         alike in task, labeller and detail."""
-        numbers: defaultdict[K, array[int]] = defaultdict(lambda: array("q"))
+        seen, found = defaultdict[K, Seen](Seen), Counter[K]()
         for labels, _ in self._parts:
             for label, which in labels.by_kind():
-                numbers[key(label)].frombytes(labels.numbers(which).tobytes())
-        return {
-            one: len(np.unique(np.frombuffer(every, np.int64))) for one, every in numbers.items()
-        }
+                own = key(label)
+                found[own] += len(seen[own].new(labels.numbers(which)))
+        return dict(found)
 
     def by_run(self) -> dict[str, dict[str, tuple[int, int]]]:
         """By task and run, how often a label was used and how often a person's was."""

@@ -6,25 +6,31 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.ledger.chain import Head
-from assay.ledger.columns import narrow
+from assay.ledger.columns import by_part
 from assay.ledger.hashes import packed
 from assay.ledger.lines import Block
 from assay.model.labels import LabellerId
+from assay.model.scratch import Parts
 from assay.model.version import __version__
 from assay.model.wording import printable
+from assay.protocols.digest import UID, Counted
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import sha256, write_pieces
-from assay.protocols.places import Place, UsedLabels
+from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.ranked import Ranked
 from assay.tasks.base import AnyTask
 
 _QUOTED = json.JSONEncoder(ensure_ascii=False).encode
-_UID = 16  # bytes of a uid that is a hash, as in ``digest``
+_PART = 1 << 16  # labels whose uses are sorted at once
+_USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
+"""A use of a label: its number in the ledger, and the place among which columns."""
 _CUT = len(b'{"uid":"')
 
 
@@ -35,37 +41,47 @@ class PlacesUsed:
 
     def __init__(self, used: UsedLabels, named: Callable[[Place], str]) -> None:
         self._named = named
-        parts, numbers = [], [np.zeros(0, np.uint8)]
-        for some, places, which in used.columns():
-            parts.append((places, narrow(which)))
-            numbers.append(narrow(some))
-        self._parts = parts
-        self._ends = np.cumsum([len(which) for _, which in parts])
-        every = np.concatenate(numbers)
-        del numbers
-        self._order = narrow(np.argsort(every, kind="stable"))
-        self._numbers = every[self._order]
+        self._columns: list[PlaceColumns] = []
+        self.scratch = used.scratch
+        self._parts = Parts(self.scratch)
+        self._held: dict[int, npt.NDArray[Any]] = {}
+        for numbers, places, which in used.columns():
+            if not self._columns or self._columns[-1] is not places.columns:
+                self._columns.append(places.columns)
+            uses = np.empty(len(numbers), _USE)
+            uses["number"], uses["columns"] = numbers, len(self._columns) - 1
+            uses["codes"] = places.codes[which]
+            for part, some in by_part(numbers // _PART, uses):
+                self._parts.add(part, some.tobytes())
+
+    def _part(self, part: int) -> npt.NDArray[Any]:
+        """The uses of the labels of a part, in the order of their numbers and of use."""
+        if part not in self._held:
+            uses = np.frombuffer(self._parts.read(part), _USE)
+            self._held = {part: uses[np.argsort(uses["number"], kind="stable")]}
+        return self._held[part]
 
     def among(self, first: int, last: int) -> dict[int, bytes]:
         """By its number in the ledger, of labels from ``first`` to ``last``."""
-        begin, end = np.searchsorted(self._numbers, [first, last + 1]).tolist()
-        which = self._order[begin:end]
-        parts = np.searchsorted(self._ends, which, side="right")
-        texts: list[bytes] = [b""] * len(which)
-        for part in np.unique(parts).tolist():
-            own = np.flatnonzero(parts == part)
-            places, at = self._parts[part]
-            begin_of_part = int(self._ends[part]) - len(at)
-            own_places = places.at(at[which[own] - begin_of_part])
-            for number, place in zip(own.tolist(), own_places, strict=True):
-                # (What orjson gives keeps a kilobyte each.)
-                texts[number] = _QUOTED(self._named(place)).encode()
         found: dict[int, bytes] = {}
-        for number, text in zip(self._numbers[begin:end].tolist(), texts, strict=True):
+        for part in range(first // _PART, last // _PART + 1):
+            uses = self._part(part)
+            begin, end = np.searchsorted(uses["number"], [first, last + 1]).tolist()
+            self._add(uses[begin:end], found)
+        return found
+
+    def _add(self, uses: npt.NDArray[Any], found: dict[int, bytes]) -> None:
+        texts: list[bytes] = [b""] * len(uses)
+        for columns in np.unique(uses["columns"]).tolist():
+            own = np.flatnonzero(uses["columns"] == columns)
+            places = self._columns[columns].named(uses["codes"][own])
+            for at, place in zip(own.tolist(), places, strict=True):
+                # (What orjson gives keeps a kilobyte each.)
+                texts[at] = _QUOTED(self._named(place)).encode()
+        for number, text in zip(uses["number"].tolist(), texts, strict=True):
             known = found.setdefault(number, text)
             if known is not text and known != text and not known.endswith(b"," + text):
                 found[number] = b"%b,%b" % (known, text)
-        return found
 
 
 def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
@@ -91,27 +107,10 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
     ]
 
 
-class Counted:
-    """The uids of the labels that counted. ``usual`` are those that are hashes, 16 bytes each, one
-    behind the other (an object of its own would take 90 bytes), ``others`` all others."""
-
-    def __init__(self) -> None:
-        self.usual = bytearray()
-        self.others: list[str] = []
-
-    def __len__(self) -> int:
-        return len(self.usual) // _UID + len(self.others)
-
-    @property
-    def uids(self) -> tuple[bytearray, list[str]]:
-        """Both, as :func:`assay.protocols.digest.labels_digest` takes them."""
-        return self.usual, self.others
-
-
 def write_labels(path: Path, lines: Iterable[Block], places: PlacesUsed) -> tuple[str, Counted]:
     """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
     Returns the SHA-256 of the file and which labels it holds."""
-    counted = Counted()
+    counted = Counted(places.scratch)
     return write_pieces(path, _used_lines(lines, places, counted)), counted
 
 
@@ -119,8 +118,8 @@ def _used_lines(blocks: Iterable[Block], places: PlacesUsed, counted: Counted) -
     for block in blocks:
         every = list(map(places.among(block.first, block.last).get, block.rowids()))
         used_at = [place for place in every if place is not None]
-        if len(used_at) == len(every) and len(block.uids) == _UID * len(every):
-            counted.usual += block.uids
+        if len(used_at) == len(every) and len(block.uids) == UID * len(every):
+            counted.add(block.uids)
             yield from block.used(used_at)
             continue
         lines = [
@@ -131,7 +130,7 @@ def _used_lines(blocks: Iterable[Block], places: PlacesUsed, counted: Counted) -
             if isinstance(uid, str):
                 counted.others.append(uid)
             else:
-                counted.usual += uid
+                counted.add(uid)
         some = zip(lines, used_at, strict=True)
         yield b"".join([b'%b,"used_at":[%b]}\n' % each for each in some])
 

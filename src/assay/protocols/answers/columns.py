@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.measures.abstention import Answers
 from assay.measures.confidence import Floats
 from assay.measures.ranges import Range, RangeColumn, Ranges, SomeUndefined
 from assay.model.labels import Label
 from assay.model.rag import Mark, Question
+from assay.model.scratch import Numbers, Scratch
 from assay.protocols.answers.acts import is_to_refuse
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.answers.results import (
@@ -55,8 +56,8 @@ class _Nugget(NamedTuple):
 class _Kinds(Generic[K]):
     """A column of values of which few differ, two bytes each."""
 
-    def __init__(self) -> None:
-        self._codes = array("H")
+    def __init__(self, scratch: Scratch) -> None:
+        self._codes = Numbers(scratch, "H")
         self._known: dict[K, int] = {}
         self._kinds: list[K] = []
 
@@ -64,7 +65,7 @@ class _Kinds(Generic[K]):
         return len(self._codes)
 
     def __getitem__(self, at: int) -> K:
-        return self._kinds[self._codes[at]]
+        return self._kinds[int(self._codes[at])]
 
     def append(self, kind: K) -> None:
         code = self._known.setdefault(kind, len(self._kinds))
@@ -72,15 +73,24 @@ class _Kinds(Generic[K]):
             self._kinds.append(kind)
         self._codes.append(code)
 
+    def some(self, begin: int, end: int) -> list[K]:
+        """Those from one on to before another."""
+        return [self._kinds[code] for code in self._codes.some(begin, end)]
+
+    def __iter__(self) -> Iterator[K]:
+        return map(self._kinds.__getitem__, self._codes)
+
     def counts(self) -> dict[K, int]:
         """How many are of each kind."""
-        counts = np.bincount(np.array(self._codes, np.int64), minlength=len(self._kinds))
+        counts = np.zeros(len(self._kinds), np.int64)
+        for block in self._codes.blocks():
+            counts += np.bincount(block, minlength=len(self._kinds))
         return dict(zip(self._kinds, counts.tolist(), strict=True))
 
     def map(self, value: Callable[[K], float | None]) -> Floats:
         """What ``value`` is of each; None becomes NaN."""
         values = np.array([value(one) for one in self._kinds], np.float64)
-        return values[np.array(self._codes, np.intp)]
+        return values[self._codes.some(0, len(self))]
 
 
 @dataclass
@@ -102,18 +112,19 @@ class AnswerLabels:
 class JudgedRun(Mapping[str, AnswerResult]):
     """What was found of a run's answers, by question, in the order of the questions.
 
-    An answer takes some forty bytes and a nugget six, where their results would take a thousand.
-    The reasons why nuggets helped are not held, unless they are ``whole``.
+    Columns of them lie in ``scratch``: an answer takes some forty bytes and a nugget six, where
+    their results would take a thousand. The reasons why nuggets helped are not held, unless they
+    are ``whole``.
     """
 
-    def __init__(self, name: str, rows: AnswerLabels, *, whole: bool) -> None:
+    def __init__(self, name: str, rows: AnswerLabels, scratch: Scratch, *, whole: bool) -> None:
         self.name = name
         self._rows, self._whole = rows, whole
-        self._kinds, self._nuggets = _Kinds[_Answer](), _Kinds[_Nugget]()
-        self._numbers, self._firsts = array("q"), array("q")
-        self._starts, self._nums = array("I"), array("I")
-        self._confidences = array("b")
-        self._floors, self._ceilings = array("d"), array("d")
+        self._kinds, self._nuggets = _Kinds[_Answer](scratch), _Kinds[_Nugget](scratch)
+        self._numbers, self._firsts = Numbers(scratch, "q"), Numbers(scratch, "q")
+        self._starts, self._nums = Numbers(scratch, "I"), Numbers(scratch, "I")
+        self._confidences = Numbers(scratch, "b")
+        self._floors, self._ceilings = Numbers(scratch, "d"), Numbers(scratch, "d")
         self._overruled: dict[tuple[int, int | None], Label] = {}  # by question, and by nugget
         self._reasons: dict[tuple[int, int], str] = {}
         self._recalls: dict[int, Range] = {}  # of questions that require several answers
@@ -159,9 +170,9 @@ class JudgedRun(Mapping[str, AnswerResult]):
             return AnswerResult(self.name, asked, None, kind.state, kind.correct, precision)
         _, _, passages, answer = rows.given(self.name, asked)
         start, first = self._starts[at], self._firsts[at]
+        found = self._nuggets.some(start, start + len(answer.nuggets))
         nuggets = []
-        for which, nugget in enumerate(answer.nuggets):
-            one = self._nuggets[start + which]
+        for which, (nugget, one) in enumerate(zip(answer.nuggets, found, strict=True)):
             nuggets.append(
                 NuggetResult(
                     nugget, passages.get(nugget.key), one.mark, one.state, rows.nuggets,
@@ -183,20 +194,19 @@ class JudgedRun(Mapping[str, AnswerResult]):
 
     def marks(self) -> Iterator[tuple[str, dict[int, Mark]]]:
         """The marks of each question's nuggets, by NuggetNum; unlabelled ones are absent."""
-        ends = chain(self._starts[1:], (len(self._nums),))
-        for question, start, end in zip(self, self._starts, ends, strict=True):
-            marks = ((self._nums[at], self._nuggets[at].mark) for at in range(start, end))
-            yield question, {num: mark for num, mark in marks if mark is not None}
+        starts = chain(self._starts, (len(self._nums),))
+        for question, (start, end) in zip(self, pairwise(starts), strict=True):
+            marks = zip(self._nums.some(start, end), self._nuggets.some(start, end), strict=True)
+            yield question, {num: one.mark for num, one in marks if one.mark is not None}
 
     def confidences(self) -> Iterator[tuple[object, ...]]:
         """Each answer's confidence and correctness (None where a label is missing), as ``assay
         confidence`` and ``assay recalibrate`` read them. What a run leaves out is wrong, without a
         confidence."""
-        for at, question in enumerate(self):
-            stated, correct = self._confidences[at], self._kinds[at].correct
+        for question, stated, kind in zip(self, self._confidences, self._kinds, strict=True):
             yield (
                 self.name, question, None if stated == _NOWHERE else stated,
-                None if correct is None else int(correct),
+                None if kind.correct is None else int(kind.correct),
             )  # fmt: skip
 
     def stated(self) -> Verdicts:
@@ -205,7 +215,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             p=self._stated,
             correct=self._correct,
             refused=self._kinds.map(lambda one: None if one.act is None else declines(one.act)),
-            given=np.array(self._numbers, np.int64) != _NOWHERE,
+            given=self._given,
             to_refuse=np.array([is_to_refuse(one) for one in self._rows.questions], dtype=bool),
         )
         more = {name: RangeColumn(*ends) for name, ends in self._recall.items()}
@@ -233,7 +243,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
         for nugget, count in self._nuggets.counts().items():
             marks[nugget.mark] += count
             by_people += count * nugget.by_person
-        given = np.array(self._numbers, np.int64) != _NOWHERE
+        given = self._given
         return RunNotes(
             run=self.name,
             questions=len(self),
@@ -249,8 +259,13 @@ class JudgedRun(Mapping[str, AnswerResult]):
         )
 
     @property
+    def _given(self) -> npt.NDArray[np.bool_]:
+        numbers = np.frombuffer(self._numbers.some(0, len(self)), np.int64)
+        return np.asarray(numbers != _NOWHERE)
+
+    @property
     def _stated(self) -> Floats:
-        stated = np.array(self._confidences, np.float64)
+        stated = np.array(self._confidences.some(0, len(self)), np.float64)
         return np.where(stated == _NOWHERE, np.nan, stated / 100)
 
     @property
@@ -272,4 +287,5 @@ class JudgedRun(Mapping[str, AnswerResult]):
 
     @property
     def _precision(self) -> tuple[Floats, Floats]:
-        return np.array(self._floors, np.float64), np.array(self._ceilings, np.float64)
+        floors, ceilings = (one.some(0, len(self)) for one in (self._floors, self._ceilings))
+        return np.frombuffer(floors, np.float64), np.frombuffer(ceilings, np.float64)

@@ -26,9 +26,9 @@ from assay.protocols.answers.requests import (
 )
 from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
 from assay.protocols.carried import carried
-from assay.protocols.counted import CountedLabels
+from assay.protocols.counted import LabelRow
 from assay.protocols.labels import LabelBook, LookedUp
-from assay.protocols.places import Place, PlaceColumns
+from assay.protocols.places import Place
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, Act
 
@@ -59,13 +59,13 @@ def judge_answers(
     it is used. ``also`` is told of each answer, question by question: none is held."""
     pairs = ((one, nugget) for one in asked.answers() for nugget in one.answer.nuggets)
     about, at = tee(pairs)
-    nuggets = book.labels(
+    nuggets = book.label_row(
         ENTAILMENT,
         (entailment_content(nugget, one.passages[nugget.key]) for one, nugget in about),
         (Place(one.run, one.question.id, f"nugget {nugget.num}") for one, nugget in at),
     )
     asked_acts, at_acts = tee(asked.answers())
-    acts = book.labels(
+    acts = book.label_row(
         DIALOGUE_ACT,
         (act_content(one.question, one.answer) for one in asked_acts),
         (Place(one.run, one.question.id, "dialogue act") for one in at_acts),
@@ -76,7 +76,7 @@ def judge_answers(
         return GivenAnswer(run, question, passages(question.id), runs[run][question.id])
 
     rows = AnswerLabels(asked.questions, given, nuggets, acts, ())
-    judged = {name: JudgedRun(name, rows, whole=book.is_whole) for name in runs}
+    judged = {name: JudgedRun(name, rows, book.used.scratch, whole=book.is_whole) for name in runs}
     answers = _AnswerJudge(book)
     numbers = count()
     every = asked.every_answer()
@@ -108,7 +108,7 @@ class _AnswerJudge:
     def __init__(self, book: LabelBook) -> None:
         self._book = book
         self._labels = book.row()
-        self._places = PlaceColumns()
+        self._places = book.places()
         self._nuggets = 0  # so many were judged
         # While no person ever labelled an answer, a machine's own label is the last word.
         self._by_people = {task: book.people_labelled(task) for task in (ANSWER, EVERY_ANSWER)}
@@ -120,8 +120,8 @@ class _AnswerJudge:
         self,
         task: AnyTask,
         given: Sequence[GivenAnswer],
-        nuggets: CountedLabels,
-        acts: CountedLabels,
+        nuggets: LabelRow,
+        acts: LabelRow,
     ) -> Iterator[AnswerResult]:
         """The next answers, of which all are asked the same, and whose labels stand in ``nuggets``
         and ``acts`` behind those of the ones before."""
@@ -143,7 +143,7 @@ class _AnswerJudge:
             yield from results
 
     def _step3(
-        self, given: Sequence[GivenAnswer], labels: CountedLabels
+        self, given: Sequence[GivenAnswer], labels: LabelRow
     ) -> Iterator[list[NuggetResult]]:
         """The nuggets of each answer; one that its passage does not entail is bogus."""
         begin = self._nuggets
@@ -176,16 +176,15 @@ class _AnswerJudge:
             self._labels.add(one.label)
             carried_on = "answer, carried" if one.state is LabelState.CARRIED else "answer"
             self._places.add((Place(one.run, one.question.id, carried_on),))
-        labels = self._labels.row(begin)
+        labels = self._labels[begin:]
         lacks = np.array([one.lacks for one in results], np.bool_)
         counted = LookedUp(found.units, found.first, labels.without(lacks))
         self._book.count_all(task, counted, of=lacks | labels.there)
 
-    def noted(self) -> CountedLabels:
+    def noted(self) -> LabelRow:
         """The labels of all answers, which are used."""
-        labels = self._labels.row()
-        self._book.used.note_all(labels, self._places)
-        return labels
+        self._book.used.note_all(self._labels, self._places)
+        return self._labels
 
     def _judged(
         self,

@@ -10,8 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.formats.r2c2 import AnswerRunFile, read_ac_run, read_pr_run, read_questions
-from assay.model.rag import Passage, PassageKey, PassageRun, Question
-from assay.model.scratch import Scratch
+from assay.model.rag import Passage, PassageKey, PassageRun, Question, SharedAnswers
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.contents import Content
@@ -120,7 +119,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
             reading.unique(pr.name, path, pr_runs)
             pr_runs[pr.name] = pr
     ac_files: dict[str, AnswerRunFile] = {}
-    read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, scratch=Scratch())
+    read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=SharedAnswers())
     for path in folder.input_files("ac_runs"):
         ac = reading.take(path, read_ac, partly=True)
         if ac is not None:
