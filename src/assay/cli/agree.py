@@ -17,6 +17,7 @@ from assay.api.agreement_page import (
 )
 from assay.api.undefined import undefined_values
 from assay.cli.common import FORM, forms, one_of, present, remark, seed_option
+from assay.model.options import Option
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
 
@@ -36,40 +37,31 @@ def agree_command(
     b: Annotated[Path, typer.Argument(metavar="B", help="Other labels of the same documents.")],
     scale: Annotated[
         str | None,
-        typer.Option(
-            "--scale",
+        Option(
+            "The labels that there are: 0:4, or a list as 0,0.5,1. Default: those given.",
             metavar="LOW:HIGH",
-            help="The labels that there are: 0:4, or a list as 0,0.5,1. Default: those given.",
         ),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option(
-            "--by",
+        Option(
+            "Also every single topic or run, or labels from scratch and post-edited ones.",
             metavar="topic|run|edit",
-            help="Also every single topic or run, or labels from scratch and post-edited ones.",
         ),
     ] = None,
-    clip: Annotated[
-        bool, typer.Option("--clip", help="Move labels outside the scale to its nearest end.")
-    ] = False,
+    clip: Annotated[bool, Option("Move labels outside the scale to its nearest end.")] = False,
     label: Annotated[
         str | None,
-        typer.Option(
-            "--label",
+        Option(
+            "Which labels: 'importance' of assignments; the task of an export, as 'support'.",
             metavar="NAME",
-            help="Which labels: 'importance' of assignments; the task of an export, as 'support'.",
         ),
     ] = None,
     disagreements: Annotated[
-        bool,
-        typer.Option(
-            "--disagreements", help="Print the units on which both differ, with their reasons."
-        ),
+        bool, Option("Print the units on which both differ, with their reasons.")
     ] = False,
     html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page, disagreements included."),
+        Path | None, Option("Write a page, disagreements included.", metavar="FILE")
     ] = None,
     seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
 ) -> None:

@@ -24,6 +24,7 @@ from assay.cli.judging import (
     ShowPromptsOption,
 )
 from assay.cli.taking import takes
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.systems.answers_told import Teller
@@ -37,21 +38,15 @@ def answer_command(
     topics_file: Annotated[
         Path, typer.Argument(metavar="TOPICS", help="R2C2 questions or TREC RAG topics.")
     ],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="The run; it is called as this file is.")
-    ],
-    model: Annotated[str, typer.Option("--model", metavar="SPEC", help=f"{WRITER_HELP}.")],
+    output: Annotated[Path, Option("The run; it is called as this file is.", flag="-o --output")],
+    model: Annotated[str, Option(f"{WRITER_HELP}.", metavar="SPEC")],
     *,
     compare_prompts: Annotated[
         bool,
-        typer.Option(
-            "--compare-prompts",
-            help="r2c2: both ways: the run, and NAME-STEPS beside it; prints them side by side.",
-        ),
+        Option("r2c2: both ways: the run, and NAME-STEPS beside it; prints them side by side."),
     ] = False,
     ledger_file: Annotated[
-        Path | None,
-        typer.Option("--ledger", help="Where the model's replies are kept (beside the run)."),
+        Path | None, Option("Where the model's replies are kept (beside the run).", flag="--ledger")
     ] = None,
     price: PriceOption = None,
     budget: BudgetOption = None,

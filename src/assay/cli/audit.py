@@ -31,6 +31,7 @@ from assay.cli.judging import (
     open_folder,
 )
 from assay.judging.asking import INTERRUPTED
+from assay.model.options import Option
 from assay.page.tables import Table
 
 
@@ -39,27 +40,21 @@ def audit_command(
     folder: FolderArgument,
     probe: Annotated[
         list[str] | None,
-        typer.Option(
-            "--probe", metavar="NAME", help=f"One of {', '.join(ALL)} (left out: all but drift)."
-        ),
+        Option(f"One of {', '.join(ALL)} (left out: all but drift).", metavar="NAME"),
     ] = None,
-    n: Annotated[int, typer.Option("--n", min=1, help="Units a probe and task.")] = 100,
+    n: Annotated[int, Option("Units a probe and task.", least=1)] = 100,
     seed: Annotated[int, seed_option("Of the sample of units.")] = 1,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, max=100, help="Times a unit is asked again.")
-    ] = 3,
-    level: Annotated[float, typer.Option("--level", help="Of the intervals.")] = 0.95,
+    repeats: Annotated[int, Option("Times a unit is asked again.", least=1, most=100)] = 3,
+    level: Annotated[float, Option("Of the intervals.")] = 0.95,
     family: Annotated[
         list[str] | None,
-        typer.Option(
-            "--family",
+        Option(
+            "Family of a run or a labeller (* for anything), beside [audit.families].",
             metavar="NAME=FAMILY",
-            help="Family of a run or a labeller (* for anything), beside [audit.families].",
         ),
     ] = None,
     used: Annotated[
-        list[str] | None,
-        typer.Option("--used", metavar="RUN", help="A run that used the judge (* for anything)."),
+        list[str] | None, Option("A run that used the judge (* for anything).", metavar="RUN")
     ] = None,
     labeller: LabellerOption = None,
     budget: BudgetOption = None,

@@ -30,6 +30,7 @@ from assay.cli.judging import (
     PolicyOption,
     judging_bar,
 )
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.page.wording import span
@@ -41,16 +42,16 @@ app = group("Question banks of EXAM++: generate, list, edit, diff.")
 BankArgument = Annotated[
     Path, typer.Argument(metavar="BANK", help="A bank file, or an evaluation folder with one.")
 ]
-QueryOption = Annotated[str | None, typer.Option("--query", metavar="ID", help="Of this query.")]
+QueryOption = Annotated[str | None, Option("Of this query.", metavar="ID")]
 
 
 @app.command("generate")
 @forms("json")
 def generate_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With 'queries' in [inputs].")],
-    count: Annotated[int, typer.Option("--count", min=1, max=100, help="Questions each.")] = 10,
+    count: Annotated[int, Option("Questions each.", least=1, most=100)] = 10,
     into: Annotated[
-        Path | None, typer.Option("--out", help="The bank (default: [inputs] bank, bank.jsonl).")
+        Path | None, Option("The bank (default: [inputs] bank, bank.jsonl).", flag="--out")
     ] = None,
     labeller: LabellerOption = None,
     budget: BudgetOption = None,
@@ -85,9 +86,7 @@ def generate_command(
 def list_command(
     bank: BankArgument,
     query: QueryOption = None,
-    history: Annotated[
-        bool, typer.Option("--history", help="The edits instead of the questions.")
-    ] = False,
+    history: Annotated[bool, Option("The edits instead of the questions.")] = False,
 ) -> None:
     """Show the questions of a bank with its version, or how it came to be."""
     found = Listed.read(bank)
@@ -122,32 +121,21 @@ def _questions(found: Listed, rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 @app.command("edit")
+@forms()
 def edit_command(
     bank: BankArgument,
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who edits; recorded.")],
-    add: Annotated[str | None, typer.Option("--add", help="A new question (with --query).")] = None,
-    reword: Annotated[
-        str | None, typer.Option("--reword", metavar="ID", help="New words: --text.")
-    ] = None,
-    text: Annotated[str | None, typer.Option("--text", help="The words, for --reword.")] = None,
-    drop: Annotated[
-        str | None, typer.Option("--drop", metavar="ID", help="Ask and score it no more.")
-    ] = None,
-    restore: Annotated[
-        str | None, typer.Option("--restore", metavar="ID", help="Bring a dropped one back.")
-    ] = None,
-    weigh: Annotated[
-        str | None, typer.Option("--weigh", metavar="ID", help="New weight: --weight.")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="ID", help="New answer key: --gold.")
-    ] = None,
-    weight: Annotated[float | None, typer.Option("--weight", min=0)] = None,
-    gold: Annotated[
-        list[str] | None, typer.Option("--gold", help="A gold answer, repeatable.")
-    ] = None,
+    by: Annotated[str, Option("Who edits; recorded.", metavar="NAME")],
+    add: Annotated[str | None, Option("A new question (with --query).")] = None,
+    reword: Annotated[str | None, Option("New words: --text.", metavar="ID")] = None,
+    text: Annotated[str | None, Option("The words, for --reword.")] = None,
+    drop: Annotated[str | None, Option("Ask and score it no more.", metavar="ID")] = None,
+    restore: Annotated[str | None, Option("Bring a dropped one back.", metavar="ID")] = None,
+    weigh: Annotated[str | None, Option("New weight: --weight.", metavar="ID")] = None,
+    key: Annotated[str | None, Option("New answer key: --gold.", metavar="ID")] = None,
+    weight: Annotated[float | None, Option("", least=0)] = None,
+    gold: Annotated[list[str] | None, Option("A gold answer, repeatable.")] = None,
     query: QueryOption = None,
-    facet: Annotated[str | None, typer.Option("--facet", help="Subtopic of a new one.")] = None,
+    facet: Annotated[str | None, Option("Subtopic of a new one.")] = None,
 ) -> None:
     """Change one question, and record who did what. Give one of --add, --reword, --drop,
     --restore, --weigh, --key."""
@@ -189,8 +177,7 @@ def diff_command(
     old: Annotated[str, typer.Argument(metavar="OLD", help="A bank, or BANK@N: after N edits.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Another.")],
     folder: Annotated[
-        Path | None,
-        typer.Option("--folder", help="Show what it moves in this evaluation's passages and runs."),
+        Path | None, Option("Show what it moves in this evaluation's passages and runs.")
     ] = None,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
@@ -253,7 +240,7 @@ def doctor_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An EXAM++ folder.")],
     query: QueryOption = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Every question, not only what is proposed.")
+        bool, Option("Every question, not only what is proposed.", flag="--all")
     ] = False,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,

@@ -20,6 +20,7 @@ from assay.api.battles import (
 )
 from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
 from assay.cli.taking import takes
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table, Value
 from assay.page.wording import NOTHING
@@ -46,36 +47,28 @@ def battles_command(
     *,
     responses: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--responses",
+        Option(
+            "CrowdRAG-25: whose the responses are (response, and run or style). Repeatable.",
             metavar="F",
-            help="CrowdRAG-25: whose the responses are (response, and run or style). Repeatable.",
         ),
     ] = None,
-    dimension: Annotated[
-        str, typer.Option("--dimension", help="CrowdRAG-25: the dimension.")
-    ] = Crowd.dimension,
+    dimension: Annotated[str, Option("CrowdRAG-25: the dimension.")] = Crowd.dimension,
     votes: Annotated[
-        bool,
-        typer.Option("--votes", help="CrowdRAG-25: each vote is a battle, not the gold label."),
+        bool, Option("CrowdRAG-25: each vote is a battle, not the gold label.")
     ] = False,
     most_spam: Annotated[
-        float,
-        typer.Option(
-            "--most-spam", min=0, max=1, help="CrowdRAG-25: leave votes of likelier spammers out."
-        ),
+        float, Option("CrowdRAG-25: leave votes of likelier spammers out.", least=0, most=1)
     ] = 1.0,
     inference: Annotated[
-        str,
-        typer.Option("--inference", help="CrowdRAG-25: a model asked 'combined' or 'individual'."),
+        str, Option("CrowdRAG-25: a model asked 'combined' or 'individual'.")
     ] = Crowd.inference,
     following: Annotated[
         int | None,
-        typer.Option(
-            "--next",
-            min=1,
+        Option(
+            "Print the N battles that would tell most, instead of the ratings.",
+            flag="--next",
             metavar="N",
-            help="Print the N battles that would tell most, instead of the ratings.",
+            least=1,
         ),
     ] = None,
     per_topic: PerTopicOption = False,

@@ -15,8 +15,10 @@ import orjson
 import typer
 from typer.core import TyperGroup
 
+from assay.cli.taking import as_typer_has_it
 from assay.model.csv_cells import ACTED_ON, csv_cell
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.model.wording import printable
 from assay.page.tables import Table
 
@@ -35,8 +37,9 @@ _FORMS = {
 
 
 def forms(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options ``--json`` and the like, last. :func:`present` then does what they
-    say, and progress is silent: standard output holds one document."""
+    """Make options of those parameters of a command that are an
+    :class:`assay.model.options.Option`, and give it ``--json`` and the like, last. :func:`present`
+    then does what these say, and progress is silent: standard output holds one document."""
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -48,10 +51,9 @@ def forms(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
             finally:
                 FORM.reset(before)
 
-        own = inspect.signature(command, eval_str=True)
-        added = (_form(name) for name in names)
-        asked.__signature__ = own.replace(  # type: ignore[attr-defined]
-            parameters=[*own.parameters.values(), *added]
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        asked.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [*map(as_typer_has_it, own), *map(_form, names)]
         )
         return asked
 
@@ -94,9 +96,7 @@ def seed_option(says: str) -> Any:
     return typer.Option("--seed", min=0, callback=fits, help=says)
 
 
-PerTopicOption = Annotated[
-    bool, typer.Option("--per-topic", help="Single topics too, not only the mean.")
-]
+PerTopicOption = Annotated[bool, Option("Single topics too, not only the mean.")]
 
 
 def group(says: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:

@@ -29,6 +29,7 @@ from assay.cli.common import (
     topics_file,
 )
 from assay.cli.plots import plot_option
+from assay.model.options import Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table
 from assay.page.wording import number
@@ -49,49 +50,39 @@ def compare_command(
     ] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option(
-            "-m",
-            "--measure",
-            metavar="M",
-            help="Measure, e.g. nDCG@20; repeatable. Of a table: the score's name, or HMR, R_O, "
+        Option(
+            "Measure, e.g. nDCG@20; repeatable. Of a table: the score's name, or HMR, R_O, "
             "R_U, ECE, MCE, Brier, KS, AUROC where it has confidences; NAME:floor or NAME:ceiling "
             "where scores are ranges.",
+            flag="-m --measure",
+            metavar="M",
         ),
     ] = None,
     matrix: Annotated[
         Path | None,
-        typer.Option(
-            "--matrix",
+        Option(
+            "Scores instead of qrels and runs: a column a run, or run,topic,score.",
             metavar="FILE.csv",
-            help="Scores instead of qrels and runs: a column a run, or run,topic,score.",
         ),
     ] = None,
     test: Annotated[
         str | None,
-        typer.Option(
-            "--test",
-            help="tukey | t | randomisation | bootstrap (default: tukey; of confidences, "
-            "randomisation).",
+        Option(
+            "tukey | t | randomisation | bootstrap (default: tukey; of confidences, randomisation)."
         ),
     ] = None,
-    alpha: Annotated[
-        float, typer.Option("--alpha", help="Level at which runs count as different.")
-    ] = 0.05,
+    alpha: Annotated[float, Option("Level at which runs count as different.")] = 0.05,
     topics: Annotated[
         str,
-        typer.Option(
-            "--topics",
-            metavar="qrels|answered|FILE",
-            help="'qrels': a topic that a run is silent on counts 0; 'answered': topics that some "
+        Option(
+            "'qrels': a topic that a run is silent on counts 0; 'answered': topics that some "
             "run is silent on are left out for all runs; a file with one topic id a line: these, "
             "0 where a run is silent or nothing is judged.",
+            metavar="qrels|answered|FILE",
         ),
     ] = "qrels",
     permutations: Annotated[
-        int,
-        typer.Option(
-            "--permutations", min=1, help="Random draws of a test that is too large to be exact."
-        ),
+        int, Option("Random draws of a test that is too large to be exact.", least=1)
     ] = 10_000,
     plot: Annotated[Path | None, plot_option("the intervals of differences")] = None,
     seed: Annotated[int, seed_option("Of all random draws.")] = 0,

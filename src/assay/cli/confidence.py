@@ -11,6 +11,7 @@ import typer
 from assay.api.confidences import MEASURES, Confidences, confidences
 from assay.cli.common import Paragraph, forms, one_of, present, remark
 from assay.cli.plots import plot_option
+from assay.model.options import Option
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.reports.confidence import save_confidence_plot
@@ -22,23 +23,17 @@ def confidence_command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE.csv", help="Columns run, topic, confidence, correct.")
     ],
-    bins: Annotated[int, typer.Option("--bins", min=1, help="Bins of ECE and MCE.")] = 10,
-    left_closed: Annotated[
-        bool, typer.Option("--left-closed", help="Bins closed on the left instead of the right.")
-    ] = False,
+    bins: Annotated[int, Option("Bins of ECE and MCE.", least=1)] = 10,
+    left_closed: Annotated[bool, Option("Bins closed on the left instead of the right.")] = False,
     topics: Annotated[
         str,
-        typer.Option(
-            "--topics",
-            help="Topics that a run has no row for: 'all' counts them as incorrect with an unknown "
-            "confidence (R2C2's rule), 'answered' leaves them, and rows that lack a value, out.",
+        Option(
+            "Topics that a run has no row for: 'all' counts them as incorrect with an unknown "
+            "confidence (R2C2's rule), 'answered' leaves them, and rows that lack a value, out."
         ),
     ] = "all",
     per_topic: Annotated[
-        bool,
-        typer.Option(
-            "--per-topic", help="Add each topic's Brier score, correctness and confidence."
-        ),
+        bool, Option("Add each topic's Brier score, correctness and confidence.")
     ] = False,
     plot: Annotated[Path | None, plot_option("reliability and risk-coverage")] = None,
 ) -> None:

@@ -18,6 +18,7 @@ from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.cli.taking import takes
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
 from assay.systems.corpus.accounting import Became
@@ -55,9 +56,7 @@ def build_command(
     ],
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the corpus.")],
     *,
-    namespaces: Annotated[
-        str, typer.Option("--namespaces", help="Namespaces of a dump, by number.")
-    ] = "0",
+    namespaces: Annotated[str, Option("Namespaces of a dump, by number.")] = "0",
     **given: Any,
 ) -> None:
     """Make a corpus of overlapping passages from SOURCE.
@@ -135,10 +134,10 @@ def explain_command(
         str, typer.Argument(metavar="[ID]", help="Of several pages, the id or title of one.")
     ] = "",
     source_format: Annotated[
-        SourceFormat, typer.Option("--format", help="What PAGE holds.")
+        SourceFormat, Option("What PAGE holds.", flag="--format")
     ] = SourceFormat.AUTO,
-    categories: Annotated[bool, typer.Option(help="As in build.")] = True,
-    captions: Annotated[bool, typer.Option(help="As in build.")] = True,
+    categories: Annotated[bool, Option("As in build.")] = True,
+    captions: Annotated[bool, Option("As in build.")] = True,
 ) -> None:
     """Show a page's source and its text side by side.
 

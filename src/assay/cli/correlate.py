@@ -11,6 +11,7 @@ import typer
 from assay.api.correlating import COLUMNS, Correlated, correlate_files
 from assay.cli.common import forms, is_share, one_of, present, remark, seed_option
 from assay.cli.plots import plot_option
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.reports.statistics_plots import save_scatter
@@ -25,21 +26,19 @@ def correlate_command(
     b: Annotated[Path, typer.Argument(metavar="B", help="Scores of the same runs: estimate.")],
     score: Annotated[
         list[str] | None,
-        typer.Option(
-            "--score",
+        Option(
+            "The score's column or measure; A:NAME and B:NAME where the files' differ.",
             metavar="NAME",
-            help="The score's column or measure; A:NAME and B:NAME where the files' differ.",
         ),
     ] = None,
     missing: Annotated[
         str,
-        typer.Option(
-            "--missing",
-            help="Topics that some run lacks: 'topics' leaves them out for all runs, 'cells' for "
-            "that run, 'zero' counts 0.",
+        Option(
+            "Topics that some run lacks: 'topics' leaves them out for all runs, 'cells' for "
+            "that run, 'zero' counts 0."
         ),
     ] = "topics",
-    p: Annotated[float, typer.Option("--rbo-p", help="Persistence of RBO.")] = 0.9,
+    p: Annotated[float, Option("Persistence of RBO.", flag="--rbo-p")] = 0.9,
     plot: Annotated[Path | None, plot_option("the scatter plot")] = None,
     seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
 ) -> None:

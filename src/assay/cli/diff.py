@@ -11,6 +11,7 @@ import typer
 from assay.api.diff_tables import diff_remarks, diff_tables, hanging_in_words, write_diff
 from assay.api.diffing import Difference, diff
 from assay.cli.common import Paragraph, forms, present
+from assay.model.options import Option
 from assay.page.tables import Table
 
 
@@ -21,12 +22,9 @@ def diff_command(
     ],
     second: Annotated[Path, typer.Argument(metavar="OUT2", help="The other one.")],
     measures: Annotated[
-        list[str] | None,
-        typer.Option("-m", "--measure", metavar="M", help="Only these (left out: all)."),
+        list[str] | None, Option("Only these (left out: all).", flag="-m --measure", metavar="M")
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write a page, answers included.")
-    ] = None,
+    html: Annotated[Path | None, Option("Write a page, answers included.", metavar="FILE")] = None,
 ) -> None:
     """Two evaluations topic by topic: flips first, paired tests, what changed between them.
 

@@ -12,6 +12,7 @@ from assay.api.correcting import Drawn
 from assay.api.opened import Opened
 from assay.api.trust import draw_for_people, draw_units, drawn_so_far
 from assay.cli.common import FolderArgument, Paragraph, forms, present, seed_option
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 
@@ -31,30 +32,23 @@ class Design(StrEnum):
 def draw_command(
     folder: FolderArgument,
     n: Annotated[
-        int | None,
-        typer.Option("--n", min=1, help="How many to draw. Left out: what was drawn so far."),
+        int | None, Option("How many to draw. Left out: what was drawn so far.", least=1)
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(
-            "--task",
-            help="What people label of it (left out: all that is asked). Single units are of one.",
-        ),
+        Option("What people label of it (left out: all that is asked). Single units are of one."),
     ] = None,
     design: Annotated[
         Design,
-        typer.Option(
-            "--design",
-            help="topics: whole topics, good for every measure. Single units of one task, for "
+        Option(
+            "topics: whole topics, good for every measure. Single units of one task, for "
             "measures that are sums over its labels: leverage, where they narrow the scores most; "
-            "pairs, the differences between runs; uniform, all alike.",
+            "pairs, the differences between runs; uniform, all alike."
         ),
     ] = Design.TOPICS,
     measure: Annotated[
         str,
-        typer.Option(
-            "--measure", "-m", help="What single units are drawn for (left out: all of the task)."
-        ),
+        Option("What single units are drawn for (left out: all of the task).", flag="--measure -m"),
     ] = "",
     seed: Annotated[int, seed_option("Draws; the same gives the same.")] = 1,
 ) -> None:

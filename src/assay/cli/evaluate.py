@@ -49,6 +49,7 @@ from assay.judging.asking import INTERRUPTED
 from assay.judging.batch import MOST_QUESTIONS
 from assay.judging.progress import Tally
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.pages import page_of
@@ -107,24 +108,21 @@ def judge_command(
     on: OnOption = None,
     batch_out: Annotated[
         Path | None,
-        typer.Option(
-            "--export-batch",
+        Option(
+            "Write OpenAI batch files instead: FILE.jsonl or FILE.parquet, FILE-2.jsonl, …",
+            flag="--export-batch",
             metavar="FILE",
-            help="Write OpenAI batch files instead: FILE.jsonl or FILE.parquet, FILE-2.jsonl, …",
         ),
     ] = None,
     batch_most: Annotated[
-        int,
-        typer.Option(
-            "--batch-most", metavar="N", min=1, help="Questions a batch file (200 MB at most)."
-        ),
+        int, Option("Questions a batch file (200 MB at most).", metavar="N", least=1)
     ] = MOST_QUESTIONS,
     batch_in: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--import-batch",
+        Option(
+            "Take the results of a batch file; again for another.",
+            flag="--import-batch",
             metavar="FILE",
-            help="Take the results of a batch file; again for another.",
         ),
     ] = None,
 ) -> None:
@@ -179,6 +177,7 @@ def score_command(
     _show(results, None, files, trusted)
 
 
+@forms()
 def report_command(
     folder: FolderArgument, policy: PolicyOption = None, labeller: LabellerOption = None
 ) -> None:

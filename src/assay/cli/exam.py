@@ -11,6 +11,7 @@ import typer
 from assay.api.exam import GradedRuns, Row, cover_ranks, graded
 from assay.cli.common import Paragraph, forms, one_of, present, remark, tell
 from assay.cli.taking import takes
+from assay.model.options import Option
 from assay.page.tables import Table
 from assay.page.wording import span
 from assay.protocols.scores import VALUE_COLUMNS
@@ -25,19 +26,12 @@ def exam_command(
     ],
     *,
     topics: Annotated[
-        str,
-        typer.Option(
-            "--topics", help="Means over 'all' queries (a silent run gets 0) or 'answered' ones."
-        ),
+        str, Option("Means over 'all' queries (a silent run gets 0) or 'answered' ones.")
     ] = "all",
-    sweep: Annotated[bool, typer.Option("--sweep", help="Every τ from 1 to 5.")] = False,
-    qrels: Annotated[
-        Path | None, typer.Option("--qrels", metavar="FILE", help="Write EXAM-Labels as qrels.")
-    ] = None,
-    binary: Annotated[
-        bool, typer.Option("--binary", help="Write 1 for a label of at least τ there, else 0.")
-    ] = False,
-    per_topic: Annotated[bool, typer.Option("--per-topic", help="Add single queries.")] = False,
+    sweep: Annotated[bool, Option("Every τ from 1 to 5.")] = False,
+    qrels: Annotated[Path | None, Option("Write EXAM-Labels as qrels.", metavar="FILE")] = None,
+    binary: Annotated[bool, Option("Write 1 for a label of at least τ there, else 0.")] = False,
+    per_topic: Annotated[bool, Option("Add single queries.")] = False,
     **given: Any,
 ) -> None:
     """EXAM-Cover, EXAM-Qrels and α-nDCG of the runs in a file of graded passages.

@@ -16,6 +16,7 @@ from assay.api.gates import Asked, gate_folder, save_baseline
 from assay.cli.common import FolderArgument, Paragraph, forms, is_share, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.gates import Gate, Verdict
 from assay.page.tables import Table
@@ -30,46 +31,34 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 def gate_command(
     folder: FolderArgument,
     baseline: Annotated[
-        Path | None,
-        typer.Option("--baseline", metavar="FILE", help="What --save wrote for the run before."),
+        Path | None, Option("What --save wrote for the run before.", metavar="FILE")
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option("--save", metavar="FILE", help="Write the run's baseline; test nothing."),
+        Path | None, Option("Write the run's baseline; test nothing.", metavar="FILE")
     ] = None,
-    run: Annotated[
-        str | None, typer.Option("--run", metavar="NAME", help="The run (if there are several).")
-    ] = None,
+    run: Annotated[str | None, Option("The run (if there are several).", metavar="NAME")] = None,
     least: Annotated[
         list[str] | None,
-        typer.Option("--min", metavar="M=VALUE", help="A bound on the lower end of a measure."),
+        Option("A bound on the lower end of a measure.", flag="--min", metavar="M=VALUE"),
     ] = None,
     most: Annotated[
         list[str] | None,
-        typer.Option("--max", metavar="M=VALUE", help="A bound on the upper end of a measure."),
+        Option("A bound on the upper end of a measure.", flag="--max", metavar="M=VALUE"),
     ] = None,
     no_worse: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--no-worse", metavar="M[=LOSS]", help="Test a measure; LOSS is allowed (none: 0)."
-        ),
+        list[str] | None, Option("Test a measure; LOSS is allowed (none: 0).", metavar="M[=LOSS]")
     ] = None,
-    alpha: Annotated[
-        float | None, typer.Option("--alpha", help="Level of the tests, Holm over all of them.")
-    ] = None,
+    alpha: Annotated[float | None, Option("Level of the tests, Holm over all of them.")] = None,
     prove: Annotated[
-        bool,
-        typer.Option("--prove", help="Pass only if shown not to be worse than the loss allowed."),
+        bool, Option("Pass only if shown not to be worse than the loss allowed.")
     ] = False,
     junit_file: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")
+        Path | None, Option("Write JUnit XML.", flag="--junit", metavar="FILE")
     ] = None,
     markdown_file: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown.")
+        Path | None, Option("Write Markdown.", flag="--markdown", metavar="FILE")
     ] = None,
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", help="Which, where the folder has several.")
-    ] = None,
+    protocol: Annotated[str | None, Option("Which, where the folder has several.")] = None,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
 ) -> None:

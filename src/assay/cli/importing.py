@@ -11,6 +11,7 @@ import typer
 from assay.api.importing import KINDS, Choices, import_files, said
 from assay.cli.common import forms, one_of, present
 from assay.cli.taking import takes
+from assay.model.options import Option
 
 
 @forms("json")
@@ -18,21 +19,15 @@ from assay.cli.taking import takes
 def import_command(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=" | ".join(KINDS))],
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="As the tool exports.")],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="JSON Lines of records.")
-    ],
+    out: Annotated[Path, Option("JSON Lines of records.", flag="-o --out", metavar="FILE")],
     *,
     fields: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="KEY=FIELD", help="hf: which column is which field."),
+        Option("hf: which column is which field.", flag="--map", metavar="KEY=FIELD"),
     ] = None,
-    passages: Annotated[
-        Path | None,
-        typer.Option("--passages", metavar="FILE", help="Texts of passages by id."),
-    ] = None,
+    passages: Annotated[Path | None, Option("Texts of passages by id.", metavar="FILE")] = None,
     redact: Annotated[
-        Path | None,
-        typer.Option("--redact", metavar="FILE", help="Regular expressions of what to hide."),
+        Path | None, Option("Regular expressions of what to hide.", metavar="FILE")
     ] = None,
     **given: Any,
 ) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.console import RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 
@@ -21,52 +20,32 @@ from assay.cli.ending import QUIET
 from assay.cli.screen import err
 from assay.judging.progress import Silent
 from assay.labellers.spec import SPEC_HELP
+from assay.model.options import Option
 
 LabellerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--labeller", metavar="SPEC", help=f"Use this labeller for all tasks: {SPEC_HELP}."
-    ),
+    str | None, Option(f"Use this labeller for all tasks: {SPEC_HELP}.", metavar="SPEC")
 ]
-PolicyOption = Annotated[
-    str | None, typer.Option("--policy", metavar="P", help=f"Which label counts: {POLICY_HELP}.")
-]
+PolicyOption = Annotated[str | None, Option(f"Which label counts: {POLICY_HELP}.", metavar="P")]
 BudgetOption = Annotated[
-    float | None,
-    typer.Option("--budget", metavar="USD", min=0, help="Stop judging at this cost (US dollars)."),
+    float | None, Option("Stop judging at this cost (US dollars).", metavar="USD", least=0)
 ]
 PriceOption = Annotated[
     str | None,
-    typer.Option(
-        "--price",
-        metavar="IN/OUT",
-        help="US dollars for a million tokens read and written (else the list price).",
+    Option(
+        "US dollars for a million tokens read and written (else the list price).", metavar="IN/OUT"
     ),
 ]
-RetryOption = Annotated[
-    bool, typer.Option("--retry-failed", help="Ask again where a labeller's reply was unusable.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show the calls and tokens ahead; ask nothing.")
-]
-ShowPromptsOption = Annotated[
-    int, typer.Option("--show-prompts", metavar="N", min=0, help="Print N prompts; ask nothing.")
-]
+RetryOption = Annotated[bool, Option("Ask again where a labeller's reply was unusable.")]
+DryRunOption = Annotated[bool, Option("Show the calls and tokens ahead; ask nothing.")]
+ShowPromptsOption = Annotated[int, Option("Print N prompts; ask nothing.", metavar="N", least=0)]
 ShardOption = Annotated[
-    str | None,
-    typer.Option(
-        "--shard", metavar="N/COUNT", help="Only this share of the questions, such as 2/8."
-    ),
+    str | None, Option("Only this share of the questions, such as 2/8.", metavar="N/COUNT")
 ]
 WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers", metavar="N", min=1, help="Have embedded labellers answer in N processes."
-    ),
+    int | None, Option("Have embedded labellers answer in N processes.", metavar="N", least=1)
 ]
 OnOption = Annotated[
-    str | None,
-    typer.Option("--on", metavar="ray[:ADDRESS]", help="Have labellers answer on a Ray cluster."),
+    str | None, Option("Have labellers answer on a Ray cluster.", metavar="ray[:ADDRESS]")
 ]
 
 _SOON = 1.0  # seconds after which other work shows a bar

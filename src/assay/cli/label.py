@@ -23,6 +23,7 @@ from assay.cli.judging import (
     judging_bar,
 )
 from assay.labellers.spec import SPEC_HELP
+from assay.model.options import Option
 from assay.page.tables import Table
 
 _SHOWN = 40  # labels in a table for people
@@ -40,24 +41,21 @@ def label_command(
     ],
     task: Annotated[
         PairTask,
-        typer.Option(
-            "--task",
-            help="Does the passage support the claim? Does it answer the question? Is the answer "
-            "correct by the gold answers?",
+        Option(
+            "Does the passage support the claim? Does it answer the question? Is the answer "
+            "correct by the gold answers?"
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="OUT.jsonl", help="Where the labels are written."),
+        Option("Where the labels are written.", flag="-o --output", metavar="OUT.jsonl"),
     ] = None,
-    labeller: Annotated[
-        str, typer.Option("--labeller", metavar="SPEC", help=f"Who judges: {SPEC_HELP}.")
-    ] = "embedded",
+    labeller: Annotated[str, Option(f"Who judges: {SPEC_HELP}.", metavar="SPEC")] = "embedded",
     ledger_file: Annotated[
         Path | None,
-        typer.Option(
-            "--ledger",
-            help="What was asked already (beside OUT.jsonl, as OUT.sqlite; without -o, forgotten).",
+        Option(
+            "What was asked already (beside OUT.jsonl, as OUT.sqlite; without -o, forgotten).",
+            flag="--ledger",
         ),
     ] = None,
     price: PriceOption = None,

@@ -32,6 +32,7 @@ from assay.cli.judging import going, open_folder
 from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command, short_name
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
@@ -43,13 +44,9 @@ _MOST = 8
 
 app = group("The ledger of labels.")
 
-TaskOption = Annotated[
-    str | None, typer.Option("--task", help=f"Only this task: {', '.join(REGISTRY)}.")
-]
-LabellerFilter = Annotated[
-    str | None, typer.Option("--by", metavar="NAME", help="Only labels by this labeller.")
-]
-StatusOption = Annotated[str | None, typer.Option("--status", help="Only ok, or only failed.")]
+TaskOption = Annotated[str | None, Option(f"Only this task: {', '.join(REGISTRY)}.")]
+LabellerFilter = Annotated[str | None, Option("Only labels by this labeller.", metavar="NAME")]
+StatusOption = Annotated[str | None, Option("Only ok, or only failed.")]
 
 
 @app.command("stats")
@@ -83,10 +80,8 @@ def list_command(
     task: TaskOption = None,
     by: LabellerFilter = None,
     status: StatusOption = None,
-    contains: Annotated[
-        str | None, typer.Option("--contains", help="Only labels whose unit or reason holds this.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="At most N labels; 0: all.")] = 50,
+    contains: Annotated[str | None, Option("Only labels whose unit or reason holds this.")] = None,
+    limit: Annotated[int, Option("At most N labels; 0: all.", least=0)] = 50,
 ) -> None:
     """List labels, newest first: id, task, verdict, what it is about, who gave it."""
     with shown_ledger(folder, remark) as ledger:
@@ -137,15 +132,14 @@ def show_command(
 
 
 @app.command("export")
+@forms()
 def export_command(
     folder: FolderArgument,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
+        Path | None, Option("File to write; default: standard output.", flag="--output -o")
     ] = None,
     task: TaskOption = None,
-    parquet: Annotated[
-        bool, typer.Option("--parquet", help="Write Parquet files, into the folder --output.")
-    ] = False,
+    parquet: Annotated[bool, Option("Write Parquet files, into the folder --output.")] = False,
 ) -> None:
     """Write labels as JSON Lines, oldest first, each with the places (run, topic, position) that
     it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
@@ -230,32 +224,23 @@ def import_command(
             metavar="FILE...", help="Labels as JSON Lines, or marked answer runs (or their folder)."
         ),
     ],
-    by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="human:NAME", help="Whose the changed labels are."),
-    ] = None,
+    by: Annotated[str | None, Option("Whose the changed labels are.", metavar="human:NAME")] = None,
     correct: Annotated[
         list[str] | None,
-        typer.Option(
-            "--correct",
+        Option(
+            "Of marked runs: this answer is right. May be given several times.",
             metavar="[RUN/]QUESTION",
-            help="Of marked runs: this answer is right. May be given several times.",
         ),
     ] = None,
     wrong: Annotated[
         list[str] | None,
-        typer.Option(
-            "--wrong",
+        Option(
+            "Of marked runs: this answer is wrong. May be given several times.",
             metavar="[RUN/]QUESTION",
-            help="Of marked runs: this answer is wrong. May be given several times.",
         ),
     ] = None,
-    reason: Annotated[
-        str | None, typer.Option("--reason", help="Of marked runs: why, for all that was changed.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would follow; write nothing.")
-    ] = False,
+    reason: Annotated[str | None, Option("Of marked runs: why, for all that was changed.")] = None,
+    dry_run: Annotated[bool, Option("Show what would follow; write nothing.")] = False,
 ) -> None:
     """Read labels into the ledger, all or nothing: from JSON Lines, or from marked answer runs.
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
-
 from assay.api.labels import tasks_named
 from assay.api.people import COLUMNS, Overlap, overlaps
 from assay.cli.common import FolderArgument, Paragraph, forms, present
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.page.wording import number
@@ -19,7 +18,7 @@ from assay.page.wording import number
 @forms("json", "csv")
 def people_command(
     folder: FolderArgument,
-    task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
+    task: Annotated[str | None, Option("Only this task.")] = None,
 ) -> None:
     """How far people who labelled the same units agree, and how reliable each of them is.
 

@@ -20,6 +20,7 @@ from assay.api.run_files import (
 )
 from assay.cli.common import FORM, Paragraph, forms, one_of, present, remark, topics_file
 from assay.cli.taking import takes
+from assay.model.options import Option
 from assay.page.tables import Table
 from assay.page.wording import number
 
@@ -33,16 +34,15 @@ def measure_command(
     ],
     measures: Annotated[
         list[str] | None,
-        typer.Option(
-            "-m",
-            "--measure",
-            metavar="NAME",
-            help="A measure, e.g. nDCG@20, 'Q(beta=1)@20', AP, or trec_eval's ndcg_cut_20, map; "
+        Option(
+            "A measure, e.g. nDCG@20, 'Q(beta=1)@20', AP, or trec_eval's ndcg_cut_20, map; "
             f"may be given again. Without any: {', '.join(DEFAULTS)}.",
+            flag="-m --measure",
+            metavar="NAME",
         ),
     ] = None,
     per_topic: Annotated[
-        bool, typer.Option("--per-topic", "-q", help="Single topics too, not only the mean.")
+        bool, Option("Single topics too, not only the mean.", flag="--per-topic -q")
     ] = False,
     **given: Any,
 ) -> None:

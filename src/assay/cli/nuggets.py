@@ -31,6 +31,7 @@ from assay.cli.judging import open_folder
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
 from assay.model.csv_cells import for_terminal
 from assay.model.errors import SettingsError
+from assay.model.options import Option
 from assay.page.tables import Table
 from assay.page.wording import NOTHING
 
@@ -55,26 +56,22 @@ def score_command(
     ],
     sub_narratives: Annotated[
         Path | None,
-        typer.Option(
-            "--sub-narratives",
-            metavar="F",
-            help="Sub-narratives of each topic, or a nugget file that maps nuggets to them; "
+        Option(
+            "Sub-narratives of each topic, or a nugget file that maps nuggets to them; "
             "without it, what the assignments say.",
+            metavar="F",
         ),
     ] = None,
     bank: Annotated[
         Path | None,
-        typer.Option(
-            "--bank",
-            metavar="F",
-            help="The bank of questions (RAGTIME, Auto-Judge) that the nuggets were made of by "
+        Option(
+            "The bank of questions (RAGTIME, Auto-Judge) that the nuggets were made of by "
             "'from-bank': how many questions are settled, by AND and OR.",
+            metavar="F",
         ),
     ] = None,
-    partly: Annotated[
-        bool, typer.Option("--partly", help="A question of AND is worth the share given.")
-    ] = False,
-    topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
+    partly: Annotated[bool, Option("A question of AND is worth the share given.")] = False,
+    topics: Annotated[str, Option(TOPICS_HELP)] = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
     """strict_vital, vital, strict_all, all, weighted and sub-narrative coverage of answers whose
@@ -103,14 +100,11 @@ def doctor_command(
         typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON Lines."),
     ],
     official: Annotated[
-        Path | None,
-        typer.Option("--official", metavar="F", help="Another leaderboard, as CSV with runs."),
+        Path | None, Option("Another leaderboard, as CSV with runs.", metavar="F")
     ] = None,
-    score: Annotated[
-        str | None, typer.Option("--score", metavar="NAME", help="Which score of --official.")
-    ] = None,
+    score: Annotated[str | None, Option("Which score of --official.", metavar="NAME")] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Every nugget, not only what is proposed.")
+        bool, Option("Every nugget, not only what is proposed.", flag="--all")
     ] = False,
 ) -> None:
     """What each nugget does for the leaderboard, and what to drop, merge or add first.
@@ -168,15 +162,13 @@ def edit_command(
     folder: FolderArgument,
     topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Id of the narrative.")],
     name: Annotated[
-        str | None,
-        typer.Option("--as", metavar="NAME", help="Who edits: labels are by human:NAME."),
+        str | None, Option("Who edits: labels are by human:NAME.", flag="--as", metavar="NAME")
     ] = None,
     show_only: Annotated[
-        bool, typer.Option("--print", help="Print the text that would be edited; change nothing.")
+        bool, Option("Print the text that would be edited; change nothing.", flag="--print")
     ] = False,
     file: Annotated[
-        Path | None,
-        typer.Option("--file", metavar="F", help="Take an edited text instead of an editor's."),
+        Path | None, Option("Take an edited text instead of an editor's.", metavar="F")
     ] = None,
 ) -> None:
     """Open a narrative's nuggets in an editor ($VISUAL, $EDITOR) and keep every change as a label.

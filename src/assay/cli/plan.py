@@ -13,6 +13,7 @@ from assay.api.label_plans import COLUMNS, Aim, LabelPlan, Purchase
 from assay.api.planning import AGREEMENT, plan_labels
 from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.cli.taking import takes
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.page.wording import narrow
@@ -24,16 +25,12 @@ def plan_command(
     folder: FolderArgument,
     *,
     measure: Annotated[
-        str,
-        typer.Option("--measure", "-m", help="Left out: the one that hangs on most labels."),
+        str, Option("Left out: the one that hangs on most labels.", flag="--measure -m")
     ] = "",
-    task: Annotated[str, typer.Option("--task", help="What people label.")] = "",
+    task: Annotated[str, Option("What people label.")] = "",
     agreement: Annotated[
         float,
-        typer.Option(
-            "--agreement",
-            help="Before anybody labelled: of how many units people say what the machine says.",
-        ),
+        Option("Before anybody labelled: of how many units people say what the machine says."),
     ] = AGREEMENT,
     **given: Any,
 ) -> None:

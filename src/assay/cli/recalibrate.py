@@ -12,6 +12,7 @@ import typer
 from assay.api.recalibrating import Recalibrated, recalibrate
 from assay.cli.common import forms, present, remark
 from assay.cli.taking import takes
+from assay.model.options import Option
 from assay.page.tables import Table
 from assay.systems.recalibration import MEASURES, Calibration
 
@@ -27,7 +28,7 @@ def recalibrate_command(
     ],
     *,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="The run with other confidences.")
+        Path | None, Option("The run with other confidences.", flag="-o --output")
     ] = None,
     **given: Any,
 ) -> None:

@@ -5,28 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.api.releasing import release
 from assay.cli.common import FolderArgument, Paragraph, forms, named_values, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder, told_of
+from assay.model.options import Option
 from assay.model.wording import counted, listed
 
 
 @forms("json")
 def release_command(
     folder: FolderArgument,
-    into: Annotated[Path, typer.Option("--output", "-o", help="A new folder, or a release.")],
+    into: Annotated[Path, Option("A new folder, or a release.", flag="--output -o")],
     team: Annotated[
         list[str] | None,
-        typer.Option(
-            "--team",
-            metavar="RUN=TEAM",
-            help="Whose a run is (* for anything), beside [release.teams].",
-        ),
+        Option("Whose a run is (* for anything), beside [release.teams].", metavar="RUN=TEAM"),
     ] = None,
     figures: Annotated[
-        bool, typer.Option("--figures/--no-figures", help="Draw leaderboards as PDF.")
+        bool, Option("Draw leaderboards as PDF.", flag="--figures/--no-figures")
     ] = True,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,

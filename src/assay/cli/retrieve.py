@@ -14,6 +14,7 @@ from assay.cli.common import forms, present, remark, tell
 from assay.cli.forecast import tallied, why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
 from assay.cli.taking import takes
+from assay.model.options import Option
 from assay.systems.retrieval.index import Index
 from assay.systems.topics import load_topics
 
@@ -28,29 +29,22 @@ def retrieve_command(
         Path, typer.Argument(metavar="TOPICS", help="R2C2 questions or TREC RAG topics.")
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="The run; a PR run is called as this file is.")
+        Path, Option("The run; a PR run is called as this file is.", flag="-o --output")
     ],
     run_format: Annotated[
-        RunFormat,
-        typer.Option("--format", help="R2C2 PR run, or TREC run of passages or documents."),
+        RunFormat, Option("R2C2 PR run, or TREC run of passages or documents.", flag="--format")
     ] = RunFormat.PR,
     *,
-    dense: Annotated[
-        str, typer.Option("--dense", metavar="SPEC", help="Embedder of the queries: the index's.")
-    ] = "",
+    dense: Annotated[str, Option("Embedder of the queries: the index's.", metavar="SPEC")] = "",
     decompose: Annotated[
-        str | None,
-        typer.Option("--decompose", metavar="SPEC", help="Model that takes questions apart."),
+        str | None, Option("Model that takes questions apart.", metavar="SPEC")
     ] = None,
     max_passage_chars: Annotated[
-        int | None,
-        typer.Option(
-            "--max-passage-chars", min=1, help="PR runs: cut passages to their best part."
-        ),
+        int | None, Option("PR runs: cut passages to their best part.", least=1)
     ] = None,
     ledger_file: Annotated[
         Path | None,
-        typer.Option("--ledger", help="Where answers of models are kept (INDEX/labels.sqlite)."),
+        Option("Where answers of models are kept (INDEX/labels.sqlite).", flag="--ledger"),
     ] = None,
     budget: BudgetOption = None,
     **given: Any,

@@ -11,6 +11,7 @@ import typer
 from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
 from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, one_of, remark
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
+from assay.model.options import Option
 
 app = group(
     "Scores of answers graded by weighted rubrics: assay rubrics GRADED.jsonl (short for "
@@ -30,15 +31,14 @@ def score_command(
     ],
     failed: Annotated[
         str,
-        typer.Option(
-            "--failed",
-            help="A criterion whose judging failed is left 'out' of the score, counts 'zero', or "
-            "makes it a 'range'.",
+        Option(
+            "A criterion whose judging failed is left 'out' of the score, counts 'zero', or "
+            "makes it a 'range'."
         ),
     ] = "out",
-    clip: Annotated[bool, typer.Option("--clip", help="Scores of topics are at least 0.")] = False,
-    axes: Annotated[bool, typer.Option("--axes", help="Scores of each axis (type) too.")] = False,
-    topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
+    clip: Annotated[bool, Option("Scores of topics are at least 0.")] = False,
+    axes: Annotated[bool, Option("Scores of each axis (type) too.")] = False,
+    topics: Annotated[str, Option(TOPICS_HELP)] = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
     """ternary and binary scores of answers: the weights that they satisfy, of all positive ones.

@@ -20,6 +20,7 @@ from assay.api.samplesizes import (
     designs,
 )
 from assay.cli.common import forms, present, remark
+from assay.model.options import Option
 from assay.page.tables import Table, Value
 from assay.page.wording import number
 from assay.statistics.confidence_sizes import MOST_QUESTIONS, SimulatedRow
@@ -41,46 +42,32 @@ def samplesize_command(
             "confidence run,topic,confidence,correct, or per_topic.csv.",
         ),
     ] = None,
-    variance: Annotated[
-        float | None, typer.Option("--variance", help="Use this variance; no matrix is needed.")
-    ] = None,
-    alpha: Annotated[
-        list[str] | None, typer.Option("--alpha", help="Levels; default 0.05.")
-    ] = None,
+    variance: Annotated[float | None, Option("Use this variance; no matrix is needed.")] = None,
+    alpha: Annotated[list[str] | None, Option("Levels; default 0.05.")] = None,
     beta: Annotated[
-        list[str] | None,
-        typer.Option("--beta", help="Risks of missing the difference; default 0.2."),
+        list[str] | None, Option("Risks of missing the difference; default 0.2.")
     ] = None,
     mind: Annotated[
-        list[str] | None,
-        typer.Option("--mind", help="Smallest differences to detect; default 0.05,0.1,0.2."),
+        list[str] | None, Option("Smallest differences to detect; default 0.05,0.1,0.2.")
     ] = None,
     m: Annotated[
-        list[str] | None,
-        typer.Option("--m", help="Numbers of runs to compare; default 2,5,10,20,50,100."),
+        list[str] | None, Option("Numbers of runs to compare; default 2,5,10,20,50,100.")
     ] = None,
     width: Annotated[
-        list[str] | None,
-        typer.Option("--width", help="Widths of the interval; default: those of --mind."),
+        list[str] | None, Option("Widths of the interval; default: those of --mind.")
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option(
-            "--score",
+        Option(
+            "Which score of a table run,topic,score; or HMR, R_O, ECE, ... of confidences.",
             metavar="NAME",
-            help="Which score of a table run,topic,score; or HMR, R_O, ECE, ... of confidences.",
         ),
     ] = None,
     power: Annotated[
-        bool,
-        typer.Option(
-            "--power", help="Only the power that the experiments had, with their own topics."
-        ),
+        bool, Option("Only the power that the experiments had, with their own topics.")
     ] = False,
-    draws: Annotated[
-        int, typer.Option("--draws", min=100, help="Samples that HMR and its like rest on.")
-    ] = 2000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of these samples.")] = 0,
+    draws: Annotated[int, Option("Samples that HMR and its like rest on.", least=100)] = 2000,
+    seed: Annotated[int, Option("Of these samples.", least=0)] = 0,
 ) -> None:
     """How many topics are needed, by Sakai's three designs, from the residual variance.
 

@@ -11,6 +11,7 @@ import typer
 from assay.api.sgss import LearnedWeights, Strategy, degrade, learn_weights
 from assay.cli.common import Paragraph, forms, group, present, say, tell
 from assay.cli.judging import LabellerOption, PolicyOption
+from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.sgss.inputs import CRITERIA
@@ -24,14 +25,13 @@ app = group("SGSS: weights from preferences, degraded versions.")
 def weights_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With [inputs] preferences.")],
     into: Annotated[
-        Path | None, typer.Option("--out", help="Where to (default: FOLDER/weights.json).")
+        Path | None, Option("Where to (default: FOLDER/weights.json).", flag="--out")
     ] = None,
     select: Annotated[
-        bool, typer.Option("--select/--all", help="Drop criteria that do not help, or keep all.")
+        bool, Option("Drop criteria that do not help, or keep all.", flag="--select/--all")
     ] = True,
     degraded: Annotated[
-        bool,
-        typer.Option("--degraded", help="Learn from originals and their degraded versions too."),
+        bool, Option("Learn from originals and their degraded versions too.")
     ] = False,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
@@ -111,10 +111,11 @@ def _verdict(learned: Learned) -> str:
 
 
 @app.command("degrade")
+@forms()
 def degrade_command(
     file: Annotated[Path, typer.Argument(metavar="SUMMARIES.jsonl")],
-    strategy: Annotated[Strategy, typer.Option("--strategy", help="What is taken away.")],
-    into: Annotated[Path, typer.Option("--out", help="The new file.")],
+    strategy: Annotated[Strategy, Option("What is taken away.")],
+    into: Annotated[Path, Option("The new file.", flag="--out")],
 ) -> None:
     """Write degraded versions of summaries. ('degrade' in [settings] makes them by itself.)"""
     count = degrade(file, strategy, into)

@@ -11,6 +11,7 @@ import typer
 
 from assay.api.label_scores import LabelScores, support_scores
 from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
+from assay.model.options import Option
 from assay.page.tables import Table, Value
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.protocols.sheets import Topics
@@ -90,13 +91,12 @@ def support_command(
     ],
     citations: Annotated[
         str,
-        typer.Option(
-            "--citations",
-            help="Which citations of a sentence count: the 'first' (the track's rule), or 'all' "
-            "that are judged, by their mean.",
+        Option(
+            "Which citations of a sentence count: the 'first' (the track's rule), or 'all' "
+            "that are judged, by their mean."
         ),
     ] = "first",
-    topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
+    topics: Annotated[str, Option(TOPICS_HELP)] = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
     """Weighted precision and recall of answers whose citations are labelled.

@@ -52,18 +52,26 @@ def takes(function: Callable[..., object], **after: str) -> Callable[[_Command],
 
 
 def _options(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
-    """The parameters that are options, as typer reads them."""
+    """The parameters that are options."""
     hints = get_type_hints(function, include_extras=True)
-    for name, one in inspect.signature(function).parameters.items():
-        kind, *about = get_args(hints[name]) if get_origin(hints[name]) is Annotated else (None,)
-        for said in about:
-            if isinstance(said, Option):
-                yield one.replace(kind=_KEYWORD, annotation=_typed(kind, one, said))
+    for one in inspect.signature(function).parameters.values():
+        typed = one.replace(annotation=hints[one.name])
+        if _said(typed) is not None:
+            yield typed
 
 
-def _typed(kind: Any, one: inspect.Parameter, said: Option) -> Any:
-    """The type of an option with what typer is to know of it."""
-    flags = [said.flag or f"--{one.name.replace('_', '-')}"]
+def _said(one: inspect.Parameter) -> Option | None:
+    about = get_args(one.annotation)[1:] if get_origin(one.annotation) is Annotated else ()
+    return next((said for said in about if isinstance(said, Option)), None)
+
+
+def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
+    """A parameter whose :class:`Option`, if it has one, is typer's."""
+    said = _said(one)
+    if said is None:
+        return one
+    kind: Any = get_args(one.annotation)[0]
+    flags = said.flag.split() or [f"--{one.name.replace('_', '-')}"]
     if one.default is True and not said.flag:
         flags = []  # typer makes --NAME and --no-NAME
     if get_origin(kind) is Sequence:
@@ -75,4 +83,4 @@ def _typed(kind: Any, one: inspect.Parameter, said: Option) -> Any:
     option = typer.Option(
         *flags, metavar=said.metavar, min=said.least, max=said.most, help=said.help
     )
-    return Annotated[kind, option]
+    return one.replace(annotation=Annotated[kind, option])

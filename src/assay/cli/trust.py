@@ -18,6 +18,7 @@ from assay.api.corrected_tables import (
 from assay.api.correcting import COLUMNS, Corrected, Trusted
 from assay.api.trust import trust, write_trust
 from assay.cli.common import FolderArgument, Paragraph, forms, present
+from assay.model.options import Option
 from assay.page.tables import Table
 from assay.page.wording import interval, number
 from assay.statistics.corrected import Population
@@ -35,31 +36,28 @@ def trust_command(
     folder: FolderArgument,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="M",
-            help="Shown and written (left out: those that rank "
+        Option(
+            "Shown and written (left out: those that rank "
             "are shown, all of the leaderboards written).",
+            flag="--measure -m",
+            metavar="M",
         ),
     ] = None,
     population: Annotated[
         Of,
-        typer.Option(
-            "--population",
-            help="these: the score had people labelled all topics here; like-these: the one "
-            "expected on topics of this kind, which a claim about systems needs.",
+        Option(
+            "these: the score had people labelled all topics here; like-these: the one "
+            "expected on topics of this kind, which a claim about systems needs."
         ),
     ] = Of.THESE,
-    level: Annotated[float, typer.Option("--level", help="Of the intervals.")] = 0.95,
-    draw: Annotated[str, typer.Option("--draw", help="Beginning of a draw's id.")] = "",
+    level: Annotated[float, Option("Of the intervals.")] = 0.95,
+    draw: Annotated[str, Option("Beginning of a draw's id.")] = "",
     carried: Annotated[
         str,
-        typer.Option(
-            "--carried",
-            metavar="TP/M1,TN/M0",
-            help="Instead: a sensitivity analysis by how the judge did on another collection, as "
+        Option(
+            "Instead: a sensitivity analysis by how the judge did on another collection, as "
             "45/50,40/50 (45 of 50 right ones called right, 40 of 50 wrong ones wrong).",
+            metavar="TP/M1,TN/M0",
         ),
     ] = "",
 ) -> None:

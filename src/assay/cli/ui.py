@@ -9,32 +9,29 @@ from typing import Annotated
 import typer
 
 from assay.api.opened import Opened
+from assay.cli.common import forms
+from assay.model.options import Option
 from assay.web import server
 from assay.web.people import Role
 
 
+@forms()
 def ui_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The evaluation folder.")],
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port (0: any that is free).")
-    ] = 8080,
+    port: Annotated[int, Option("The port (0: any that is free).", least=0, most=65535)] = 8080,
     host: Annotated[
-        str, typer.Option("--host", help="The address to listen at, if not this machine alone.")
+        str, Option("The address to listen at, if not this machine alone.")
     ] = "127.0.0.1",
     name: Annotated[
-        str | None, typer.Option("--as", metavar="NAME", help="Who you are: human:NAME.")
+        str | None, Option("Who you are: human:NAME.", flag="--as", metavar="NAME")
     ] = None,
     invite: Annotated[
-        list[str] | None,
-        typer.Option("--invite", metavar="NAME", help="Print a link for NAME, too."),
+        list[str] | None, Option("Print a link for NAME, too.", metavar="NAME")
     ] = None,
     role: Annotated[
-        Role | None,
-        typer.Option(
-            "--role", help="What those who are invited may do (left out: as before, or labeller)."
-        ),
+        Role | None, Option("What those who are invited may do (left out: as before, or labeller).")
     ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+    browser: Annotated[bool, Option("Open a browser.", flag="--browser/--no-browser")] = True,
 ) -> None:
     """Open the workbench: people label what the folder asks, in a browser.
 

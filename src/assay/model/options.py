@@ -8,10 +8,11 @@ from enum import StrEnum
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A parameter of a function, or a field of a dataclass, that a command has as an option.
+    """A parameter of a command or another function, or a field of a dataclass, that is an option.
 
-    ``flag`` is how it is written where that is not its name; ``least`` and ``most`` are its ends;
-    ``of`` are the words that there are, where a function takes a text.
+    ``flag`` is how it is written where that is not its name (``-o --out``, ``--on/--off``);
+    ``least`` and ``most`` are its ends; ``of`` are the words that there are, where a function takes
+    a text. One that is true by itself is written ``--NAME`` and ``--no-NAME``.
     """
 
     help: str
