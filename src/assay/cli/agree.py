@@ -17,7 +17,7 @@ from assay.api.agreement_page import (
 )
 from assay.api.undefined import undefined_values
 from assay.cli.common import FORM, forms, one_of, present, remark, seed_option
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
 
@@ -28,13 +28,13 @@ _LONG = frozenset({"what", "why_a", "why_b"})
 def agree_command(
     a: Annotated[
         Path,
-        typer.Argument(
-            metavar="A",
-            help="Labels: qrels, an RJ run, CSV [run,]topic,doc,label, support labels, "
+        Argument(
+            "A",
+            "Labels: qrels, an RJ run, CSV [run,]topic,doc,label, support labels, "
             "assignments, nuggets, battles, or an evaluation's out/labels.jsonl.",
         ),
     ],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Other labels of the same documents.")],
+    b: Annotated[Path, Argument("B", "Other labels of the same documents.")],
     scale: Annotated[
         str | None,
         Option(

@@ -24,7 +24,7 @@ from assay.cli.judging import (
     ShowPromptsOption,
 )
 from assay.cli.taking import takes
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.systems.answers_told import Teller
@@ -35,9 +35,7 @@ from assay.systems.writers import WRITER_HELP
 @forms("json")
 @takes(AnswerOptions, compare_prompts="steps")
 def answer_command(
-    topics_file: Annotated[
-        Path, typer.Argument(metavar="TOPICS", help="R2C2 questions or TREC RAG topics.")
-    ],
+    topics_file: Annotated[Path, Argument("TOPICS", "R2C2 questions or TREC RAG topics.")],
     output: Annotated[Path, Option("The run; it is called as this file is.", flag="-o --output")],
     model: Annotated[str, Option(f"{WRITER_HELP}.", metavar="SPEC")],
     *,

@@ -30,7 +30,7 @@ from assay.cli.judging import (
     PolicyOption,
     judging_bar,
 )
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.page.wording import span
@@ -39,16 +39,14 @@ _MOST = 50
 """Passages whose label moves that people are shown."""
 
 app = group("Question banks of EXAM++: generate, list, edit, diff.")
-BankArgument = Annotated[
-    Path, typer.Argument(metavar="BANK", help="A bank file, or an evaluation folder with one.")
-]
+BankArgument = Annotated[Path, Argument("BANK", "A bank file, or an evaluation folder with one.")]
 QueryOption = Annotated[str | None, Option("Of this query.", metavar="ID")]
 
 
 @app.command("generate")
 @forms("json")
 def generate_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With 'queries' in [inputs].")],
+    folder: Annotated[Path, Argument("FOLDER", "With 'queries' in [inputs].")],
     count: Annotated[int, Option("Questions each.", least=1, most=100)] = 10,
     into: Annotated[
         Path | None, Option("The bank (default: [inputs] bank, bank.jsonl).", flag="--out")
@@ -174,8 +172,8 @@ def _new_values(
 @app.command("diff")
 @forms("json")
 def diff_command(
-    old: Annotated[str, typer.Argument(metavar="OLD", help="A bank, or BANK@N: after N edits.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Another.")],
+    old: Annotated[str, Argument("OLD", "A bank, or BANK@N: after N edits.")],
+    new: Annotated[str, Argument("NEW", "Another.")],
     folder: Annotated[
         Path | None, Option("Show what it moves in this evaluation's passages and runs.")
     ] = None,
@@ -237,7 +235,7 @@ def _sides(one: Mapping[str, Any]) -> Iterator[str]:
 @app.command("doctor")
 @forms("json", "csv")
 def doctor_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An EXAM++ folder.")],
+    folder: Annotated[Path, Argument("FOLDER", "An EXAM++ folder.")],
     query: QueryOption = None,
     every: Annotated[
         bool, Option("Every question, not only what is proposed.", flag="--all")

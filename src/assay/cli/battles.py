@@ -20,7 +20,7 @@ from assay.api.battles import (
 )
 from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
 from assay.cli.taking import takes
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table, Value
 from assay.page.wording import NOTHING
@@ -38,9 +38,9 @@ from assay.statistics.pair_models import MODELS
 def battles_command(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="JUDGMENTS...",
-            help="Judged battles: JSON Lines or CSV of RAGDoll, arena-rank, CrowdRAG-25, or "
+        Argument(
+            "JUDGMENTS...",
+            "Judged battles: JSON Lines or CSV of RAGDoll, arena-rank, CrowdRAG-25, or "
             "topic,run_a,run_b,verdict.",
         ),
     ],

@@ -10,7 +10,7 @@ import typer
 
 from assay.api.calibrating import Calibrated, calibrate
 from assay.cli.common import forms, present, remark
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 
 _NAMES = {"E": "claims", "A": "relevance", "C": "answers"}
@@ -18,7 +18,7 @@ _NAMES = {"E": "claims", "A": "relevance", "C": "answers"}
 
 @forms("json")
 def calibrate_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The evaluation.")],
+    folder: Annotated[Path, Argument("FOLDER", "The evaluation.")],
     dry_run: Annotated[bool, Option("Show what it would change, and write nothing.")] = False,
 ) -> None:
     """Fit the embedded judge's threshold, prior and slope to 50 to 200 labels by people.

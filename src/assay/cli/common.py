@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from assay.cli.taking import as_typer_has_it
 from assay.model.csv_cells import ACTED_ON, csv_cell
 from assay.model.errors import SettingsError
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import printable
 from assay.page.tables import Table
 
@@ -37,9 +37,9 @@ _FORMS = {
 
 
 def forms(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make options of those parameters of a command that are an
-    :class:`assay.model.options.Option`, and give it ``--json`` and the like, last. :func:`present`
-    then does what these say, and progress is silent: standard output holds one document."""
+    """Make of a command's parameters what their :mod:`assay.model.options` say that they are, and
+    give it ``--json`` and the like, last. :func:`present` then does what these say, and progress is
+    silent: standard output holds one document."""
 
     def decorated(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -80,9 +80,7 @@ def _form(name: str) -> inspect.Parameter:
     )
 
 
-FolderArgument = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
-]
+FolderArgument = Annotated[Path, Argument("FOLDER", "Evaluation folder with an assay.toml.")]
 
 
 def seed_option(says: str) -> Any:

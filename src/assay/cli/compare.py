@@ -29,7 +29,7 @@ from assay.cli.common import (
     topics_file,
 )
 from assay.cli.plots import plot_option
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table
 from assay.page.wording import number
@@ -43,10 +43,7 @@ _MOST_PAIRS = 30
 def compare_command(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="QRELS RUN...",
-            help="Qrels and TREC runs; or one table of scores (as --matrix).",
-        ),
+        Argument("QRELS RUN...", "Qrels and TREC runs; or one table of scores (as --matrix)."),
     ] = None,
     measures: Annotated[
         list[str] | None,

@@ -11,7 +11,7 @@ import typer
 from assay.api.confidences import MEASURES, Confidences, confidences
 from assay.cli.common import Paragraph, forms, one_of, present, remark
 from assay.cli.plots import plot_option
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.reports.confidence import save_confidence_plot
@@ -20,9 +20,7 @@ from assay.reports.leaderboards import rank_texts
 
 @forms("json", "csv")
 def confidence_command(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.csv", help="Columns run, topic, confidence, correct.")
-    ],
+    file: Annotated[Path, Argument("FILE.csv", "Columns run, topic, confidence, correct.")],
     bins: Annotated[int, Option("Bins of ECE and MCE.", least=1)] = 10,
     left_closed: Annotated[bool, Option("Bins closed on the left instead of the right.")] = False,
     topics: Annotated[

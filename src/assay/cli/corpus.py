@@ -18,7 +18,7 @@ from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.cli.taking import takes
 from assay.model.errors import SettingsError
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
 from assay.systems.corpus.accounting import Became
@@ -48,13 +48,13 @@ _STYLE = {True: "red strike", False: ""}
 def build_command(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="SOURCE",
-            help="A MediaWiki dump (.xml, also .bz2, .gz, .7z), a .jsonl, .tsv or .parquet file, "
+        Argument(
+            "SOURCE",
+            "A MediaWiki dump (.xml, also .bz2, .gz, .7z), a .jsonl, .tsv or .parquet file, "
             "or a folder of such files or of .wikitext, .html, .pdf or .md files.",
         ),
     ],
-    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the corpus.")],
+    folder: Annotated[Path, Argument("OUT", "Folder for the corpus.")],
     *,
     namespaces: Annotated[str, Option("Namespaces of a dump, by number.")] = "0",
     **given: Any,
@@ -105,8 +105,8 @@ def convert_command(
 @app.command("show")
 @forms("json")
 def show_command(
-    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Folder of a corpus.")],
-    document: Annotated[str, typer.Argument(metavar="DOCID", help="A document's id.")],
+    corpus: Annotated[Path, Argument("CORPUS", "Folder of a corpus.")],
+    document: Annotated[str, Argument("DOCID", "A document's id.")],
 ) -> None:
     """Print the passages of a document."""
     found = corpora.open(corpus).of(document)
@@ -127,12 +127,8 @@ def show_command(
 @app.command("explain")
 @forms("json")
 def explain_command(
-    source: Annotated[
-        Path, typer.Argument(metavar="PAGE", help="A .wikitext file, or a dump or folder of pages.")
-    ],
-    page: Annotated[
-        str, typer.Argument(metavar="[ID]", help="Of several pages, the id or title of one.")
-    ] = "",
+    source: Annotated[Path, Argument("PAGE", "A .wikitext file, or a dump or folder of pages.")],
+    page: Annotated[str, Argument("[ID]", "Of several pages, the id or title of one.")] = "",
     source_format: Annotated[
         SourceFormat, Option("What PAGE holds.", flag="--format")
     ] = SourceFormat.AUTO,

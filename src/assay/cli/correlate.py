@@ -11,7 +11,7 @@ import typer
 from assay.api.correlating import COLUMNS, Correlated, correlate_files
 from assay.cli.common import forms, is_share, one_of, present, remark, seed_option
 from assay.cli.plots import plot_option
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.reports.statistics_plots import save_scatter
@@ -20,10 +20,8 @@ from assay.statistics.correlation import Missing
 
 @forms("json", "csv")
 def correlate_command(
-    a: Annotated[
-        Path, typer.Argument(metavar="A", help="Scores (CSV or TSV: run, [topic,] score): truth.")
-    ],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Scores of the same runs: estimate.")],
+    a: Annotated[Path, Argument("A", "Scores (CSV or TSV: run, [topic,] score): truth.")],
+    b: Annotated[Path, Argument("B", "Scores of the same runs: estimate.")],
     score: Annotated[
         list[str] | None,
         Option(

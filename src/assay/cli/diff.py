@@ -6,21 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.api.diff_tables import diff_remarks, diff_tables, hanging_in_words, write_diff
 from assay.api.diffing import Difference, diff
 from assay.cli.common import Paragraph, forms, present
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 
 
 @forms("json")
 def diff_command(
-    first: Annotated[
-        Path, typer.Argument(metavar="OUT1", help="An evaluation folder, or its out/.")
-    ],
-    second: Annotated[Path, typer.Argument(metavar="OUT2", help="The other one.")],
+    first: Annotated[Path, Argument("OUT1", "An evaluation folder, or its out/.")],
+    second: Annotated[Path, Argument("OUT2", "The other one.")],
     measures: Annotated[
         list[str] | None, Option("Only these (left out: all).", flag="-m --measure", metavar="M")
     ] = None,

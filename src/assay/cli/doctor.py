@@ -27,6 +27,7 @@ from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
 from assay.model.errors import AssayError, FormatError, PrerequisiteError, SettingsError
+from assay.model.options import Argument
 from assay.model.secrets import names_a_key
 from assay.model.version import __version__
 from assay.model.wording import counted
@@ -64,8 +65,7 @@ class Finding:
 @forms("json")
 def doctor_command(
     folder: Annotated[
-        Path | None,
-        typer.Argument(metavar="[FOLDER]", help="Also check this evaluation and its labellers."),
+        Path | None, Argument("[FOLDER]", "Also check this evaluation and its labellers.")
     ] = None,
 ) -> None:
     """Say what is installed, which endpoints answer and what is missing, with the cure.

@@ -11,7 +11,7 @@ import typer
 from assay.api.exam import GradedRuns, Row, cover_ranks, graded
 from assay.cli.common import Paragraph, forms, one_of, present, remark, tell
 from assay.cli.taking import takes
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import span
 from assay.protocols.scores import VALUE_COLUMNS
@@ -21,9 +21,7 @@ from assay.reports.leaderboards import rank_texts
 @forms("json", "csv")
 @takes(graded, topics="denominator")
 def exam_command(
-    file: Annotated[
-        Path, typer.Argument(metavar="GRADED.jsonl.gz", help="Graded passages (Autograder).")
-    ],
+    file: Annotated[Path, Argument("GRADED.jsonl.gz", "Graded passages (Autograder).")],
     *,
     topics: Annotated[
         str, Option("Means over 'all' queries (a silent run gets 0) or 'answered' ones.")

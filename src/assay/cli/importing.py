@@ -11,14 +11,14 @@ import typer
 from assay.api.importing import KINDS, Choices, import_files, said
 from assay.cli.common import forms, one_of, present
 from assay.cli.taking import takes
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 
 
 @forms("json")
 @takes(Choices, passages="split", redact="not_truncated")
 def import_command(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=" | ".join(KINDS))],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="As the tool exports.")],
+    kind: Annotated[str, Argument("KIND", " | ".join(KINDS))],
+    files: Annotated[list[Path], Argument("FILE...", "As the tool exports.")],
     out: Annotated[Path, Option("JSON Lines of records.", flag="-o --out", metavar="FILE")],
     *,
     fields: Annotated[

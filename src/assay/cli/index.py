@@ -6,12 +6,11 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from assay.api import index as indexes
 from assay.cli.common import FORM, forms, group, present, remark, tell
 from assay.cli.judging import going
 from assay.cli.taking import takes
+from assay.model.options import Argument
 from assay.model.wording import counted
 
 app = group("From passages to a BM25 index and vectors.")
@@ -26,10 +25,8 @@ def _group() -> None:
 @forms("json")
 @takes(indexes.build)
 def build_command(
-    corpus: Annotated[
-        Path, typer.Argument(metavar="CORPUS", help="A corpus in any layout (see assay corpus).")
-    ],
-    folder: Annotated[Path, typer.Argument(metavar="INDEX", help="Folder for the index.")],
+    corpus: Annotated[Path, Argument("CORPUS", "A corpus in any layout (see assay corpus).")],
+    folder: Annotated[Path, Argument("INDEX", "Folder for the index.")],
     **given: Any,
 ) -> None:
     """Build an index of CORPUS for assay retrieve.

@@ -23,7 +23,7 @@ from assay.cli.judging import (
     judging_bar,
 )
 from assay.labellers.spec import SPEC_HELP
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 
 _SHOWN = 40  # labels in a table for people
@@ -33,10 +33,9 @@ _SHOWN = 40  # labels in a table for people
 def label_command(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE.jsonl",
-            help="Lines {id, claim, passage}, {id, question, passage} or {id, question, answer, "
-            "gold}.",
+        Argument(
+            "FILE.jsonl",
+            "Lines {id, claim, passage}, {id, question, passage} or {id, question, answer, gold}.",
         ),
     ],
     task: Annotated[

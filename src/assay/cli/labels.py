@@ -32,7 +32,7 @@ from assay.cli.judging import going, open_folder
 from assay.cli.labels_joined import copy_command, merge_command
 from assay.cli.labels_people import people_command, short_name
 from assay.model.errors import SettingsError
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
@@ -119,7 +119,7 @@ def _about(content: Mapping[str, Any]) -> str:
 @forms("json")
 def show_command(
     folder: FolderArgument,
-    uid: Annotated[str, typer.Argument(metavar="ID", help="A label's id, or its beginning.")],
+    uid: Annotated[str, Argument("ID", "A label's id, or its beginning.")],
 ) -> None:
     """Show one label whole, with every other label of the same unit."""
     with shown_ledger(folder, remark) as ledger:
@@ -172,8 +172,8 @@ def export_command(
 @forms("json")
 def diff_command(
     folder: FolderArgument,
-    first: Annotated[str, typer.Argument(metavar="A", help="A labeller's name, as in 'stats'.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another labeller's name.")],
+    first: Annotated[str, Argument("A", "A labeller's name, as in 'stats'.")],
+    second: Annotated[str, Argument("B", "Another labeller's name.")],
     task: TaskOption = None,
 ) -> None:
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
@@ -220,9 +220,7 @@ def import_command(
     folder: FolderArgument,
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE...", help="Labels as JSON Lines, or marked answer runs (or their folder)."
-        ),
+        Argument("FILE...", "Labels as JSON Lines, or marked answer runs (or their folder)."),
     ],
     by: Annotated[str | None, Option("Whose the changed labels are.", metavar="human:NAME")] = None,
     correct: Annotated[

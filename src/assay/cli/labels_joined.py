@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from assay.api.ledgers_joined import Merged, copy_ledger, merge_ledgers
 from assay.cli.common import FolderArgument, forms, present
 from assay.cli.judging import going
+from assay.model.options import Argument
 from assay.model.wording import counted
 
 
@@ -16,10 +15,7 @@ from assay.model.wording import counted
 def merge_command(
     folder: FolderArgument,
     others: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="OTHER...", help="Folders, files of ledgers, or postgresql:// URLs."
-        ),
+        list[str], Argument("OTHER...", "Folders, files of ledgers, or postgresql:// URLs.")
     ],
 ) -> None:
     """Add labels and draws of other ledgers to the folder's, with their ids and times.
@@ -46,8 +42,8 @@ def _merged(done: tuple[str, Merged]) -> str:
 
 @forms("json")
 def copy_command(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="A ledger: folder, file or URL.")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="Where it is to be, too.")],
+    source: Annotated[str, Argument("FROM", "A ledger: folder, file or URL.")],
+    target: Annotated[str, Argument("TO", "Where it is to be, too.")],
 ) -> None:
     """Copy a ledger from a file to PostgreSQL, or back: every label with its id, number and digest.
 

@@ -7,13 +7,14 @@ from functools import wraps
 from typing import Any
 
 from assay.api.looking import Look
-from assay.cli.common import FolderArgument
+from assay.cli.common import FolderArgument, forms
 from assay.cli.gate import document
 from assay.model.errors import AssayError, PrerequisiteError
 from assay.model.secrets import told
 from assay.model.version import __version__
 
 
+@forms()
 def mcp_command(folder: FolderArgument) -> None:
     """Serve an evaluation folder over standard input and output, for programs that speak the Model
     Context Protocol.

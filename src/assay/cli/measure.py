@@ -20,7 +20,7 @@ from assay.api.run_files import (
 )
 from assay.cli.common import FORM, Paragraph, forms, one_of, present, remark, topics_file
 from assay.cli.taking import takes
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import number
 
@@ -28,10 +28,8 @@ from assay.page.wording import number
 @forms("json", "csv", "trec")
 @takes(scored)
 def measure_command(
-    qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Relevance grades, TREC qrels.")],
-    runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="TREC run files, or R2C2 PR runs.")
-    ],
+    qrels: Annotated[Path, Argument("QRELS", "Relevance grades, TREC qrels.")],
+    runs: Annotated[list[Path], Argument("RUN...", "TREC run files, or R2C2 PR runs.")],
     measures: Annotated[
         list[str] | None,
         Option(

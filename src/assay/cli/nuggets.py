@@ -31,7 +31,7 @@ from assay.cli.judging import open_folder
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
 from assay.model.csv_cells import for_terminal
 from assay.model.errors import SettingsError
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import NOTHING
 
@@ -50,10 +50,7 @@ def _group() -> None:
 @app.command("score")
 @forms("json", "csv")
 def score_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON Lines."),
-    ],
+    files: Annotated[list[Path], Argument("ASSIGNMENTS...", "Nugget assignments, JSON Lines.")],
     sub_narratives: Annotated[
         Path | None,
         Option(
@@ -95,10 +92,7 @@ def score_command(
 @app.command("doctor")
 @forms("json", "csv")
 def doctor_command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON Lines."),
-    ],
+    files: Annotated[list[Path], Argument("ASSIGNMENTS...", "Nugget assignments, JSON Lines.")],
     official: Annotated[
         Path | None, Option("Another leaderboard, as CSV with runs.", metavar="F")
     ] = None,
@@ -160,7 +154,7 @@ def from_bank_command(
 @forms("json")
 def edit_command(
     folder: FolderArgument,
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Id of the narrative.")],
+    topic: Annotated[str, Argument("TOPIC", "Id of the narrative.")],
     name: Annotated[
         str | None, Option("Who edits: labels are by human:NAME.", flag="--as", metavar="NAME")
     ] = None,

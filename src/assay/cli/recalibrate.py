@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
-import typer
 
 from assay.api.recalibrating import Recalibrated, recalibrate
 from assay.cli.common import forms, present, remark
 from assay.cli.taking import takes
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.systems.recalibration import MEASURES, Calibration
 
@@ -21,10 +20,7 @@ from assay.systems.recalibration import MEASURES, Calibration
 @takes(recalibrate, output="apply_to")
 def recalibrate_command(
     seen: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SEEN.csv", help="Columns run, topic, confidence, correct: what is learnt from."
-        ),
+        Path, Argument("SEEN.csv", "Columns run, topic, confidence, correct: what is learnt from.")
     ],
     *,
     output: Annotated[

@@ -14,7 +14,7 @@ from assay.cli.common import forms, present, remark, tell
 from assay.cli.forecast import tallied, why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
 from assay.cli.taking import takes
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.systems.retrieval.index import Index
 from assay.systems.topics import load_topics
 
@@ -24,10 +24,8 @@ _REASONS = 3  # why replies could not be used, the commonest
 @forms("json")
 @takes(settings_for, dense="fast", decompose="rrf_k")
 def retrieve_command(
-    index_folder: Annotated[Path, typer.Argument(metavar="INDEX", help="From assay index build.")],
-    topics_file: Annotated[
-        Path, typer.Argument(metavar="TOPICS", help="R2C2 questions or TREC RAG topics.")
-    ],
+    index_folder: Annotated[Path, Argument("INDEX", "From assay index build.")],
+    topics_file: Annotated[Path, Argument("TOPICS", "R2C2 questions or TREC RAG topics.")],
     output: Annotated[
         Path, Option("The run; a PR run is called as this file is.", flag="-o --output")
     ],

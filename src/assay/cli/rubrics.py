@@ -11,7 +11,7 @@ import typer
 from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
 from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, one_of, remark
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 
 app = group(
     "Scores of answers graded by weighted rubrics: assay rubrics GRADED.jsonl (short for "
@@ -25,9 +25,7 @@ app = group(
 def score_command(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="GRADED...", help="Graded answers of RAGDoll or ResearchRubrics, JSON Lines."
-        ),
+        Argument("GRADED...", "Graded answers of RAGDoll or ResearchRubrics, JSON Lines."),
     ],
     failed: Annotated[
         str,

@@ -20,7 +20,7 @@ from assay.api.samplesizes import (
     designs,
 )
 from assay.cli.common import forms, present, remark
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table, Value
 from assay.page.wording import number
 from assay.statistics.confidence_sizes import MOST_QUESTIONS, SimulatedRow
@@ -36,9 +36,9 @@ _RUNS = (2, 5, 10, 20, 50, 100)
 def samplesize_command(
     matrices: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="MATRIX.csv...",
-            help="Scores of topics x runs: one column a run, or run,topic,score; of a measure of "
+        Argument(
+            "MATRIX.csv...",
+            "Scores of topics x runs: one column a run, or run,topic,score; of a measure of "
             "confidence run,topic,confidence,correct, or per_topic.csv.",
         ),
     ] = None,

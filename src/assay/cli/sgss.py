@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.api.sgss import LearnedWeights, Strategy, degrade, learn_weights
 from assay.cli.common import Paragraph, forms, group, present, say, tell
 from assay.cli.judging import LabellerOption, PolicyOption
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.sgss.inputs import CRITERIA
@@ -23,7 +21,7 @@ app = group("SGSS: weights from preferences, degraded versions.")
 @app.command("weights")
 @forms("json")
 def weights_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="With [inputs] preferences.")],
+    folder: Annotated[Path, Argument("FOLDER", "With [inputs] preferences.")],
     into: Annotated[
         Path | None, Option("Where to (default: FOLDER/weights.json).", flag="--out")
     ] = None,
@@ -113,7 +111,7 @@ def _verdict(learned: Learned) -> str:
 @app.command("degrade")
 @forms()
 def degrade_command(
-    file: Annotated[Path, typer.Argument(metavar="SUMMARIES.jsonl")],
+    file: Annotated[Path, Argument("SUMMARIES.jsonl")],
     strategy: Annotated[Strategy, Option("What is taken away.")],
     into: Annotated[Path, Option("The new file.", flag="--out")],
 ) -> None:

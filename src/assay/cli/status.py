@@ -11,14 +11,13 @@ import typer
 
 from assay.api.status import Stands, status
 from assay.cli.common import Paragraph, forms, present
+from assay.model.options import Argument
 from assay.page.tables import Table
 
 
 @forms("json")
 def status_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="[FOLDER]", help="Evaluation folder with an assay.toml.")
-    ] = Path(),
+    folder: Annotated[Path, Argument("[FOLDER]", "Evaluation folder with an assay.toml.")] = Path(),
 ) -> None:
     """What is in an evaluation folder, what is missing, and the commands that come next.
 

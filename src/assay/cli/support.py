@@ -11,7 +11,7 @@ import typer
 
 from assay.api.label_scores import LabelScores, support_scores
 from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.page.tables import Table, Value
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.protocols.sheets import Topics
@@ -86,9 +86,7 @@ def _table(
 
 @forms("json", "csv")
 def support_command(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="LABELS...", help="Support labels, JSON Lines.")
-    ],
+    files: Annotated[list[Path], Argument("LABELS...", "Support labels, JSON Lines.")],
     citations: Annotated[
         str,
         Option(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 
 _Command = Callable[..., None]
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -56,21 +56,24 @@ def _options(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
     hints = get_type_hints(function, include_extras=True)
     for one in inspect.signature(function).parameters.values():
         typed = one.replace(annotation=hints[one.name])
-        if _said(typed) is not None:
+        if isinstance(_said(typed), Option):
             yield typed
 
 
-def _said(one: inspect.Parameter) -> Option | None:
+def _said(one: inspect.Parameter) -> Argument | Option | None:
     about = get_args(one.annotation)[1:] if get_origin(one.annotation) is Annotated else ()
-    return next((said for said in about if isinstance(said, Option)), None)
+    return next((said for said in about if isinstance(said, Argument | Option)), None)
 
 
 def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
-    """A parameter whose :class:`Option`, if it has one, is typer's."""
+    """A parameter whose :class:`Argument` or :class:`Option`, if it has one, is typer's."""
     said = _said(one)
     if said is None:
         return one
     kind: Any = get_args(one.annotation)[0]
+    if isinstance(said, Argument):
+        place = typer.Argument(metavar=said.metavar, help=said.help)
+        return one.replace(annotation=Annotated[kind, place])
     flags = said.flag.split() or [f"--{one.name.replace('_', '-')}"]
     if one.default is True and not said.flag:
         flags = []  # typer makes --NAME and --no-NAME

@@ -10,14 +10,14 @@ import typer
 
 from assay.api.opened import Opened
 from assay.cli.common import forms
-from assay.model.options import Option
+from assay.model.options import Argument, Option
 from assay.web import server
 from assay.web.people import Role
 
 
 @forms()
 def ui_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The evaluation folder.")],
+    folder: Annotated[Path, Argument("FOLDER", "The evaluation folder.")],
     port: Annotated[int, Option("The port (0: any that is free).", least=0, most=65535)] = 8080,
     host: Annotated[
         str, Option("The address to listen at, if not this machine alone.")

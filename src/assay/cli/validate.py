@@ -13,15 +13,14 @@ from assay.api.validating import YEARS, Validated, check
 from assay.cli.common import FORM, forms, one_of, present, print_json, tell
 from assay.cli.taking import takes
 from assay.model.errors import AssayError
+from assay.model.options import Argument
 from assay.model.wording import printable
 
 
 @forms("json")
 @takes(check)
 def validate_command(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files to check: plain, .gz or .bz2.")
-    ],
+    files: Annotated[list[Path], Argument("FILE...", "Files to check: plain, .gz or .bz2.")],
     **given: Any,
 ) -> None:
     """Check files against their format and list every fault with its line and cure.

@@ -7,6 +7,14 @@ from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of a command that is known by its place."""
+
+    metavar: str | None = None
+    help: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """A parameter of a command or another function, or a field of a dataclass, that is an option.
 
