@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,42 +91,21 @@ def completed(
 
 
 def compared(
-    one: Comparable,
-    note: Note,
-    *,
-    test: Test | None = None,
-    alpha: float = 0.05,
-    level: float = 0.95,
-    permutations: int = 10_000,
-    seed: int = 0,
+    one: Comparable, note: Note, *, test: Test | None = None, seed: int = 0, **settings: Any
 ) -> Comparison:
     """Every pair of runs of a matrix. ``test`` is that of scores of topics (tukey where None); of
-    confidences it is randomisation. Raises ValueError for what cannot be compared."""
+    confidences it is randomisation; ``settings`` are others of :func:`compare_runs`. Raises
+    ValueError for what cannot be compared."""
     measure = confidence_measure(one.name)
     if isinstance(one, ScoreMatrix):
-        return compare_runs(
-            one.scores,
-            one.runs,
-            test=test or "tukey",
-            lower_is_better=measure in LOWER_IS_BETTER,
-            alpha=alpha,
-            level=level,
-            permutations=permutations,
-            seed=seed,
-        )
+        lower = measure in LOWER_IS_BETTER
+        settings |= {"test": test or "tukey", "seed": seed, "lower_is_better": lower}
+        return compare_runs(one.scores, one.runs, **settings)
     if test not in (None, "randomisation"):
         raise ValueError(f"{one.name} is no mean over topics: its test is 'randomisation'")
     table = one.matrix
-    result = compare_confidences(
-        table.confidences,
-        table.correct,
-        table.runs,
-        measure=measure or one.name,
-        alpha=alpha,
-        level=level,
-        permutations=permutations,
-        seed=seed,
-    )
+    arrays, name = (table.confidences, table.correct, table.runs), measure or one.name
+    result = compare_confidences(*arrays, measure=name, seed=seed, **settings)
     without = [run for run in table.runs if run not in result.means]
     if without:
         note(f"{one.name} is undefined, so that it is left out, of {listed(without, 10)}.")

@@ -28,8 +28,7 @@ Name = str | PathLike[str]
 
 def read_run(path: Name) -> dict[str, dict[str, float]]:
     """A TREC run: topic → document → score. Raises FormatError with all faults of the file."""
-    run = required(trec.read_trec_run(path))
-    return {topic: dict(scores) for topic, scores in run.scores.items()}
+    return _run_of(path)[1]
 
 
 def read_qrels(path: Name) -> dict[str, dict[str, int]]:
