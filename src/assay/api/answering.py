@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -23,7 +22,7 @@ from assay.api.answer_inputs import (
 from assay.api.answer_options import AnswerOptions, AnswerProtocol
 from assay.api.answers_ahead import AnswersAhead
 from assay.api.forecast import TitledPlans
-from assay.api.ledgers import ledger_at
+from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.options import one_of
 from assay.api.retrieving import Fetching, Topics, topic_texts
@@ -153,8 +152,7 @@ class Answering:
     def look_ahead(self, ledger_file: Path, *, retry_failed: bool) -> tuple[TitledPlans, int]:
         """What would be asked, given the ledger if there is one yet, and for how many answers that
         are not there yet one was assumed. Asks nobody."""
-        exists = ledger_file.exists()
-        with Ledger.open(ledger_file) if exists else nullcontext() as ledger:
+        with known_at(ledger_file) as ledger:
             return self._look_ahead(ledger, retry_failed=retry_failed)
 
     def anew(self) -> TitledPlans:

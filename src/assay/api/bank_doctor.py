@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -63,8 +62,7 @@ def examine(
     if "exam" not in opened.parts:
         raise SettingsError("This folder has no question bank: its protocol is not exam.")
     part = opened.parts["exam"]
-    exists = opened.folder.has_ledger()  # a file of graded passages needs none
-    with opened.ledger() if exists else nullcontext() as ledger:
+    with opened.ledger_if_any() as ledger:  # a file of graded passages needs none
         result = opened.score(ledger).by_protocol["exam"]
         items = items_of(part, result)
         found, inputs, settings = result.findings.detail, part.inputs, part.settings

@@ -311,12 +311,8 @@ class Evaluation:
     @contextmanager
     def _looking(self) -> Iterator[Ledger | None]:
         """The ledger, if there is one yet."""
-        with self._trusting():
-            if not self._opened.folder.has_ledger():
-                yield None
-                return
-            with self._opened.ledger(create=False) as ledger:
-                yield ledger
+        with self._trusting(), self._opened.ledger_if_any() as ledger:
+            yield ledger
 
     def __repr__(self) -> str:
         return f"<assay.Evaluation {str(self._path)!r}: {self._opened.inputs_in_words()}>"

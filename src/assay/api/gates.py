@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from assay.api.correcting import Trusted
@@ -109,11 +109,8 @@ def _protocol(opened: Opened, named: str | None) -> str:
 
 
 def _joined(old: Rule, new: Rule) -> Rule:
-    return Rule(*(b if b is not None else a for a, b in zip(_all(old), _all(new), strict=True)))
-
-
-def _all(rule: Rule) -> tuple[float | None, ...]:
-    return rule.loss, rule.least, rule.most
+    pairs = zip(astuple(old), astuple(new), strict=True)
+    return Rule(*(b if b is not None else a for a, b in pairs))
 
 
 def _first_measures(result: Result, run: str) -> dict[str, None]:

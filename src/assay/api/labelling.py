@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, Literal, NamedTuple, cast
 import polars as pl
 
 from assay.api.given import AnyLabeller, as_spec
-from assay.api.ledgers import ledger_at
+from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.pairs import KINDS, PairKind, probability, warning
 from assay.api.reading import Note, used
@@ -26,7 +25,6 @@ from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
 from assay.labellers.prices import Price, given_prices, require_prices
 from assay.labellers.spec import LabellerOptions, make_labeller
-from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.model.wording import counted
@@ -71,9 +69,7 @@ class PairJob:
 
     def look_ahead(self, ledger: Path | None, *, retry_failed: bool) -> Plan:
         """What would be asked, given the ledger if there is one yet. Asks nobody."""
-        with (
-            Ledger.open(ledger) if ledger is not None and ledger.exists() else nullcontext()
-        ) as known:
+        with known_at(ledger) as known:
             return plan(
                 known, self.labeller, self.requests(), retry_failed=retry_failed, across_tasks=False
             )

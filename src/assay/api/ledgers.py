@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from shutil import rmtree
 
 from assay.ledger import Ledger
+
+
+def known_at(path: Path | None) -> AbstractContextManager[Ledger | None]:
+    """The ledger at ``path``; None where there is none."""
+    return Ledger.open(path) if path is not None and path.exists() else nullcontext()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ used for several steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -163,13 +163,16 @@ class Opened:
             ledger.told = self.told
             yield ledger
 
+    def ledger_if_any(self) -> AbstractContextManager[Ledger | None]:
+        """The same; None where there is none yet."""
+        return self.ledger(create=False) if self.folder.has_ledger() else nullcontext()
+
     # -- judging -----------------------------------------------------------------------------
 
     def look_ahead(self) -> Outlook:
         """What judging would ask, given the ledger as it is, if there is one. Asks nobody and
         writes nothing."""
-        exists = self.folder.has_ledger()
-        with self.ledger() if exists else nullcontext() as ledger:
+        with self.ledger_if_any() as ledger:
             if ledger is not None:
                 ledger.checked()
             return self._look_ahead(ledger)
