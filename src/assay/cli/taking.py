@@ -39,7 +39,7 @@ def takes(function: Callable[..., object], **after: str) -> Callable[[_Command],
         @wraps(command)
         def asked(*first: Any, **given: Any) -> None:
             for name, default in defaults.items():
-                if given.get(name) is None:
+                if given.get(name) in (None, []):
                     given[name] = default
             command(*first, **given)
 
