@@ -27,7 +27,7 @@ Assay = Callable[..., Done]
 
 # How long an example takes says more of the machine than of what is tested.
 settings.register_profile(
-    "assay", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+    "assay", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("thorough", settings.get_profile("assay"), max_examples=1000)
 settings.load_profile("assay")

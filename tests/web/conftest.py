@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -152,36 +153,63 @@ def browser():
         opened.close()
 
 
-@pytest.fixture
-def visit(browser):
-    """Opens pages as a person of one's own, and fails where a page breaks a rule or a script."""
+@pytest.fixture(scope="module")
+def tabs(browser):
+    """Empty tabs, each of a person of its own, and what their pages do wrong. To begin one takes
+    longer than most tests, so that they stay open for the next test."""
+    opened: dict[str, Any] = {}
     faults: list[str] = []
-    contexts = []
 
-    def enter(link: str, **options: object):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        context.add_init_script(
+    def heard(message: object) -> None:
+        text = str(getattr(message, "text", message))
+        if "CSP" in text or "Content Security" in text or "htmx:" in text:
+            faults.append(text)
+
+    def begun(script: str, options: dict[str, Any]):
+        page = browser.new_context(**options).new_page()
+        page.context.add_init_script(
             "document.addEventListener('securitypolicyviolation', (event) =>"
-            " console.error('CSP ' + event.violatedDirective + ' ' + event.blockedURI));"
+            f" console.error('CSP ' + event.violatedDirective + ' ' + event.blockedURI));{script}"
         )
-        page = context.new_page()
         page.set_default_timeout(8000)
-
-        def heard(message: object) -> None:
-            text = str(getattr(message, "text", message))
-            if "CSP" in text or "Content Security" in text or "htmx:" in text:
-                faults.append(text)
-
         page.on("console", heard)
         page.on("pageerror", lambda error: faults.append(str(error)))
+        return page
+
+    def tab(number: int, script: str, options: dict[str, Any]):
+        key = f"{number} {script} {options}"
+        if key not in opened:
+            opened[key] = begun(script, options)
+        return opened[key]
+
+    yield tab, faults
+    for one in opened.values():
+        one.context.close()
+
+
+@pytest.fixture
+def visit(tabs):
+    """Opens pages as a person of one's own, and fails where a page breaks a rule or a script.
+    ``script`` runs on each page before its own."""
+    tab, faults = tabs
+    visited = []
+
+    def enter(link: str, script: str = "", **options: object):
+        page = tab(len(visited), script, options)
+        visited.append(page)
         page.goto(link)
         return page
 
     yield enter
-    for one in contexts:
-        one.close()
-    assert not faults
+    for page in visited:
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.goto("about:blank")
+        page.context.clear_cookies()
+    said = [*faults]
+    faults.clear()
+    assert not said
 
 
 def unit_of(page) -> str:

@@ -353,7 +353,7 @@ def test_no_rule_of_accessibility_is_broken(serve, visit, tmp_path):
 def test_nothing_is_wider_than_a_phone_or_a_tablet(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f")
     server = serve(folder)
-    page = visit(server.link)
+    page = visit(server.link, viewport={"width": 768, "height": 700})
     for path in ("/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/live", "/people",
                  "/topic/0?a=0&b=1"):  # fmt: skip
         page.goto(f"{server.base}{path}")

@@ -123,8 +123,7 @@ def test_what_is_opened_focused_and_scrolled_survives_each_poll(serve, visit, fo
     for name, text in answers.items():
         (folder / "ac" / f"{name}.txt").write_text(text, encoding="utf-8")
     server = serve(folder, "--invite", "KIM")
-    page = visit(server.link, viewport={"width": 700, "height": 400})
-    page.context.add_init_script(f"({QUICK})()")
+    page = visit(server.link, script=f"({QUICK})()", viewport={"width": 700, "height": 400})
     page.goto(f"{server.base}/live")
     boxes = page.locator("#live details")
     boxes.nth(0).locator("summary").click()
@@ -151,8 +150,7 @@ def test_what_is_opened_focused_and_scrolled_survives_each_poll(serve, visit, fo
 
 def test_progress_tells_what_more_labels_would_do(serve, visit, folder):
     server = serve(folder)
-    page = visit(server.link)
-    page.context.add_init_script(f"({QUICK})()")
+    page = visit(server.link, script=f"({QUICK})()")
     page.goto(f"{server.base}/live")
     until(page, "document.querySelector('#live').innerText.includes('Width after 9 more')")
     told = page.inner_text("#live")
