@@ -94,11 +94,19 @@ class Reading:
         """The same for an entry that may be left out."""
         return self.one(name, read) if name in self.folder.config.inputs else None
 
-    def many(self, name: str, read: Callable[[Path], Parsed[T]]) -> Iterator[tuple[Path, T]]:
-        """All files of an entry, which may be left out; those with faults are left out. Each is
-        read when it is its turn, so that what is made of it need not stand beside all others."""
-        for path in self.folder.input_files(name, required=False):
-            value = self.take(path, read)
+    def many(
+        self,
+        name: str,
+        read: Callable[[Path], Parsed[T]],
+        *,
+        required: bool = False,
+        partly: bool = False,
+    ) -> Iterator[tuple[Path, T]]:
+        """All files of an entry, which may be left out unless it is ``required``, each as
+        :meth:`take` has it. Each is read when it is its turn, so that what is made of it need not
+        stand beside all others."""
+        for path in self.folder.input_files(name, required=required):
+            value = self.take(path, read, partly=partly)
             if value is not None:
                 yield path, value
 
@@ -130,10 +138,17 @@ class Reading:
             cure = "Rename one of the files: the name is the run's name in all tables."
             self.fault(path, f"Another run is called '{name}' too.", cure)
 
-    def named(self, name: str, read: Callable[[Path], Parsed[N]]) -> dict[str, N]:
+    def named(
+        self,
+        name: str,
+        read: Callable[[Path], Parsed[N]],
+        *,
+        required: bool = False,
+        partly: bool = False,
+    ) -> dict[str, N]:
         """The runs of all files of an entry by their names, of which no two may be the same."""
         found: dict[str, N] = {}
-        for path, run in self.many(name, read):
+        for path, run in self.many(name, read, required=required, partly=partly):
             self.unique(run.name, path, found)
             found[run.name] = run
         return found

@@ -122,8 +122,13 @@ class Verdicts(NamedTuple):
         """:func:`score_confidence` with the means of the further measures."""
         return self._with_means(run, score_confidence(run, self.answers, settings), settings)
 
-    def attempted(self, run: str, settings: Binned) -> dict[str, Score]:
-        """The same over the questions that the run tried (:func:`score_attempted`)."""
+    def attempted(
+        self, run: str, settings: Binned, every: Mapping[str, Score]
+    ) -> Mapping[str, Score]:
+        """The same over the questions that the run tried (:func:`score_attempted`): those over
+        ``every`` one where it surely tried all."""
+        if (self.answers.given & (self.answers.refused == 0)).all():
+            return every
         tried = self.only(self.answers.tried())
         sure = (~np.isnan(tried.answers.refused)).tolist()
         more = {
@@ -132,11 +137,6 @@ class Verdicts(NamedTuple):
         }
         found = score_attempted(run, self.answers, settings)
         return Verdicts(tried.answers, more)._with_means(run, found, settings)
-
-    @property
-    def all_tried(self) -> bool:
-        """Whether the run surely tried every question."""
-        return bool((self.answers.given & (self.answers.refused == 0)).all())
 
     def _with_means(
         self, run: str, scores: Mapping[str, Score], settings: Binned

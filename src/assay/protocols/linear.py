@@ -13,6 +13,11 @@ Worth = Callable[[Request, Mapping[str, Any]], float]
 """What a verdict on a unit is worth to a measure, 0 to 1."""
 
 
+def value_of(name: str) -> Worth:
+    """A field of the verdict, a number or yes (1) or no."""
+    return lambda _, verdict: float(verdict[name])
+
+
 class Share(NamedTuple):
     """What a unit's worth is multiplied with in the score of a run."""
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from assay.labellers.base import Request
 from assay.model.rag import Passage, PassageKey, Question
-from assay.model.wording import counted
+from assay.model.wording import counted, named
+from assay.page.page import Gap
 from assay.page.parts import Part, Table
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
@@ -68,13 +69,16 @@ def relevance_requests(task: AnyTask, passages: Asked) -> Iterator[Request]:
 
 
 def check_relevance(
-    task: AnyTask,
+    chosen: bool | str,
     passages: Asked,
     grades: Mapping[str, Mapping[PassageKey, int]],
     book: LabelBook,
-) -> RelevanceCheck:
-    """Set what labels of ``task`` say of passages against their derived grades (R2C2 task paper,
-    section 4.1)."""
+) -> RelevanceCheck | None:
+    """Set what labels of the task that is ``chosen`` among :data:`CHECKS` say of passages against
+    their derived grades (R2C2 task paper, section 4.1); None where none is."""
+    if not chosen:
+        return None
+    task = CHECKS[chosen]
     judged: dict[str, dict[PassageKey, bool | None]] = {}
     pairs: list[tuple[bool, bool]] = []
     missing, missed = 0, []
@@ -114,6 +118,13 @@ def relevance_rows(
     for topic, key, doc, *_ in passages:
         said = check.judged[topic][key]
         yield topic, str(key), doc, grades[topic][key], None if said is None else int(said)
+
+
+def relevance_gaps(check: RelevanceCheck | None) -> Iterator[Gap]:
+    """The labels that the check lacks, if there is one."""
+    if check is not None and (n := check.missing):
+        what = f"{named(n, 'passage')} judged on {named(n, 'its', 'their')} own without a label"
+        yield Gap(n, what, "The check of the derived grades is without them.")
 
 
 def relevance_part(check: RelevanceCheck) -> Part:

@@ -35,6 +35,11 @@ def entailment_content(nugget: Nugget, passage: Passage) -> Content:
     return {"passage": passage.text, "nugget": nugget.text}
 
 
+def several(questions: Iterable[Question]) -> bool:
+    """Whether some question requires several answers."""
+    return any(question.required for question in questions)
+
+
 def answer_task(question: Question) -> AnyTask:
     """What is asked of answers to a question: of each required one where there are several."""
     return EVERY_ANSWER if question.required else ANSWER

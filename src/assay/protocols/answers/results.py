@@ -154,6 +154,12 @@ class Found:
     no_relevant: tuple[str, ...]
     relevance: RelevanceCheck | None = None
 
+    @property
+    def unlabelled(self) -> int:
+        """How many answers, nuggets and passages that were checked have no usable label."""
+        checked = 0 if self.relevance is None else self.relevance.missing
+        return sum(one.unlabelled for one in self.notes.values()) + checked
+
 
 # -- what must be known of a run ------------------------------------------------------------------
 

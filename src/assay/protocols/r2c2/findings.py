@@ -12,7 +12,7 @@ from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import AnswerRunFile, write_marked
 from assay.measures.names import parse_measure
 from assay.measures.scores import Score
-from assay.model.rag import Mark, PassageKey, PassageRun
+from assay.model.rag import Mark, PassageKey
 from assay.protocols import relevance
 from assay.protocols.answers.columns import JudgedRun
 from assay.protocols.answers.results import AnswerResult, Found
@@ -75,13 +75,8 @@ def findings(
     scores = table(list(range(len(topics))))
     of_answers = {name: scores[name] for name in judged}
     attempted = {
-        name: scores[name] if one.all_tried else one.attempted(name, settings)
-        for name, one in verdicts.items()
+        name: one.attempted(name, settings, scores[name]) for name, one in verdicts.items()
     }
-    check = None
-    if settings.relevance_check:
-        task = relevance.CHECKS[settings.relevance_check]
-        check = relevance.check_relevance(task, inputs.every_passage(), grades, book)
     found = Found(
         questions=inputs.questions,
         pr_runs=inputs.pr_runs,
@@ -91,14 +86,15 @@ def findings(
         no_relevant=tuple(
             topic for topic in topics if topic not in rising and not any(grades[topic].values())
         ),
-        relevance=check,
+        relevance=relevance.check_relevance(
+            settings.relevance_check, inputs.every_passage(), grades, book
+        ),
     )
 
     @cache
     def abstention() -> dict[str, Abstention]:
         return {name: Abstention.of(one.answers) for name, one in verdicts.items()}
 
-    missing = sum(notes.unlabelled for notes in found.notes.values())
     return Findings(
         topics=ranked.topics,
         scores=scores,
@@ -119,9 +115,7 @@ def findings(
         },
         more_scores={"attempted": attempted},
         by_category=scores_by_category(topics.values(), table, scores) or {},
-        unlabelled=Unlabelled(
-            missing + (0 if check is None else check.missing), "answers, nuggets or passages"
-        ),
+        unlabelled=Unlabelled(found.unlabelled, "answers, nuggets or passages"),
         detail=found,
         topic_texts={question.id: question.text for question in inputs.questions},
     )
@@ -156,20 +150,30 @@ def ranked_passages(
     inputs: R2c2Inputs, settings: R2C2Settings, grades: ByKey, rising: ByKey
 ) -> tuple[Ranked, dict[str, dict[str, float]]]:
     """The PR runs as rankings of relevance units with their grades, and by how much these may
-    rise."""
+    rise. A unit is a passage, or all with the same document and text."""
     rankings: dict[str, dict[str, list[str]]] = {name: {} for name in inputs.pr_runs}
     qrels: dict[str, dict[str, float]] = {}
     more: dict[str, dict[str, float]] = {}
-    for question in inputs.questions:
-        units = _relevance_units(question.id, inputs.pr_runs, merge=settings.merge_identical)
-        qrels[question.id] = _by_unit(grades[question.id], units)
-        if question.id in rising:
-            more[question.id] = _by_unit(rising[question.id], units)
+    for topic in (question.id for question in inputs.questions):
+        units: dict[PassageKey, str] = {}
+        first: dict[tuple[str, str], str] = {}
         for name, run in inputs.pr_runs.items():
-            rankings[name][question.id] = _ranking(run, question.id, units)
+            shown: dict[str, None] = {}
+            for passage in run.passages.get(topic, ()):
+                unit = own = str(passage.key)
+                if settings.merge_identical:
+                    unit = first.setdefault((passage.doc, passage.text), own)
+                units[passage.key] = unit
+                # What a run repeats counts where it stands first. The repetition keeps its rank
+                # under its own key, which has no grade: its unit's is another.
+                shown[own if unit in shown else unit] = None
+            rankings[name][topic] = list(shown)
+        qrels[topic] = _by_unit(grades[topic], units)
+        if topic in rising:
+            more[topic] = _by_unit(rising[topic], units)
     highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
     ranked = Ranked(
-        topics=[question.id for question in inputs.questions],
+        topics=list(qrels),
         qrels=qrels,
         runs=rankings,
         measures={str(parse_measure(name)): name for name in settings.measures},
@@ -184,28 +188,3 @@ def _by_unit(grades: Mapping[PassageKey, int], units: Mapping[PassageKey, str]) 
     for key, grade in grades.items():
         found[units[key]] = found.get(units[key], 0.0) + grade
     return found
-
-
-def _relevance_units(
-    question: str, pr_runs: Mapping[str, PassageRun], *, merge: bool
-) -> dict[PassageKey, str]:
-    """Name of the relevance unit of each passage: its own PassageKey, or with ``merge`` that of
-    the first passage with the same document and text."""
-    first: dict[tuple[str, str], str] = {}
-    units: dict[PassageKey, str] = {}
-    for run in pr_runs.values():
-        for passage in run.passages.get(question, ()):
-            own = str(passage.key)
-            same = first.setdefault((passage.doc, passage.text), own) if merge else own
-            units[passage.key] = same
-    return units
-
-
-def _ranking(run: PassageRun, question: str, units: Mapping[PassageKey, str]) -> list[str]:
-    """A run's list of relevance units; a unit that it repeats counts where it stands first, and
-    the repetition keeps its rank under its own key, which has no grade: its unit's is another."""
-    ranked: dict[str, None] = {}
-    for passage in run.passages.get(question, ()):
-        unit = units[passage.key]
-        ranked[str(passage.key) if unit in ranked else unit] = None
-    return list(ranked)

@@ -110,26 +110,19 @@ class R2c2Inputs:
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs:
     """Read and check every input; raises FormatError with the faults of *all* files."""
     questions = reading.one("questions", read_questions) or ()
-    pr_runs: dict[str, PassageRun] = {}
     limit = settings.max_passage_chars
     read_pr = partial(read_pr_run, questions=questions, max_passage_chars=limit)
-    for path in folder.input_files("pr_runs"):
-        pr = reading.take(path, read_pr, partly=True)
-        if pr is not None:
-            reading.unique(pr.name, path, pr_runs)
-            pr_runs[pr.name] = pr
+    pr_runs = reading.named("pr_runs", read_pr, required=True, partly=True)
     ac_files: dict[str, AnswerRunFile] = {}
     read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=SharedAnswers())
-    for path in folder.input_files("ac_runs"):
-        ac = reading.take(path, read_ac, partly=True)
-        if ac is not None:
-            reading.unique(ac.run.name, path, {**pr_runs, **ac_files})
-            ac_files[ac.run.name] = ac
-            if ac.run.marked:
-                reading.warnings.append(
-                    f"{path.name}: the marks that it holds are not used; labels are. "
-                    "To bring in a person's marks, use 'assay labels import'."
-                )
+    for path, ac in reading.many("ac_runs", read_ac, required=True, partly=True):
+        reading.unique(ac.run.name, path, {**pr_runs, **ac_files})
+        ac_files[ac.run.name] = ac
+        if ac.run.marked:
+            reading.warnings.append(
+                f"{path.name}: the marks that it holds are not used; labels are. "
+                "To bring in a person's marks, use 'assay labels import'."
+            )
     reading.done()
     return R2c2Inputs(questions, pr_runs, ac_files, *_asked_as(folder, settings.entailment))
 

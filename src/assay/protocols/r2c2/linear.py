@@ -13,10 +13,11 @@ from assay.protocols.answers.requests import (
     is_entailed,
     nugget_labels,
     request,
+    several,
 )
 from assay.protocols.answers.results import PRECISION
 from assay.protocols.labels import LabelBook
-from assay.protocols.linear import LinearMeasure, Share
+from assay.protocols.linear import LinearMeasure, Share, value_of
 from assay.protocols.r2c2.inputs import R2c2Inputs
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, Act
 
@@ -25,7 +26,7 @@ def linear_measures(inputs: R2c2Inputs, book: LabelBook) -> Iterator[LinearMeasu
     """Accuracy, and nugget precision: of an answer, (entailed nuggets / nuggets) times the share of
     the entailed ones that helped, where it is correct. Answers that say nothing of the question
     are not among them: their act decides. None where questions require several answers."""
-    if any(question.required for question in inputs.questions):
+    if several(inputs.questions):
         return  # two tasks say what is right: neither is the sum of labels of one
     accuracy, precision = [], []
     each = 1 / max(len(inputs.questions), 1)
@@ -41,12 +42,8 @@ def linear_measures(inputs: R2c2Inputs, book: LabelBook) -> Iterator[LinearMeasu
         accuracy.append(Share(run, asked, each))
         if beside:
             precision.append(Share(run, asked, each * len(beside) / len(answer.nuggets)))
-    yield LinearMeasure("Accuracy", ANSWER, _correct, accuracy)
+    yield LinearMeasure("Accuracy", ANSWER, value_of("correct"), accuracy)
     yield LinearMeasure(PRECISION, ANSWER, _helped, precision)
-
-
-def _correct(_: Request, verdict: Mapping[str, Any]) -> float:
-    return float(verdict["correct"])
 
 
 def _helped(request: Request, verdict: Mapping[str, Any]) -> float:

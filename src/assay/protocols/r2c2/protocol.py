@@ -15,6 +15,7 @@ from assay.protocols.answers.requests import (
     answer_requests,
     answer_task,
     entailment_requests,
+    several,
 )
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
 from assay.protocols.contents import Content
@@ -101,7 +102,7 @@ def _steps(inputs: R2c2Inputs, settings: R2C2Settings) -> Iterator[Step]:
         f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
     )
     for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
-        if which is ANSWER or any(answer_task(one) is which for one in inputs.questions):
+        if which is ANSWER or several(inputs.questions):
             asked = partial(_answers, inputs, which)
             ahead = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
             yield Step(name, which, asked, waits=True, assumed=ahead)

@@ -12,6 +12,7 @@ from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
 from assay.protocols.answers.cards import question_part
 from assay.protocols.answers.columns import JudgedRun
+from assay.protocols.answers.requests import several
 from assay.protocols.answers.results import PRECISION, RECALL, Found, answer_gaps
 from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
@@ -19,7 +20,7 @@ from assay.protocols.definitions import CONFIDENCE, RANKING
 from assay.protocols.pages import best_in_words
 from assay.protocols.places import UsedLabels, WhereUsed
 from assay.protocols.r2c2.inputs import R2C2Settings
-from assay.protocols.relevance import relevance_part
+from assay.protocols.relevance import relevance_gaps, relevance_part
 
 DEFINITIONS = (
     *CONFIDENCE,
@@ -45,12 +46,7 @@ _RECALL = Definition(
 
 def definitions(found: Found) -> tuple[Definition, ...]:
     """What the measures are that are shown."""
-    return (*((_RECALL,) if _several(found) else ()), *DEFINITIONS)
-
-
-def _several(found: Found) -> bool:
-    """Whether some question requires several answers."""
-    return any(question.required for question in found.questions)
+    return (*((_RECALL,) if several(found.questions) else ()), *DEFINITIONS)
 
 
 def boards(
@@ -69,10 +65,10 @@ def boards(
     if any(judged.values()) and all(one.acts_unknown for one in judged.values()):
         note += " Nobody labelled which answers decline, so that attempted scores are ranges."
     shown = ("HMR", "Accuracy")
-    several = _several(found)
+    recall = (RECALL,) if several(found.questions) else ()
     yield Board(
         "Answering runs",
-        measures_with((*((RECALL,) if several else ()), PRECISION)),
+        measures_with((*recall, PRECISION)),
         note,
         LOWER_IS_BETTER,
         {f"{name} attempted": {run: of.get(name) for run, of in attempted.items()}
@@ -82,7 +78,7 @@ def boards(
         below=f"Questions declined ({listing(declined)})." if declined else "",
         brief={
             **{name: name for name in (*shown, "R_O", "R_U")},
-            **({RECALL: "AnsR"} if several else {}),
+            **dict.fromkeys(recall, "AnsR"),
             PRECISION: "NugP",
             "ECE": "ECE",
         },
@@ -140,9 +136,7 @@ def lede(found: Found, scores: Scores) -> tuple[str, ...]:
 
 def facts(found: Found, used: UsedLabels) -> tuple[tuple[str, str], ...]:
     """What heads the report."""
-    marks: Counter[str] = Counter()
-    for notes in found.notes.values():
-        marks.update(notes.marks)
+    marks = sum((Counter(one.marks) for one in found.notes.values()), Counter())
     passages = sum(len(p) for run in found.pr_runs.values() for p in run.passages.values())
     people = used.count(lambda label: label.labeller.is_human).get(True, 0)
     return (
@@ -164,9 +158,7 @@ def nothing_missing(found: Found) -> str:
 def gaps(found: Found) -> Iterator[Gap]:
     """What is missing, gravest first; nothing where nothing is."""
     yield from answer_gaps(list(found.notes.values()))
-    if found.relevance is not None and (n := found.relevance.missing):
-        what = f"{named(n, 'passage')} judged on {named(n, 'its', 'their')} own without a label"
-        yield Gap(n, what, "The check of the derived grades is without them.")
+    yield from relevance_gaps(found.relevance)
     if n := len(found.no_relevant):
         what = named(n, "question has no relevant passage", "questions have no relevant passage")
         which = listing(list(found.no_relevant), most=30)

@@ -71,8 +71,8 @@ def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
         texts.update(found)
     paths: dict[str, Path] = {}
     records: list[Record] = []
-    for path in folder.input_files("answers"):
-        for record in reading.take(path, read_records, partly=True) or ():
+    for path, own in reading.many("answers", read_records, required=True, partly=True):
+        for record in own:
             paths[record.file] = path
             records.append(_with_texts(record, texts))
     questions = {one.id: one for one in asked or ()}

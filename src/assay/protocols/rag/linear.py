@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.labellers.base import Request
 from assay.protocols.labels import LabelBook
-from assay.protocols.linear import LinearMeasure, Share
+from assay.protocols.linear import LinearMeasure, Share, value_of
 from assay.protocols.rag.inputs import RagInputs, RagSettings
 from assay.protocols.rag.judged import RecordWalk
 from assay.protocols.rag.scoring import RELEVANT
@@ -41,13 +41,9 @@ def linear_measures(
         with_text = sum(one.text is not None for one in record.passages)
         grades += [Share(record.run, request, weight) for request in graded[:with_text]]
     if correct:
-        yield LinearMeasure("Correct", ANSWER, _correct, correct)
+        yield LinearMeasure("Correct", ANSWER, value_of("correct"), correct)
     yield LinearMeasure("ContextPrecision", RELEVANCE, _relevant, grades)
     yield LinearMeasure("ContextRelevance", RELEVANCE, _grade, grades)
-
-
-def _correct(_: Request, verdict: Mapping[str, Any]) -> float:
-    return float(verdict["correct"])
 
 
 def _relevant(_: Request, verdict: Mapping[str, Any]) -> float:

@@ -127,8 +127,7 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
     """Read everything; all faults of all files are raised together."""
     found: dict[str, dict[str, Summary]] = {}
     texts: dict[str, str] = {}
-    folder.input_files("summaries")  # must be named
-    for path, summaries in reading.many("summaries", read_summaries):
+    for path, summaries in reading.many("summaries", read_summaries, required=True):
         for one in summaries:
             by_run = found.setdefault(one.query, {})
             if one.run in by_run:
