@@ -16,8 +16,9 @@ from assay.judging.engine import judge as ask
 from assay.judging.engine import plan
 from assay.labellers.base import Request
 from assay.labellers.judge.verdicts import unit_questions
-from assay.ledger import Ledger
+from assay.ledger import Ledger, NewLabel
 from assay.model.errors import FormatError, SettingsError
+from assay.model.labels import LabellerId, Status
 from assay.page.parts import made
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
@@ -456,6 +457,50 @@ def test_settings_follow_the_rules_of_the_leaderboards(tmp_path: Path):
     assert found[AUTO, "good", "coverage"] == (both, both, 2)
     assert found[ASSIGNED, "good", "coverage"] == (pytest.approx(1 / 3), both, 2)
     assert {name for name, _, _ in found}.isdisjoint({EDITED, MANUAL})
+
+
+def said_by(folder: Path, name: str, assigned: str) -> None:
+    """A person's assignment of every nugget of one answer, as the machine was asked."""
+    with Ledger.open(folder / "labels.sqlite") as ledger:
+        asked = next(
+            (unit, content)
+            for unit, content in ledger.unit_contents(["trec_rag.assignment"])
+            if "Shallow" in content["answer"]
+        )
+        verdict = {"labels": [assigned] * len(asked[1]["nuggets"])}
+        who = LabellerId(f"human:{name}", "human", {})
+        ledger.add(
+            [
+                NewLabel(
+                    key=f"{name}{assigned}", task="trec_rag.assignment", version="1",
+                    unit=asked[0], content=asked[1], labeller=who, status=Status.OK,
+                    verdict=verdict,
+                )
+            ]
+        )  # fmt: skip
+
+
+def test_people_who_disagree_on_nuggets_are_settled_as_on_anything_else(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    judged(folder)
+    said_by(folder, "KIM", "support")
+    said_by(folder, "LEE", "not_support")
+    assert values(scored(folder, "people"), "good")["all"] is not None  # the newest counts
+    open_one = scored(folder, "adjudicated").findings.per_topic["good"]["all"]["2"]
+    assert open_one == (0.0, 1.0)
+    said_by(folder, "PAT", "support")
+    assert scored(folder, "adjudicated").findings.per_topic["good"]["all"]["2"] == (0.0, 1.0)
+    most = scored(folder, "majority")
+    assert most.findings.per_topic["good"]["all"]["2"] == (1.0, 1.0)
+    remarks = " ".join(scored(folder, "adjudicated").warnings)
+    assert "people disagree and nothing is settled" in remarks
+
+
+@pytest.mark.parametrize("policy", ["people", "human", "majority", "adjudicated"])
+def test_what_people_gave_counts_wherever_peoples_labels_do(tmp_path: Path, policy: str):
+    folder = given(tmp_path)
+    judged(folder)
+    assert values(scored(folder, policy), "good") == values(scored(folder, "people"), "good")
 
 
 # --- post-editing --------------------------------------------------------------------------------

@@ -32,9 +32,8 @@ from assay.protocols.label_sheets import (
     support_sheet,
 )
 from assay.protocols.sheets import Sheet, means
-from assay.protocols.trec_rag.agreement import judgment_scores
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import JudgedPool, retrieval_sheet
+from assay.protocols.trec_rag.retrieval import JudgedPool, judgment_scores, retrieval_sheet
 from assay.statistics.judgments import RJ_NAMES
 from tests.trec_rag.cases import lines, make, tables
 from tests.trec_rag.test_trec_rag_protocol import judged, opened, rows_of

@@ -17,11 +17,14 @@ from assay.measures.ranges import IfDefined, Range
 
 __all__ = [
     "NUGGET_MEASURES", "coverage", "coverage_ends", "coverage_range", "nugget_ends",
-    "nugget_ranges", "nugget_scores",
+    "nugget_ranges", "nugget_scores", "nugget_weights",
 ]  # fmt: skip
 
 NUGGET_MEASURES = ("strict_vital", "vital", "strict_all", "all", "weighted")
 """Names of :func:`nugget_scores`, the track's main measure first."""
+
+STRICT = ("strict_vital", "strict_all")
+"""Those for which partial support counts nothing."""
 
 FULL = 1.0
 
@@ -158,15 +161,22 @@ def _row(values: Sequence[float | None], of_nuggets: Sequence[object]) -> Floats
     return np.array([values], np.float64)
 
 
+def nugget_weights(vital: npt.ArrayLike) -> Floats:
+    """What nuggets weigh in the measures, measures × the shape of ``vital`` (in which the others
+    are okay): each measure is a mean of s with these weights."""
+    is_vital = np.asarray(vital, np.float64)
+    every = np.ones_like(is_vital)
+    return np.stack([is_vital, is_vital, every, every, (every + is_vital) / 2])
+
+
 def _scores(worth: Floats, vital: Bools) -> Floats:
     """The measures (in the order of their names) × answers; NaN where undefined. All sums are of
     halves and quarters, which are exact in any order."""
-    full = worth == FULL
-    weights = np.where(vital, 1.0, 0.5)
-    counted = np.broadcast_to(np.count_nonzero(vital, axis=-1), len(worth))
-    every = np.full(len(worth), worth.shape[1])
-    above = (full & vital, worth * vital, full, worth, worth * weights)
-    below = (counted, counted, every, every, np.broadcast_to(weights.sum(axis=-1), len(worth)))
+    weights, full = nugget_weights(vital), worth == FULL
+    above = [
+        ((full if name in STRICT else worth) * weight).sum(axis=-1)
+        for name, weight in zip(NUGGET_MEASURES, weights, strict=True)
+    ]
     with np.errstate(invalid="ignore"):  # 0 of 0 nuggets is undefined
-        found: Floats = np.stack([one.sum(axis=1) for one in above]) / np.stack(below)
+        found: Floats = np.stack(above) / weights.sum(axis=-1)
     return found

@@ -171,6 +171,15 @@ class Cited:
     why: str = ""
 
 
+def support_mark(worths: Sequence[float], nothing: str = "uncited") -> str:
+    """The label of a passage, or the mark of a sentence: the best support that is known (1, 0 for
+    none, NaN where it is not known); ``nothing`` where there is no passage."""
+    known = [one for one in worths if one == one]
+    if not known:
+        return "unjudged" if worths else nothing
+    return "full" if max(known) == 1 else "partial" if max(known) > 0 else "none"
+
+
 @dataclass(frozen=True, slots=True)
 class MarkedSentence:
     """A sentence of an answer with a mark: a label of :class:`Cited`, or ``uncited``."""

@@ -190,10 +190,7 @@ class Book:
             labels = [label for label in labels if label.rowid < before]
         if not labels:
             return None
-        present = partial(self._asked_now, task, content)
-        found = choose(labels, self.policy, self.configured[task.name], present)
-        if found is None and self.policy.settles and any(one.labeller.is_human for one in labels):
-            self._unsettled.add(unit)
+        found = self.among(task, unit, labels, partial(self._asked_now, task, content))
         if found is None or task.name not in self._sources:
             return found
         own = any(found.rowid == one.rowid for one in self.of(unit))
@@ -201,6 +198,20 @@ class Book:
             said = self.of(unit_hash(source.task.name, other))
             if self._shared.excludes(task, unit, source, said, found, own, self.policy.people):
                 return None
+        return found
+
+    def among(
+        self,
+        task: AnyTask,
+        unit: str,
+        labels: Sequence[Label],
+        present: Callable[[Sequence[Label]], Sequence[Label]],
+    ) -> Label | None:
+        """The one of some labels, oldest first, that counts (:func:`assay.ledger.policy.choose`);
+        where people disagree on it, the ``unit`` is kept as one that is not settled."""
+        found = choose(labels, self.policy, self.configured[task.name], present)
+        if found is None and self.policy.settles and any(one.labeller.is_human for one in labels):
+            self._unsettled.add(unit)
         return found
 
     def superseded(self) -> Counter[tuple[str, str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,13 +20,17 @@ from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
     SUPPORT_VALUE,
     AssignedAnswer,
+    CitedSupport,
     Importance,
+    RagAnswer,
     RagNugget,
     SubNarrative,
     SupportAnswer,
     sub_narrative_key,
 )
 from assay.protocols.sheets import OPEN, Sheet, Values, ranges
+
+NO_LABEL = CitedSupport("", None)
 
 NUGGET_NAMES = (*NUGGET_MEASURES, "coverage")
 
@@ -123,13 +128,14 @@ class Cited:
     """The citations of answers with their labels, sentence by sentence and answer by answer.
 
     ``answers`` are runs and topics, ``sentences`` how many sentences each has, ``cited`` how many
-    citations each sentence has; ``worth`` of each citation is 1, 0.5 or 0, NaN where it has no
-    label: the track left it ``unjudged``, or it is missing.
+    citations each sentence has, of the documents ``docs``; ``worth`` of each citation is 1, 0.5 or
+    0, NaN where it has no label: the track left it ``unjudged``, or it is missing.
     """
 
     answers: Sequence[tuple[str, str]]
     sentences: Integers
     cited: Integers
+    docs: Sequence[str]
     worth: Floats
     unjudged: Bools
 
@@ -139,25 +145,37 @@ class Cited:
         found: Bools = np.isnan(self.worth) & ~self.unjudged
         return found
 
+    @cached_property
+    def first(self) -> Integers:
+        """The number of each answer's first citation, and at last how many there are."""
+        of_sentences = np.cumsum([0, *self.cited.tolist()], dtype=np.int64)
+        return of_sentences[np.cumsum([0, *self.sentences.tolist()], dtype=np.int64)]
+
+    def counting(self, citations: Citations) -> Bools:
+        """Which citations count."""
+        return counted_citations(self.cited, citations)
+
     def lacking(self, citations: Citations) -> Integers:
         """How many sentences of each answer lack a label among the citations that count."""
-        which = counted_citations(self.cited, citations) & self.missing
+        which = self.counting(citations) & self.missing
         of_sentence = np.repeat(np.arange(len(self.cited)), self.cited)[which]
         of_answer = np.repeat(np.arange(len(self.answers)), self.sentences)
         return np.bincount(of_answer[np.unique(of_sentence)], minlength=len(self.answers))
 
 
-def citations_of(answers: Iterable[SupportAnswer]) -> Cited:
-    """The citations of answers whose labels were read from files."""
+def citations_of(answers: Iterable[RagAnswer | SupportAnswer]) -> Cited:
+    """The citations of answers, with the labels of those that were read with some."""
     every = list(answers)
     sentences = [sentence for answer in every for sentence in answer.sentences]
     cited = [one for sentence in sentences for one in sentence.citations]
+    labels = [NO_LABEL if isinstance(one, str) else one for one in cited]
     return Cited(
         [(one.run, one.topic) for one in every],
         np.array([len(one.sentences) for one in every], np.int64),
         np.array([len(one.citations) for one in sentences], np.int64),
-        np.array([SUPPORT_VALUE[one.support] if one.support else np.nan for one in cited]),
-        np.array([one.unjudged for one in cited], np.bool_),
+        [one if isinstance(one, str) else one.reference for one in cited],
+        np.array([SUPPORT_VALUE[one.support] if one.support else np.nan for one in labels]),
+        np.array([one.unjudged for one in labels], np.bool_),
     )
 
 

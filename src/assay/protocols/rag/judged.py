@@ -14,7 +14,7 @@ from assay.labellers.base import Request
 from assay.measures.claims import ClaimLabels, any_of, share
 from assay.measures.confidence import Floats
 from assay.model.records import UNKNOWN, AskedQuestion, Record, Retrieved, folded_text
-from assay.model.trec_rag import SUPPORT_VALUE, Support
+from assay.model.trec_rag import SUPPORT_VALUE
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.rag.inputs import RagInputs, RagSettings
@@ -176,7 +176,7 @@ class RecordWalk(Walk):
         verdict = self._says(SUPPORT, unit, record, position)
         if verdict is None:
             return NAN
-        worth = SUPPORT_VALUE[Support(verdict["support"])]
+        worth = SUPPORT_VALUE[verdict["support"]]
         return NAN if passage.truncated and worth < 1 else worth
 
     def _table(self, record: Record, claims: Sequence[str], what: str) -> Floats:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-import numpy as np
-
 from assay.measures.claims import cell_of_answer_claim
 from assay.model.records import Record
 from assay.page.page import Definition
-from assay.page.parts import Cited, Item, Marked, MarkedSentence, Part, Table
+from assay.page.parts import Cited, Item, Marked, MarkedSentence, Part, Table, support_mark
 from assay.page.wording import shortened
 from assay.protocols.rag.inputs import RagInputs
 from assay.protocols.rag.judged import JudgedRecord
@@ -89,14 +87,13 @@ def _marked(record: Record, judged: JudgedRecord) -> Marked:
     labels = judged.best()
     marked = []
     for n, claim in enumerate(judged.claims or ()):
-        row = judged.e[n] if len(judged.e) else np.zeros(0)
+        row = judged.e[n].tolist() if len(judged.e) else []
         cited = tuple(
-            Cited(one.id, shortened(one.text or "", 1_000), _word(worth))
-            for one, worth in zip(record.passages, row.tolist(), strict=True)
+            Cited(one.id, shortened(one.text or "", 1_000), support_mark([worth]))
+            for one, worth in zip(record.passages, row, strict=True)
             if worth != 0
         )
-        known = row[~np.isnan(row)]
-        mark = _word(float(known.max())) if len(known) else "unjudged" if len(row) else "none"
+        mark = support_mark(row, nothing="none")
         cell = None if labels is None else cell_of_answer_claim(labels, n)
         marked.append(MarkedSentence(f"{claim} ({cell})" if cell else claim, mark, cited))
     said = {True: "declined", None: "open whether it declines"}.get(judged.declined, "")
@@ -105,9 +102,3 @@ def _marked(record: Record, judged: JudgedRecord) -> Marked:
     elif not marked:
         marked.append(MarkedSentence(record.answer, "uncited"))
     return Marked(record.run, tuple(marked), note=shortened(said, 300))
-
-
-def _word(worth: float) -> str:
-    if worth != worth:
-        return "unjudged"
-    return "full" if worth == 1 else "partial" if worth > 0 else "none"

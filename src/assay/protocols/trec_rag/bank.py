@@ -5,13 +5,14 @@ for them, and of their nuggets, as made or given, as people edited them, as they
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, compress
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from assay.labellers.base import Request
+from assay.ledger.policy import Policy
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.trec_rag import (
     Importance,
@@ -51,8 +52,6 @@ from assay.tasks.trec_rag_nuggets import (
     MergeUnit,
     windows,
 )
-
-PEOPLE_FIRST = ("people", "human")
 
 Pooled = tuple[str, str]
 """topic, document"""
@@ -112,20 +111,29 @@ class Bank:
 
     @cached_property
     def people_given(self) -> bool:
-        """Whether the labels among the inputs go before those of the machine."""
-        policy = self.book.book.policy.name if self.book.book is not None else self.settings.policy
+        """Whether the labels among the inputs go before those of the machine: people's where theirs
+        count (of which nothing says that they were given blind), a machine's where these do."""
+        held = self.book.book
+        policy = Policy.parse(self.settings.policy) if held is None else held.policy
         if self.settings.given_by == "people":
-            return policy in PEOPLE_FIRST
-        return policy in ("people", "machine")
+            return policy.people and not policy.independent
+        return policy.machine
+
+    @cached_property
+    def given(self) -> TrecRagInputs:
+        """The inputs without the labels among them, unless these go before the machine's."""
+        if self.people_given:
+            return self.inputs
+        return replace(self.inputs, qrels={}, assignments={}, support={})
 
     # -- relevance ---------------------------------------------------------------------------
 
     def _pool(self, way: str) -> dict[Pooled, bool]:
         """The pooled documents that can be asked about in one way, with whether each has a given
         grade, which goes before all labels but a person's: no other is wanted."""
-        main = self.people_given and way == self.settings.relevance
+        main = way == self.settings.relevance
         return {
-            (topic, doc): main and doc in self.inputs.qrels.get(topic, {})
+            (topic, doc): main and doc in self.given.qrels.get(topic, {})
             for topic in self.inputs.topics
             for doc in self.inputs.ranks.get(topic, {})
             if self[topic].relevance_content(doc, way) is not None
@@ -161,7 +169,7 @@ class Bank:
         if self.settings.relevance == "none":
             return False
         only_people = self.book.book is not None and self.book.book.policy.name == "human"
-        return not (only_people and self.people_given and self.inputs.qrels)
+        return not (only_people and self.given.qrels)
 
 
 @dataclass(eq=False)
@@ -236,7 +244,7 @@ class TopicBank:
         beyond the pool are kept."""
         bank, topic, way = self.bank, self.topic, self.bank.settings.relevance
         judged = JudgedDocuments() if way == "none" else bank.judged(way)
-        given = bank.inputs.qrels.get(topic, {}) if bank.people_given else {}
+        given = bank.given.qrels.get(topic, {})
         found = {
             doc: given[doc]
             if doc in given and (topic, doc) not in judged.by_people

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from assay.labellers.base import Request
 from assay.measures.names import parse_measure
-from assay.measures.nuggets import NUGGET_MEASURES
+from assay.measures.nuggets import NUGGET_MEASURES, STRICT, nugget_weights
 from assay.measures.ranking.relevance import Precision
-from assay.model.trec_rag import (
-    ASSIGNMENT_VALUE,
-    SUPPORT_VALUE,
-    Assigned,
-    Importance,
-    RagAnswer,
-    RagNugget,
-    Support,
-)
+from assay.model.trec_rag import ASSIGNMENT_VALUE, SUPPORT_VALUE, Importance, RagAnswer
 from assay.protocols.linear import LinearMeasure, Share, Worth
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.responses import Responses
@@ -29,100 +22,78 @@ from assay.tasks.trec_rag import ASSIGNMENT
 
 def linear_measures(bank: Bank) -> Iterator[LinearMeasure]:
     """The measures that single labels can correct, as far as no labels are among the inputs."""
-    responses = Responses(bank)
     if bank.settings.support and not bank.inputs.support:
         yield from _support(bank)
     if not bank.inputs.assignments:
-        yield from _recall(responses)
+        yield from _recall(bank)
     if bank.settings.relevance != "none" and not bank.inputs.qrels:
         yield from _precision(bank)
-
-
-# -- support -----------------------------------------------------------------------------------
 
 
 def _support(bank: Bank) -> Iterator[LinearMeasure]:
     """A sentence is worth the mean of its citations that count. Precision is the mean over the
     sentences that have some, recall over all."""
-    shares: dict[str, list[Share]] = {"precision": [], "recall": []}
-    for run, answer, topics in _answers(bank):
-        units: dict[int, list[Request]] = defaultdict(list)
-        for place, _, request in cited_requests(bank, answer):
-            units[place].append(request)
+    precision: list[Share] = []
+    recall: list[Share] = []
+    for answer, topics in _answers(bank):
         cited = sum(bool(one.citations) for one in answer.sentences)
-        for name, sentences in (("precision", cited), ("recall", len(answer.sentences))):
-            shares[name] += [
-                Share(run, request, 1 / (topics * sentences * len(requests)))
-                for requests in units.values()
-                for request in requests
-            ]
-    for kind, worth in (("weighted", _supported), ("hard", _supported_in_full)):
-        for name, each in shares.items():
-            yield LinearMeasure(f"{kind}_{name}", support_task(bank.settings), worth, each)
+        for _, sentence in groupby(cited_requests(bank, answer), itemgetter(0)):
+            requests = [request for *_, request in sentence]
+            for shares, count in (precision, cited), (recall, len(answer.sentences)):
+                weight = 1 / (topics * count * len(requests))
+                shares += [Share(answer.run, one, weight) for one in requests]
+    for kind, least in ("weighted", 0.0), ("hard", 1.0):
+        for name, shares in ("precision", precision), ("recall", recall):
+            worth = _worth_from(least)
+            yield LinearMeasure(f"{kind}_{name}", support_task(bank.settings), worth, shares)
 
 
-def _supported(_: Request, verdict: Mapping[str, Any]) -> float:
-    return SUPPORT_VALUE[Support(verdict["support"])]
+def _worth_from(least: float) -> Worth:
+    """What support is worth, 0 below the least that counts."""
 
-
-def _supported_in_full(_: Request, verdict: Mapping[str, Any]) -> float:
-    return float(verdict["support"] == Support.FULL)
-
-
-# -- nuggets -----------------------------------------------------------------------------------
-
-
-def _weight(measure: str, nugget: RagNugget) -> float:
-    vital = nugget.importance is Importance.VITAL
-    if measure in ("strict_vital", "vital"):
-        return float(vital)
-    return 0.5 if measure == "weighted" and not vital else 1.0
-
-
-def _recall(responses: Responses) -> Iterator[LinearMeasure]:
-    """A unit is an answer with a window of nuggets; it is worth the weighted mean of what it says
-    of those that it is the label of."""
-    answers = [
-        (run, answer, responses.windows(answer.topic, answer), bank)
-        for run, answer, _ in _answers(responses.bank)
-        for bank in (responses.bank[answer.topic].nuggets or (),)
-    ]
-    for measure in NUGGET_MEASURES:
-        defined = {
-            topic
-            for topic in responses.bank.inputs.topics
-            if any(_weight(measure, one.nugget) for one in responses.bank[topic].nuggets or ())
-        }
-        weights: dict[str, dict[int, float]] = {}
-        shares = []
-        for run, answer, windows, bank in answers:
-            if answer.topic not in defined:
-                continue
-            topics = sum(one in defined for one in _topics_of(responses.bank, run))
-            every = sum(_weight(measure, one.nugget) for one in bank)
-            by_text = {one.nugget.text: _weight(measure, one.nugget) for one in bank}
-            for request, texts in windows:
-                nuggets = request.content["nuggets"]
-                mine = {at: by_text[one] for at, one in enumerate(nuggets) if one in texts}
-                weights[request.unit_hash] = mine
-                if sum(mine.values()):
-                    shares.append(Share(run, request, sum(mine.values()) / every / topics))
-        yield LinearMeasure(
-            measure, ASSIGNMENT, _assigned(weights, strict=measure.startswith("strict")), shares
-        )
-
-
-def _assigned(weights: Mapping[str, Mapping[int, float]], *, strict: bool) -> Worth:
-    def worth(request: Request, verdict: Mapping[str, Any]) -> float:
-        mine = weights[request.unit_hash]
-        said = [ASSIGNMENT_VALUE[Assigned(one)] for one in verdict["labels"]]
-        values = [float(one == 1) if strict else one for one in said]
-        return sum(each * values[at] for at, each in mine.items()) / sum(mine.values())
+    def worth(_: Request, verdict: Mapping[str, Any]) -> float:
+        found = SUPPORT_VALUE[verdict["support"]]
+        return found if found >= least else 0.0
 
     return worth
 
 
-# -- retrieval ---------------------------------------------------------------------------------
+def _recall(bank: Bank) -> Iterator[LinearMeasure]:
+    """A unit is an answer with a window of nuggets; it is worth the weighted mean of what it says
+    of those that it is the label of."""
+    responses = Responses(bank)
+    answers = [(one, responses.windows(one)) for one, _ in _answers(bank)]
+    for at, measure in enumerate(NUGGET_MEASURES):
+        weights: dict[str, dict[str, float]] = {}
+        for topic in bank.inputs.topics:
+            nuggets = [one.nugget for one in bank[topic].nuggets or ()]
+            vital = [one.importance is Importance.VITAL for one in nuggets]
+            each = nugget_weights(vital)[at].tolist()
+            found = {one.text: weight for one, weight in zip(nuggets, each, strict=True)}
+            if any(found.values()):
+                weights[topic] = found
+        by_unit: dict[str, list[float]] = {}
+        shares = []
+        for answer, windows in answers:
+            topics = sum(one in weights for one in _topics_of(bank, answer.run))
+            of = weights.get(answer.topic, {})
+            for request, texts in windows if of else ():
+                own = [of[one] if one in texts else 0.0 for one in request.content["nuggets"]]
+                by_unit[request.unit_hash] = own
+                if any(own):
+                    weight = sum(own) / sum(of.values()) / topics
+                    shares.append(Share(answer.run, request, weight))
+        yield LinearMeasure(measure, ASSIGNMENT, _assigned(by_unit, measure in STRICT), shares)
+
+
+def _assigned(weights: Mapping[str, Sequence[float]], strict: bool) -> Worth:
+    def worth(request: Request, verdict: Mapping[str, Any]) -> float:
+        own = weights[request.unit_hash]
+        said = [ASSIGNMENT_VALUE[one] for one in verdict["labels"]]
+        values = [float(one == 1) for one in said] if strict else said
+        return sum(each * one for each, one in zip(own, values, strict=True)) / sum(own)
+
+    return worth
 
 
 def _precision(bank: Bank) -> Iterator[LinearMeasure]:
@@ -152,9 +123,6 @@ def _relevant(way: str, least: float) -> Worth:
     return worth
 
 
-# -- answers -----------------------------------------------------------------------------------
-
-
 def _topics_of(bank: Bank, run: str) -> list[str]:
     """The topics that a run's means are over."""
     answers = bank.inputs.answers[run].answers
@@ -162,10 +130,7 @@ def _topics_of(bank: Bank, run: str) -> list[str]:
     return [topic for topic in bank.inputs.topics if every or topic in answers]
 
 
-def _answers(bank: Bank) -> Iterator[tuple[str, RagAnswer, int]]:
-    """Every answer with its run, and how many topics the run's means are over."""
-    for run, file in bank.inputs.answers.items():
-        topics = _topics_of(bank, run)
-        for topic in topics:
-            if topic in file.answers:
-                yield run, file.answers[topic], len(topics)
+def _answers(bank: Bank) -> Iterator[tuple[RagAnswer, int]]:
+    """Every answer, and how many topics its run's means are over."""
+    for answer in bank.inputs.every_answer:
+        yield answer, len(_topics_of(bank, answer.run))

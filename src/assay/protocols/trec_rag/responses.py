@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
 
 from assay.labellers.base import Request, request_key
-from assay.model.labels import Status
+from assay.model.labels import Label, Status
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
     Assigned,
@@ -30,30 +30,14 @@ _Subject = tuple[str, str]
 """narrative, answer"""
 
 _ASSIGNED = {worth: one for one, worth in ASSIGNMENT_VALUE.items()}
-_WORTH = {one.value: worth for one, worth in ASSIGNMENT_VALUE.items()}
 
 
-class _Label(NamedTuple):
-    """A label on a window of nuggets: its place among the ledger's columns, what each nugget is
-    worth under it (NaN: it does not say), and how much it weighs under the policy."""
-
-    place: int
-    worth: tuple[float, ...]
-    usable: bool
-    rank: int
-    number: int
-    key: str
-    by_person: bool
-
-
-@dataclass(eq=False, slots=True)
-class _Window:
-    """Nuggets of an answer that were labelled together, and their labels."""
+class _Window(NamedTuple):
+    """Nuggets of an answer that were labelled together."""
 
     unit: str
     subject: _Subject
     nuggets: tuple[str, ...]
-    labels: list[_Label] = field(default_factory=list)
 
     @property
     def content(self) -> AssignmentUnit:
@@ -62,11 +46,18 @@ class _Window:
 
 
 class _Said(NamedTuple):
-    """The label that counts for a nugget, and what this is worth under it."""
+    """A label of a window, and what a nugget is worth under it (NaN: it does not say)."""
 
     window: _Window
-    label: _Label
+    label: Label
     worth: float
+
+    @property
+    def alone(self) -> Label:
+        """The label as if it were of this nugget alone."""
+        if np.isnan(self.worth):
+            return self.label._replace(verdict=None, status=Status.FAILED)
+        return self.label._replace(verdict={"labels": [self.worth]})
 
 
 @dataclass
@@ -78,7 +69,6 @@ class Responses:
     """
 
     bank: Bank
-    _keys: dict[str, str] = field(default_factory=dict, init=False)
     _seen: dict[_Subject, set[str]] = field(default_factory=dict, init=False)
 
     @property
@@ -96,60 +86,61 @@ class Responses:
 
     @cached_property
     def _windows(self) -> dict[_Subject, list[_Window]]:
-        """What was labelled of each answer, with the labels that the policy lets count."""
+        """What was labelled of each answer."""
         book = self.bank.book.book
         found: dict[_Subject, list[_Window]] = {}
-        if book is None:
-            return found
         held_once: dict[tuple[str, ...], tuple[str, ...]] = {}  # a topic's nuggets are held once
-        windows: dict[str, _Window] = {}
-        for unit, content in book.ledger.unit_contents([ASSIGNMENT.name]):
+        units = () if book is None else book.ledger.unit_contents([ASSIGNMENT.name])
+        for unit, content in units:
             subject = content["question"], content["answer"]
             if subject in self._subjects:
                 nuggets = tuple(content["nuggets"])
-                windows[unit] = _Window(unit, subject, held_once.setdefault(nuggets, nuggets))
-                found.setdefault(subject, []).append(windows[unit])
-        places = book.columns.places_of(ASSIGNMENT.name)
-        for label in book.ledger.labels([ASSIGNMENT.name]):
-            rank = book.policy.rank(label, book.configured[ASSIGNMENT.name])
-            if label.rowid in places and label.unit in windows and rank:
-                verdict = () if label.verdict is None else label.verdict["labels"]
-                worth = tuple(map(_WORTH.__getitem__, verdict))
-                usable = label.status is Status.OK and label.verdict is not None
-                who = label.labeller.is_human
-                windows[label.unit].labels.append(
-                    _Label(places[label.rowid], worth, usable, rank, label.rowid, label.key, who)
-                )
+                window = _Window(unit, subject, held_once.setdefault(nuggets, nuggets))
+                found.setdefault(subject, []).append(window)
         return found
 
     def _said(self, answer: RagAnswer) -> dict[str, _Said]:
-        """The label that counts for each nugget of an answer, by its text."""
-        found: dict[str, _Said] = {}
+        """The label that counts for each nugget of an answer, by its text: the one that would if
+        all windows that it was asked in were one unit."""
+        book, every = self.bank.book.book, dict[str, list[_Said]]()
+        if book is None:
+            return {}
         for window in self._windows.get(self._subject(answer), ()):
-            for label in window.labels:
-                every = chain(label.worth, repeat(np.nan))
-                for nugget, worth in zip(window.nuggets, every, strict=False):
-                    said = _Said(window, label, worth)
-                    other = found.setdefault(nugget, said)
-                    if other is not said and self._weight(said) > self._weight(other):
-                        found[nugget] = said
+            for label in book.of(window.unit):
+                words = () if label.verdict is None else label.verdict["labels"]
+                worth = chain(map(ASSIGNMENT_VALUE.__getitem__, words), repeat(np.nan))
+                for nugget, one in zip(window.nuggets, worth, strict=False):
+                    every.setdefault(nugget, []).append(_Said(window, label, one))
+        asked_now = cache(lambda: self._asked_now(chain.from_iterable(every.values())))
+
+        def present(some: Sequence[Label]) -> Sequence[Label]:
+            return [one for one in some if one.rowid in asked_now()] or some
+
+        found = {}
+        for nugget, said in every.items():
+            by_number = {one.label.rowid: one for one in said}
+            numbers = sorted(by_number) if len(said) > 1 else ()
+            labels = [by_number[one].alone for one in numbers] or [said[0].label]
+            chosen = book.among(ASSIGNMENT, said[-1].window.unit, labels, present)
+            if chosen is not None:
+                found[nugget] = by_number[chosen.rowid]
         return found
 
-    def _weight(self, said: _Said) -> tuple[bool, int, bool, int]:
-        label = said.label
-        return label.usable, label.rank, self._asked_now(said), label.number
-
-    def _asked_now(self, said: _Said) -> bool:
-        """Whether a label is of the very question that would be asked now; a person's always is."""
-        return said.label.rank > 1 or said.label.key == self._key(said.window)
-
-    def _key(self, window: _Window) -> str | None:
-        """The key of a label of this window as its labeller would be asked now."""
-        book = self.bank.book.book
+    def _asked_now(self, said: Iterable[_Said]) -> set[int]:
+        """The numbers of the labels that are of the very question that would be asked now; a
+        person's always is."""
+        book, by_number = self.bank.book.book, {one.label.rowid: one for one in said}
         labeller = None if book is None else book.labellers.get(ASSIGNMENT.name)
-        if labeller is not None and window.unit not in self._keys:
-            self._keys[window.unit] = request_key(labeller, Request(ASSIGNMENT, window.content))
-        return self._keys.get(window.unit)
+        keys = {} if book is None or labeller is None else book.ledger.keys(by_number)
+        return {
+            number
+            for number, one in by_number.items()
+            if one.label.labeller.is_human
+            or (
+                labeller
+                and keys[number] == request_key(labeller, Request(ASSIGNMENT, one.window.content))
+            )
+        }
 
     def assignment_requests(self, answer: RagAnswer) -> Iterator[Request]:
         """What is asked of an answer: the nuggets that have no label yet, in windows, and the
@@ -161,6 +152,7 @@ class Responses:
         if standing is None or text is None or not answer.sentences:
             return
         given, every = self._given(answer), self._said(answer)
+        now = self._asked_now(every.values())
         machine_counts = self.bank.book.counts_machine(ASSIGNMENT)
         missing: list[str] = []
         asked_before: dict[str, AssignmentUnit] = {}
@@ -169,9 +161,9 @@ class Responses:
             said = every.get(nugget)
             if nugget in given:
                 continue
-            if said is None or not self._asked_now(said):
+            if said is None or said.label.rowid not in now:
                 missing.append(nugget)
-            elif not said.label.by_person or not machine_counts:
+            elif not said.label.labeller.is_human or not machine_counts:
                 asked_before[said.window.unit] = said.window.content
         window = self.bank.settings.assignment_window
         for unit in (
@@ -180,26 +172,23 @@ class Responses:
         ):
             yield Request(ASSIGNMENT, unit, topic=topic)
 
-    def windows(self, topic: str, answer: RagAnswer) -> list[tuple[Request, set[str]]]:
+    def windows(self, answer: RagAnswer) -> list[tuple[Request, set[str]]]:
         """The units that an answer's labels are of, each with the nuggets that it is the label
         of."""
         found: dict[str, tuple[Request, set[str]]] = {}
         every = self._said(answer) if answer.sentences else {}
-        for one in self.bank[topic].nuggets or ():
+        for one in self.bank[answer.topic].nuggets or ():
             said = every.get(one.nugget.text)
             if said is not None:
-                unit = said.window.unit
-                if unit not in found:
-                    found[unit] = Request(ASSIGNMENT, said.window.content, topic=topic), set()
-                found[unit][1].add(one.nugget.text)
+                request = Request(ASSIGNMENT, said.window.content, topic=answer.topic)
+                found.setdefault(said.window.unit, (request, set()))[1].add(one.nugget.text)
         return list(found.values())
 
     def _given(self, answer: RagAnswer) -> dict[str, Assigned]:
         """Assignments among the inputs that go before those of the machine."""
-        found = self.bank.inputs.assignments.get((answer.run, answer.topic))
-        if found is None or not self.bank.people_given:
-            return {}
-        return {one.nugget.text: one.assigned for one in found.nuggets if one.assigned is not None}
+        found = self.bank.given.assignments.get((answer.run, answer.topic))
+        nuggets = () if found is None else found.nuggets
+        return {one.nugget.text: one.assigned for one in nuggets if one.assigned is not None}
 
     def nugget_tables(self, nuggets: Bank | None = None) -> list[NuggetTable]:
         """The labels of every topic's nuggets, which may stand as in another bank, and answer to
@@ -220,10 +209,12 @@ class Responses:
                     row[:] = self._worth(answer, [one.text for one in listed], uses)
             runs = tuple(answer.run for answer in answers)
             tables.append(NuggetTable(topic, listed, runs, worth))
-        book = self.bank.book
-        if uses:
-            labels, places, times = zip(*uses, strict=True)
-            book.note_all(np.array(labels, np.int64), PlaceColumns(places, times))
+        book = self.bank.book.book
+        if uses and book is not None:
+            numbers, places, times = zip(*uses, strict=True)
+            columns = book.columns.places_of(ASSIGNMENT.name)
+            labels = np.array([columns[number] for number in numbers], np.int64)
+            self.bank.book.note_all(labels, PlaceColumns(places, times))
         return tables
 
     def _worth(
@@ -236,14 +227,16 @@ class Responses:
         wanted: dict[str, _Said | None] = {}
         for nugget in nuggets:
             said = every.get(nugget)
-            if nugget in given and not (said and said.label.by_person and said.worth == said.worth):
+            if nugget in given and not (
+                said and said.label.labeller.is_human and said.worth == said.worth
+            ):
                 found.append(ASSIGNMENT_VALUE[given[nugget]])
             else:
                 found.append(np.nan if said is None else said.worth)
                 wanted[nugget] = said
         at = Place(answer.run, answer.topic, "nuggets")
-        used = Counter([said.label.place for said in wanted.values() if said is not None])
-        uses += ((place, at, times) for place, times in used.items())
+        used = Counter([said.label.rowid for said in wanted.values() if said is not None])
+        uses += ((number, at, times) for number, times in used.items())
         if self._subjects[subject] > 1:  # the same of another run, which is asked about once
             seen = self._seen.setdefault(subject, set())
             wanted = {nugget: said for nugget, said in wanted.items() if nugget not in seen}

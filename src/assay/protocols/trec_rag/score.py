@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-
-import numpy as np
+from collections.abc import Collection, Iterator, Mapping
 
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
@@ -12,7 +10,7 @@ from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
-from assay.measures.support import SUPPORT_MEASURES, counted_citations
+from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
@@ -23,22 +21,23 @@ from assay.protocols.output import FileData, csv_bytes
 from assay.protocols.results import Findings
 from assay.protocols.sheets import Sheet, means
 from assay.protocols.sides import SETTING_COLUMNS, setting_rows
-from assay.protocols.trec_rag.agreement import (
+from assay.protocols.trec_rag.bank import Bank
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.responses import Responses, assigned_answers, bank_sheet
+from assay.protocols.trec_rag.retrieval import (
     RELEVANCE_COLUMNS,
     compare_ways,
     judged_shares,
     judgment_run,
     judgment_scores,
+    pooled,
+    ranked_runs,
     relevance_rows,
+    retrieval_sheet,
 )
-from assay.protocols.trec_rag.bank import Bank
-from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
-from assay.protocols.trec_rag.responses import Responses, assigned_answers, bank_sheet
-from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sheet
 from assay.protocols.trec_rag.settings import compare_settings
-from assay.protocols.trec_rag.state import ScoredLabels
 from assay.protocols.trec_rag.support import support_labels
-from assay.protocols.trec_rag.views import facts, parts
+from assay.protocols.trec_rag.views import ScoredLabels, facts, parts
 from assay.statistics.judgments import RJ_NAMES
 
 PerRun = dict[str, dict[str, dict[str, Range | None]]]
@@ -47,7 +46,7 @@ PerRun = dict[str, dict[str, dict[str, Range | None]]]
 def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
     bank = Bank(inputs, settings, book)
-    state = ScoredLabels(inputs, settings, bank, pooled(bank))
+    state = ScoredLabels(bank, pooled(bank))
     scores: dict[str, dict[str, Score]] = {}
     per_topic: PerRun = {}
     nuggets, support = _responses(state)
@@ -73,9 +72,9 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
         definitions=(*NUGGETS, *SUPPORT, *JUDGMENTS),
         facts=facts(state),
         given=_given(state),
-        gaps=_gaps(state, nuggets, support),
+        gaps=tuple(_gaps(state, nuggets, support)),
         files=files,
-        ranked=ranked_runs(inputs, settings, state.pool),
+        ranked=ranked_runs(inputs, settings, state.pool) if state.pool.judged else None,
         parts=lambda: parts(state, ways, sides, per_topic),
         document=lambda: {
             "settings": [
@@ -83,7 +82,7 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
             ],
             "support_counts": state.counts,
         },
-        warnings=_warnings(state),
+        warnings=tuple(_warnings(state)),
         topic_texts={one: bank[one].narrative or "" for one in inputs.topics},
     )
 
@@ -129,11 +128,11 @@ def _boards(state: ScoredLabels, scores: Mapping[str, Mapping[str, Score]]) -> t
         note = f"{policy} Relevance: {_relevance_words(state)}."
         boards.append(Board("Retrieval runs", names, note))
     if "strict_vital" in kinds:
-        note = f"{policy}{_given_words(state, 'assignments', state.inputs.assignments)}"
+        note = f"{policy}{_given_words(state, 'assignments', state.bank.given.assignments)}"
         boards.append(Board("Answers: nuggets", NUGGET_NAMES, note))
     if "weighted_precision" in kinds:
         which = "its first citation" if state.settings.citations == "first" else "all citations"
-        given = _given_words(state, "support labels", state.inputs.support)
+        given = _given_words(state, "support labels", state.bank.given.support)
         note = f"A sentence is judged by {which}. {policy}{given}"
         columns = {
             name: {run: one[name] for run, one in state.counts.items()} for name in SUPPORT_COUNTS
@@ -155,28 +154,24 @@ def _boards(state: ScoredLabels, scores: Mapping[str, Mapping[str, Score]]) -> t
 
 def _given(state: ScoredLabels) -> str:
     """Which labels that count are among the inputs, and whose."""
-    inputs = state.inputs
-    every = (
-        ("relevance", inputs.qrels), ("assignments", inputs.assignments),
-        ("support", inputs.support),
-    )  # fmt: skip
-    kinds = [name for name, labels in every if labels]
-    if not kinds or not state.bank.people_given:
-        return ""
-    return f"{listing(kinds)} as {state.settings.given_by_words} gave it in the inputs"
+    inputs = state.bank.given
+    every = {
+        "relevance": inputs.qrels, "assignments": inputs.assignments, "support": inputs.support,
+    }  # fmt: skip
+    kinds = [name for name, labels in every.items() if labels]
+    by = state.settings.given_by_words
+    return f"{listing(kinds)} as {by} gave it in the inputs" if kinds else ""
 
 
 def _given_words(state: ScoredLabels, what: str, given: Collection[tuple[str, str]]) -> str:
     """What is said of labels among the inputs, where they count."""
-    answers = {(run, topic) for run, one in state.inputs.answers.items() for topic in one.answers}
+    answers = {(one.run, one.topic) for run in state.inputs.answers.values()
+               for one in run.answers.values()}  # fmt: skip
     count = len(answers.intersection(given))
-    if not count or not state.bank.people_given:
-        return ""
-    return f" The {what} of {count} of {len(answers)} answers are given."
+    return f" The {what} of {count} of {len(answers)} answers are given." if count else ""
 
 
 def _relevance_words(state: ScoredLabels) -> str:
-    given = bool(state.inputs.qrels) and state.bank.people_given
     way = state.settings.relevance
     asked = {
         "counted": "labels 0 to 4, by the sub-narratives that a document answers",
@@ -185,9 +180,8 @@ def _relevance_words(state: ScoredLabels) -> str:
         "yes-no": "labels yes or no",
         "none": "",
     }[way]
-    if given and asked:
-        return f"the given qrels, else {asked}"
-    return "the given qrels" if given else asked
+    given = "the given qrels" if state.bank.given.qrels else ""
+    return ", else ".join(filter(None, (given, asked)))
 
 
 def _files(state: ScoredLabels) -> dict[str, FileData]:
@@ -221,81 +215,53 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
     return files
 
 
-def _gaps(state: ScoredLabels, nuggets: Sheet | None, support: Sheet | None) -> tuple[Gap, ...]:
-    inputs = state.inputs
-    gaps = []
+def _gaps(state: ScoredLabels, nuggets: Sheet | None, support: Sheet | None) -> Iterator[Gap]:
+    inputs, pool = state.inputs, state.pool
+    counts = "Left out of the means." if state.settings.answers == "answered" else "Counted as 0."
     for what, runs in (
         ("answers", {name: run.answers.keys() for name, run in inputs.answers.items()}),
         ("retrieval runs", {name: run.scores.keys() for name, run in inputs.r_runs.items()}),
     ):
-        silent = {
-            name: sum(topic not in known for topic in inputs.topics) for name, known in runs.items()
-        }
-        total = sum(silent.values())
-        if total:
+        silent = {name: len(set(inputs.topics) - known) for name, known in runs.items()}
+        if total := sum(silent.values()):
             names = ", ".join(f"{name}: {count}" for name, count in silent.items() if count)
-            so = "Counted as 0."
-            if state.settings.answers == "answered":
-                so = "Left out of the means."
             said = f"{named(total, 'topic')} missing from {what} ({names})"
-            gaps.append(Gap(total, said, so, grave=False))
-    unscored = [topic for topic in inputs.topics if topic not in state.pool.topics]
+            yield Gap(total, said, counts, grave=False)
+    unscored = [topic for topic in inputs.topics if topic not in pool.topics]
     without = [topic for topic in inputs.topics if state.bank[topic].nuggets is None]
-    plain = (
-        [one for one in nuggets.without("strict_vital") if one not in without] if nuggets else []
-    )
+    plain = set(nuggets.without("strict_vital")) - set(without) if nuggets else set()
     makes = bool(state.settings.nuggets)
     open_ones = "The nugget scores of all answers are 0 to 1 there."
     for topics, what, so, grave in (
-        (unscored if inputs.r_runs and state.pool.topics else (), "qrels",
+        (unscored if inputs.r_runs and pool.topics else (), "qrels",
          "No retrieval run is scored on them.", False),
         (without if inputs.answers and nuggets else (), "nuggets yet",
          open_ones if makes else "No run has nugget scores there.", makes),
-        (plain, "vital nuggets", "No run has vital scores there.", False),
+        ([one for one in inputs.topics if one in plain], "vital nuggets",
+         "No run has vital scores there.", False),
     ):  # fmt: skip
         if topics:
             said = f"{named(len(topics), 'narrative')} without {what} ({listed(topics, 10)})"
-            gaps.append(Gap(len(topics), said, so, grave=grave))
-    if support is not None:
-        unjudged = {run: found for run in support.values if (found := support.unjudged(run))}
+            yield Gap(len(topics), said, so, grave=grave)
+    left_out = {run: support.unjudged(run) for run in support.values} if support else {}
+    if unjudged := {run: topics for run, topics in left_out.items() if topics}:
         count = sum(map(len, unjudged.values()))
-        if unjudged:
-            names = "; ".join(f"{run}: {listed(found, 10)}" for run, found in unjudged.items())
-            said = f"{named(count, 'answer')} of which every cited sentence is unjudged ({names})"
-            so = "The topics are left out of the means of these runs."
-            gaps.append(Gap(count, said, so, grave=False))
-    unread = _passages_without_text(state)
-    if unread:
+        names = "; ".join(f"{run}: {listed(found, 10)}" for run, found in unjudged.items())
+        said = f"{named(count, 'answer')} of which every cited sentence is unjudged ({names})"
+        yield Gap(count, said, "The topics are left out of the means of these runs.", grave=False)
+    unread = set(state.support.lacking(state.settings.citations)) if state.support else set()
+    if unread := unread - inputs.segments.keys():
         said = f"{named(len(unread), 'cited passage')} without a text among the segments"
-        so = "Their labels are missing: their support is none to full."
-        gaps.append(Gap(len(unread), said, so))
-    empty = sum(
-        doc not in inputs.segments
-        for topic in state.pool.topics
-        for doc in state.pool.missing[topic]
-    )
-    if empty:
+        yield Gap(len(unread), said, "Their labels are missing: their support is none to full.")
+    if empty := sum(one not in inputs.segments for docs in pool.missing.values() for one in docs):
         said = f"retrieved {named(empty, 'document')} without a text or a given grade"
-        so = f"Their labels are missing: their grades are 0 to {state.pool.highest}."
-        gaps.append(Gap(empty, said, so))
-    return tuple(gaps)
+        so = f"Their labels are missing: their grades are 0 to {pool.highest}."
+        yield Gap(empty, said, so)
 
 
-def _passages_without_text(state: ScoredLabels) -> set[str]:
-    """Cited passages that lack a label because they lack a text."""
-    if state.support is None:
-        return set()
-    cited = state.support.cited
-    lacking = cited.missing & counted_citations(cited.cited, state.settings.citations)
-    docs = {state.support.docs[at] for at in np.flatnonzero(lacking).tolist()}
-    return docs - state.inputs.segments.keys()
-
-
-def _warnings(state: ScoredLabels) -> tuple[str, ...]:
-    found = []
+def _warnings(state: ScoredLabels) -> Iterator[str]:
     if state.support is not None and state.support.unmatched:
-        found.append(
+        yield (
             f"{state.support.unmatched} given support labels are of citations that the runs "
             "do not have at that place; they do not count."
         )
-    return tuple(found)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from assay.ledger.policy import Policy
-from assay.measures.support import SUPPORT_MEASURES, counted_citations
+from assay.measures.support import SUPPORT_MEASURES
 from assay.protocols.label_sheets import support_sheet
 from assay.protocols.labels import LabelBook
 from assay.protocols.sheets import Sheet
@@ -35,11 +35,13 @@ def compare_settings(
 ) -> tuple[Sides, ...]:
     """Scores by people's and machines' labels side by side, where both exist, whatever policy the
     evaluation is scored under: nuggets and assignments, support, relevance."""
+    labels = book.book
     given = any((inputs.qrels, inputs.assignments, inputs.support))
-    if book.book is None or not (given or book.book.ledger.judged_by_people()):
+    if labels is None or not (given or labels.ledger.judged_by_people()):
         return ()
     machine, people, human = (
-        _bank(inputs, settings, book, policy) for policy in ("machine", "people", "human")
+        Bank(inputs, settings, LabelBook(labels.under(Policy.parse(policy))))
+        for policy in ("machine", "people", "human")
     )
     kinds = (
         ("Nuggets", MEASURES, _nuggets(machine, people, human)),
@@ -82,7 +84,7 @@ def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
 def _support(bank: Bank) -> Sheet | None:
     """Support under a bank's policy, where that has labels."""
     cited, citations = support_labels(bank).cited, bank.settings.citations
-    if np.isnan(cited.worth[counted_citations(cited.cited, citations)]).all():
+    if np.isnan(cited.worth[cited.counting(citations)]).all():
         return None
     return support_sheet(cited, citations, bank.inputs.topics, runs=bank.inputs.answers)[0]
 
@@ -91,7 +93,7 @@ def _relevance(bank: Bank) -> Sheet | None:
     """Retrieval by the grades under a bank's policy, where that has some."""
     pool = pooled(bank)
     sheet = retrieval_sheet(bank.inputs, bank.settings, pool)
-    return sheet if any(pool.grades.values()) else None
+    return sheet if pool.judged else None
 
 
 def _both(
@@ -103,9 +105,3 @@ def _both(
     if by_people is None or by_machine is None:
         return {}
     return {f"automatic {what}": by_machine, f"manual {what}": by_people}
-
-
-def _bank(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook, policy: str) -> Bank:
-    if book.book is None:
-        raise ValueError("there is no ledger")
-    return Bank(inputs, settings, LabelBook(book.book.under(Policy.parse(policy))))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from math import isnan, nan
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.labels import Label
-from assay.model.trec_rag import Support
+from assay.model.wording import counted
 from assay.page.parts import (
     Cited,
     Item,
@@ -17,12 +19,38 @@ from assay.page.parts import (
     MarkedSentence,
     Part,
     Table,
+    support_mark,
 )
+from assay.page.wording import span
 from assay.protocols.beside import LabelsPair, beside_part
 from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.nugget_parts import answer_nuggets, nugget_items
 from assay.protocols.sides import Sides, sides_part
-from assay.protocols.trec_rag.state import ScoredLabels
+from assay.protocols.trec_rag.bank import Bank
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.retrieval import JudgedPool
+from assay.protocols.trec_rag.support import SupportLabels
+
+
+@dataclass
+class ScoredLabels:
+    """What scoring found on its way, for files and the report: the bank, the grades used, the
+    labels of nuggets (by topic; none where there are no answers) and of support (None where that
+    is left out). ``counts`` are of the sentences of each run."""
+
+    bank: Bank
+    pool: JudgedPool
+    nuggets: Mapping[str, NuggetTable] = field(default_factory=dict)
+    support: SupportLabels | None = None
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> TrecRagInputs:
+        return self.bank.inputs
+
+    @property
+    def settings(self) -> TrecRagSettings:
+        return self.bank.settings
 
 
 def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
@@ -122,44 +150,24 @@ def _marked(
     whole: Mapping[int, Label],
 ) -> Marked:  # fmt: skip
     answer, support = state.inputs.every_answer[number], state.support
-    said = iter(()) if support is None else support.said(number)
-    labels = iter(() if support is None else support.of(number))
+    numbers = iter(() if support is None else support.of(number))
     sentences = []
-    first = state.settings.citations == "first"
     for sentence in answer.sentences:
-        cited = []
+        cited, worths = [], []
         for doc in sentence.citations:
-            segment = state.inputs.segments.get(doc)
-            known = next(said, None)
-            worth = None if known is None else known.support
-            label = whole.get(next(labels, -1))
-            given = "" if worth is None else f"given, by {state.settings.given_by_words}"
+            segment, at = state.inputs.segments.get(doc), next(numbers, -1)
+            worths.append(nan if support is None else float(support.cited.worth[at]))
+            label = whole.get(at)
+            given = "" if isnan(worths[-1]) else f"given, by {state.settings.given_by_words}"
             who = given if label is None else label.labeller.name
             why = "" if label is None or not label.reason else label.reason
-            word = worth.value if worth is not None else "unjudged"
             text = segment.text if segment is not None else ""
-            cited.append(Cited(doc, text, word, who, why))
-        sentences.append(MarkedSentence(sentence.text, _mark(cited, first), tuple(cited)))
-    count = len(answer.sentences)
-    note = f"{answer.length} words, {count} sentence{'s' if count != 1 else ''}"
+            cited.append(Cited(doc, text, support_mark(worths[-1:]), who, why))
+        counted_ones = worths[:1] if state.settings.citations == "first" else worths
+        sentences.append(MarkedSentence(sentence.text, support_mark(counted_ones), tuple(cited)))
+    note = f"{answer.length} words, {counted(len(answer.sentences), 'sentence')}"
     for name in SUPPORT_MEASURES[:2]:
         value = scores.get(name, {}).get(answer.topic)
         if value is not None:
-            note += f"; {name.replace('_', ' ')} {_ends(value)}"
+            note += f"; {name.replace('_', ' ')} {span(*value, 2)}"
     return Marked(answer.run, tuple(sentences), note)
-
-
-def _ends(value: Range) -> str:
-    low, high = f"{value.floor:.2f}", f"{value.ceiling:.2f}"
-    return low if low == high else f"{low} to {high}"
-
-
-def _mark(cited: Sequence[Cited], first: bool) -> str:
-    """The colour of a sentence: that of its first citation, or of the best of all."""
-    if not cited:
-        return "uncited"
-    if first:
-        return cited[0].label
-    order = [one.value for one in (Support.FULL, Support.PARTIAL, Support.NONE)]
-    labels = [one.label for one in cited]
-    return next((word for word in order if word in labels), "unjudged")
