@@ -1,11 +1,27 @@
 """The generated evaluations of large.py, with 2,000 labels."""
 
+import re
+import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from tests.command import run_here
 from tests.golden import large, pins
 from tests.golden.stage import assay
+
+
+def with_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have all that can lie in files lie there."""
+    monkeypatch.setattr("assay.ledger.spilled.HELD", 0)
+    monkeypatch.setattr("assay.ledger.spilled._AT_ONCE", 100)
+    monkeypatch.setattr("assay.model.scratch._HELD", 1000)
+    monkeypatch.setattr("assay.model.scratch._BLOCK", 30)
+    monkeypatch.setattr("assay.protocols.places._AT_ONCE", 70)
+    monkeypatch.setattr("assay.protocols.places._KNOWN", 5)
+    monkeypatch.setattr("assay.protocols.record._PART", 128)
+    monkeypatch.setattr("assay.protocols.digest._AT_ONCE", 100)
 
 
 @pytest.mark.parametrize("protocol", large.WRITERS)
@@ -19,13 +35,92 @@ def test_no_number_of_a_generated_evaluation_has_moved(
     said = pins.differences(pins.read(large.name_of(protocol, large.SMALL)), found)
     assert not said, "\n".join(said[:30])
     # Nor does one where labels lie in a file, as more of them than memory has room do.
-    monkeypatch.setattr("assay.ledger.spilled.HELD", 0)
-    monkeypatch.setattr("assay.ledger.spilled._AT_ONCE", 100)
-    monkeypatch.setattr("assay.model.scratch._HELD", 1000)
-    monkeypatch.setattr("assay.model.scratch._BLOCK", 30)
-    monkeypatch.setattr("assay.protocols.places._AT_ONCE", 70)
-    monkeypatch.setattr("assay.protocols.places._KNOWN", 5)
-    monkeypatch.setattr("assay.protocols.record._PART", 128)
-    monkeypatch.setattr("assay.protocols.digest._AT_ONCE", 100)
+    with_little_memory(monkeypatch)
     assay("score", tmp_path, "--csv")
     assert {"score": large.digests(tmp_path / "out")} == found
+
+
+def bytes_of(out: Path) -> dict[Path, bytes]:
+    return {one.relative_to(out): one.read_bytes() for one in out.rglob("*") if one.is_file()}
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    """An evaluation of 400 labels, scored from its own ledger."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    large.WRITERS["r2c2"](folder, 400)
+    assay("judge", folder, "--json")
+    assay("score", folder, "--csv")
+    return folder
+
+
+def test_labels_on_a_server_give_the_same_bytes_with_little_memory(
+    scored: Path, on_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = bytes_of(scored / "out")
+    assay("labels", "copy", scored, on_postgres)
+    (scored / "labels.sqlite").unlink()
+    with_little_memory(monkeypatch)
+    monkeypatch.setenv("ASSAY_LEDGER", on_postgres)
+    assay("score", scored, "--csv")
+    assert bytes_of(scored / "out") == found
+    assert not (scored / "labels.sqlite").exists()
+
+
+def test_labels_in_parquet_files_give_the_same_bytes(
+    scored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, labels = bytes_of(scored / "out"), tmp_path / "labels"
+    with_little_memory(monkeypatch)
+    monkeypatch.setattr("assay.api.labels_parquet._AT_ONCE", 37)
+    assay("labels", "export", scored, "-o", labels, "--parquet")
+    (scored / "labels.sqlite").unlink()
+    assay("score", scored, "--csv", "--labels", labels)
+    assert bytes_of(scored / "out") == found
+    assert not (scored / "labels.sqlite").exists()
+
+
+def parquet_with_a_fault(labels: Path, fault: str) -> str:
+    """Break an export, and return what is to be said of it."""
+    one = sorted(labels.rglob("*.parquet"))[3]
+    frame = pl.read_parquet(one)
+    if fault == "gone":
+        one.unlink()
+        return rf"label {frame['number'].min()} is not there"
+    if fault == "twice":
+        frame.write_parquet(labels / "again.parquet")
+        return rf"label {frame['number'].min() + 1} is not there, or is there twice"
+    if fault == "no Parquet":
+        one.write_bytes(b"number,uid")
+        return f"{one}: is no file that"
+    if fault == "no files":
+        shutil.rmtree(labels)
+        return "no Parquet files are there"
+    if fault == "columns":
+        frame.drop("uid").write_parquet(one)
+        return f"{one}: is no file that"
+    column, value = fault.split("=", 1)
+    changed = frame.with_columns(pl.lit(value).alias(column))
+    changed.write_parquet(one)
+    if value == "no JSON":
+        return f"labels {frame['number'].min()} to [0-9]+ cannot be read: "
+    return rf"label {frame['number'].min()} \(uid {changed['uid'][0]}\) is not as it was written"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["gone", "twice", "no Parquet", "no files", "columns", 'verdict={"entailed": false}',
+     'unit={"passage": "p", "nugget": "n"}', "uid=" + "0" * 32, "labeller=other",
+     "created=2020-01-01", "detail=no JSON"],
+)  # fmt: skip
+def test_what_is_wrong_with_parquet_files_is_said(
+    scored: Path, tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.api.labels_parquet._AT_ONCE", 37)
+    labels = tmp_path / "labels"
+    assay("labels", "export", scored, "-o", labels, "--parquet")
+    said = parquet_with_a_fault(labels, fault)
+    done = run_here("score", scored, "--labels", labels)
+    assert done.returncode == 2
+    assert re.search(said, " ".join(done.stderr.split())), done.stderr

@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from assay.api.corrected_tables import corrected_tables
 from assay.api.correcting import Trusted
 from assay.api.hosting import hosting_of
+from assay.api.labels_parquet import parquet_ledger
 from assay.api.opened import Opened
 from assay.api.overview import AGREEMENT_HEADING, uncompared
 from assay.api.results import Results
@@ -168,10 +169,23 @@ def score_command(
     folder: FolderArgument,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--labels",
+            metavar="LABELS",
+            help="In place of the ledger: a folder that 'labels export --parquet' wrote.",
+        ),
+    ] = None,
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     opened = open_folder(folder, labeller, policy)
-    with told_of(opened) as seen, seen.ledger(create=False, by_index=False) as ledger:
+    with told_of(opened) as seen, ExitStack() as stack:
+        ledger = stack.enter_context(
+            seen.ledger(create=False, by_index=False)
+            if labels is None
+            else parquet_ledger(labels, seen.told)
+        )
         results, files = seen.write(ledger, whole=False)
         trusted = None if FORM.get() else opened.corrected(ledger)
     _show(results, None, files, trusted)
