@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from assay.api.evaluation import Evaluation
 from tests.command import run_here
 from tests.golden import large, pins
 from tests.golden.stage import assay
@@ -77,6 +78,8 @@ def test_labels_in_parquet_files_give_the_same_bytes(
     assay("labels", "export", scored, "-o", labels, "--parquet")
     (scored / "labels.sqlite").unlink()
     assay("score", scored, "--csv", "--labels", labels)
+    assert bytes_of(scored / "out") == found
+    assert len(Evaluation(scored).write(labels)) > 5
     assert bytes_of(scored / "out") == found
     assert not (scored / "labels.sqlite").exists()
 

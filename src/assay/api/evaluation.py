@@ -15,6 +15,7 @@ from assay.api import frames
 from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.given import AnyLabeller, as_spec
 from assay.api.hosting import hosting_of
+from assay.api.labels_parquet import parquet_ledger
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.opened import Opened
 from assay.api.paths import path_of, paths_of
@@ -278,9 +279,13 @@ class Evaluation:
 
     # -- files -------------------------------------------------------------------------------
 
-    def write(self) -> list[Path]:
-        """Score and write ``out/`` as ``assay score`` does; returns the files. Raises LedgerError
-        where there are no labels yet, SettingsError where a file cannot be written."""
+    def write(self, labels: Name | None = None) -> list[Path]:
+        """Score and write ``out/`` as ``assay score`` does; returns the files. ``labels`` is a
+        folder of Parquet files that hold them, in place of the ledger. Raises LedgerError where
+        there are no labels yet, SettingsError where a file cannot be read or written."""
+        if labels is not None:
+            with self._trusting(), parquet_ledger(path_of(labels, "labels")) as ledger:
+                return self._opened.write(ledger, whole=False)[1]
         with self._trusting(), self._opened.ledger(create=False, by_index=False) as ledger:
             results, files = self._opened.write(ledger, whole=False)
             self._found = ledger.checked(), results

@@ -17,6 +17,7 @@ from assay.formats.naming import KnownIds, check_run_name, clean, integer_cure, 
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, line_break_in, source_of
 from assay.model.rag import Passage, PassageKey, PassageRun, Passages, Question
+from assay.model.scratch import Scratch
 from assay.model.wording import listed, printable, quoted
 
 MAX_RANK = 20
@@ -45,6 +46,7 @@ def read_pr_run(
     questions: Iterable[Question] | None = None,
     max_passage_chars: int | None = None,
     corpus: Corpus | None = None,
+    scratch: Scratch | None = None,
 ) -> Parsed[PassageRun]:
     """Reads a PR run, a file or its text; its name is the file's.
 
@@ -52,7 +54,8 @@ def read_pr_run(
     every passage (white space included), with ``corpus`` that each document exists and holds
     the passage as one consecutive part (white space and NFC/NFD differences are forgiven).
     Passages are in rank order in the value, whatever their order in the file. Raises
-    :class:`FormatError` only where the file cannot be read at all.
+    :class:`FormatError` only where the file cannot be read at all. ``scratch`` takes the passages
+    of several runs.
     """
     source = source_of(given)
     faults = FaultList(source.file, source.faults)
@@ -64,7 +67,7 @@ def read_pr_run(
     for number, line in source.numbered():
         if not reader.plain(number, line) and clean(line):
             reader.line(number, line)
-    return reader.done()
+    return reader.done(scratch or Scratch())
 
 
 @dataclass(slots=True)
@@ -285,7 +288,7 @@ class _PassageReader:
                 one,
             )
 
-    def done(self) -> Parsed[PassageRun]:
+    def done(self, scratch: Scratch) -> Parsed[PassageRun]:
         for one, lines in self.seen.items():
             missing = sorted(set(range(1, lines.highest)) - set(lines.passages))
             if missing and not lines.faulty:
@@ -310,7 +313,7 @@ class _PassageReader:
                     "Add passages if this is not meant.",
                 )
         passages = {
-            one: Passages.of([lines.passages[rank] for rank in sorted(lines.passages)])
+            one: Passages.of([lines.passages[rank] for rank in sorted(lines.passages)], scratch)
             for one, lines in self.seen.items()
             if lines.passages
         }

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from itertools import count, repeat
 from operator import eq
 from struct import Struct
@@ -91,26 +92,33 @@ class _Packed(Sequence[T]):
         return repr(tuple(self))
 
 
-class Passages(_Packed[Passage]):
-    """The passages of a run for a question, in rank order."""
+@lru_cache(1 << 14)
+def _once(value: Any) -> Any:
+    """The same value, of which many are alike, as one object."""
+    return value
 
-    __slots__ = ("_docs", "_lines", "_question", "_ranks", "_run", "_texts")
+
+class Passages(_Packed[Passage]):
+    """The passages of a run for a question, in rank order; they lie in a scratch."""
+
+    __slots__ = ("_at", "_question", "_ranks", "_run", "_scratch", "_size")
 
     @classmethod
-    def of(cls, passages: Sequence[Passage]) -> Sequence[Passage]:
+    def of(cls, passages: Sequence[Passage], scratch: Scratch) -> Sequence[Passage]:
         """The passages, packed where that can be done: ranks are bytes, nothing breaks a line."""
         odd = not passages or any(
             not 0 < one.key.rank < 256 or "\n" in one.doc or "\n" in one.text for one in passages
         )
-        return tuple(passages) if odd else cls(passages)
+        return tuple(passages) if odd else cls(passages, scratch)
 
-    def __init__(self, passages: Sequence[Passage]) -> None:
+    def __init__(self, passages: Sequence[Passage], scratch: Scratch) -> None:
         self._question = passages[0].question
         self._run = passages[0].key.run
-        self._ranks = bytes([one.key.rank for one in passages])
-        self._docs = "\n".join([one.doc for one in passages])
-        self._texts = "\n".join([one.text for one in passages])
-        self._lines = array("L", [one.line for one in passages])
+        self._ranks: bytes = _once(bytes([one.key.rank for one in passages]))
+        texts = "\n".join([*(one.doc for one in passages), *(one.text for one in passages)])
+        lines = array("L", [one.line for one in passages])
+        data = lines.tobytes() + texts.encode(errors="surrogatepass")
+        self._scratch, self._at, self._size = scratch, scratch.add(data), len(data)
 
     def __len__(self) -> int:
         return len(self._ranks)
@@ -121,9 +129,13 @@ class Passages(_Packed[Passage]):
         return self._ranks
 
     def __iter__(self) -> Iterator[Passage]:
-        keys = map(PassageKey, repeat(self._run), self._ranks)
-        docs, texts = self._docs.split("\n"), self._texts.split("\n")
-        return map(Passage, repeat(self._question), keys, docs, texts, self._lines)
+        data = self._scratch.read(self._at, self._size)
+        lines, number = array("L"), len(self)
+        begin = number * lines.itemsize
+        lines.frombytes(data[:begin])
+        texts = data[begin:].decode(errors="surrogatepass").split("\n")
+        keys = map(_once, map(PassageKey, repeat(self._run), self._ranks))
+        return map(Passage, repeat(self._question), keys, texts[:number], texts[number:], lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Generic, NamedTuple, TypeVar
 
@@ -258,17 +259,17 @@ class JudgedRun(Mapping[str, AnswerResult]):
             by_people=by_people,
         )
 
-    @property
+    @cached_property
     def _given(self) -> npt.NDArray[np.bool_]:
         numbers = np.frombuffer(self._numbers.some(0, len(self)), np.int64)
         return np.asarray(numbers != _NOWHERE)
 
-    @property
+    @cached_property
     def _stated(self) -> Floats:
         stated = np.array(self._confidences.some(0, len(self)), np.float64)
         return np.where(stated == _NOWHERE, np.nan, stated / 100)
 
-    @property
+    @cached_property
     def _correct(self) -> Floats:
         return self._kinds.map(lambda one: one.correct)
 
@@ -285,7 +286,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             floors[at], ceilings[at] = floor, ceiling
         return {RECALL: (floors, ceilings)} if self._recalls else {}
 
-    @property
+    @cached_property
     def _precision(self) -> tuple[Floats, Floats]:
         floors, ceilings = (one.some(0, len(self)) for one in (self._floors, self._ceilings))
         return np.frombuffer(floors, np.float64), np.frombuffer(ceilings, np.float64)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache, partial
 from itertools import chain
+from sys import intern
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import AnswerRunFile, write_marked
@@ -160,7 +161,7 @@ def ranked_passages(
         for name, run in inputs.pr_runs.items():
             shown: dict[str, None] = {}
             for passage in run.passages.get(topic, ()):
-                unit = own = str(passage.key)
+                unit = own = intern(str(passage.key))
                 if settings.merge_identical:
                     unit = first.setdefault((passage.doc, passage.text), own)
                 units[passage.key] = unit

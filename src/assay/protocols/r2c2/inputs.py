@@ -111,10 +111,13 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
     """Read and check every input; raises FormatError with the faults of *all* files."""
     questions = reading.one("questions", read_questions) or ()
     limit = settings.max_passage_chars
-    read_pr = partial(read_pr_run, questions=questions, max_passage_chars=limit)
+    shared = SharedAnswers()
+    read_pr = partial(
+        read_pr_run, questions=questions, max_passage_chars=limit, scratch=shared.scratch
+    )
     pr_runs = reading.named("pr_runs", read_pr, required=True, partly=True)
     ac_files: dict[str, AnswerRunFile] = {}
-    read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=SharedAnswers())
+    read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=shared)
     for path, ac in reading.many("ac_runs", read_ac, required=True, partly=True):
         reading.unique(ac.run.name, path, {**pr_runs, **ac_files})
         ac_files[ac.run.name] = ac
