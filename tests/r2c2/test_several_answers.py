@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.api.opened import Opened
 from assay.formats.r2c2 import read_questions
-from assay.tasks.r2c2 import EVERY_ANSWER, EveryAnswerUnit
+from assay.model.labels import Label, LabellerId, Status
+from assay.model.rag import Question
+from assay.protocols.answers.acts import said_of
+from assay.tasks.r2c2 import EVERY_ANSWER, Act, EveryAnswerUnit
 from assay.web.desk import Desk
 from assay.web.forms import controls
 
@@ -94,6 +99,56 @@ def test_a_label_that_is_missing_leaves_a_range(tmp_path, assay):
     for measure in ("Accuracy", "AnswerRecall"):
         row = rows["ALL", measure]
         assert (row["floor"], row["ceiling"]) == (0.5, 1.0)
+
+
+async def no_acts(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Says which required answers are given, by words, and nothing of what an answer does."""
+    if task == "r2c2.entailment":
+        return {"entailed": True}
+    if task == "r2c2.dialogue_act":
+        return {"nonsense": True}
+    words = unit["answer"].casefold()
+    if task == "r2c2.answer":
+        return {"correct": unit["gold"][0].casefold() in words, "nuggets": []}
+    given = [any(w.strip().casefold() in words for w in one.split("|")) for one in unit["required"]]
+    required = [{"number": at, "given": one} for at, one in enumerate(given, 1)]
+    return {"required": required, "nuggets": []}
+
+
+def test_without_its_act_it_is_open_whether_an_answer_gives_any(tmp_path, assay):
+    """Should it be a refusal, it gives none of what is required."""
+    function = "tests.r2c2.test_several_answers:no_acts"
+    path = folder(tmp_path / "two", f'{function}"\n"r2c2.dialogue_act" = "{function}')
+    assay("judge", path)
+    done = assay("score", path, "--json")
+    rows = {(row["run"], row["measure"]): row for row in json.loads(done.stdout)["scores"]}
+    half, none = rows["HALF", "AnswerRecall"], rows["NONE", "AnswerRecall"]
+    assert (half["floor"], half["ceiling"]) == (0.0, 0.75)
+    assert (none["floor"], none["ceiling"]) == (0.0, 0.0)
+
+
+def _labelled(verdict: dict[str, Any], kind: str) -> Label:
+    who = LabellerId(f"{kind}:x", kind, {})
+    return Label("", "", "t", "1", "u", who, Status.OK, verdict)
+
+
+@pytest.mark.parametrize(
+    ("act", "of_act", "of_answer", "recall"),
+    [
+        ("answer", "rules", "rules", (0.5, 0.5)),
+        ("dont_know", "rules", "human", (0.5, 0.5)),  # a person's word goes before a machine's
+        ("dont_know", "human", "human", (0.0, 0.0)),
+        ("dont_know", "rules", "rules", (0.0, 0.0)),
+    ],
+)
+def test_whose_word_counts_is_the_same_for_recall_as_for_correctness(
+    act, of_act, of_answer, recall
+):
+    question = Question("1", "Which two?", None, ("A", "B"), 1, (("A",), ("B",)))
+    given = [{"number": 1, "given": True}, {"number": 2, "given": False}]
+    answer = _labelled({"required": given, "correct": False}, of_answer)
+    label = _labelled({"act": act}, of_act)
+    assert said_of(Act(act), label, answer, question) == (False, recall)
 
 
 def test_a_person_says_of_each_required_answer_whether_it_is_given(tmp_path, assay):

@@ -218,7 +218,8 @@ def support_scores(
 ) -> LabelScores:
     """The scores of support labels, with how many citations each run has that are uncited, unjudged
     or missing. Raises FormatError with the faults of all files."""
-    cited = citations_of(read_answers(files, read_support, note))
+    answers = read_answers(files, read_support, note)
+    cited = citations_of(answers)
     sheet, counts = support_sheet(cited, cast("Citations", citations))
     more, shown = {"citations": citations, "counts": counts}, ("uncited", "unjudged", "missing")
     return LabelScores(sheet, topics, counts, more, shown)

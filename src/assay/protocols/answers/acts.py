@@ -7,8 +7,10 @@ act it is not known which of the two counts, the act or what was said of the ans
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from assay.labellers.refusals import gold_declines, same_words
+from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Question
 from assay.tasks.r2c2 import Act
@@ -48,24 +50,38 @@ def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
     return act in (None, Act.ANSWER) or (nuggets > 0 and is_to_refuse(question))
 
 
-def correctness(
+class Said(NamedTuple):
+    """What the labels of an answer's act and of the answer itself come to: whether it is right,
+    None where that is not known, and which share of the required answers it gives, 1 or 0 where
+    one is asked for."""
+
+    correct: bool | None
+    recall: Range
+
+
+def said_of(
     act: Act | None,
     act_label: Label | None,
     answer: Label | None,
     question: Question,
     *,
     expected: bool = True,
-) -> bool | None:
-    """Whether an answer is right, given the labels of its act and of the answer itself; None where
-    that is not known. A person's word on the answer goes before a machine's on the act. Where no
-    label of an act is ``expected``, nor there, that of the answer counts alone."""
-    said, by_person = None, False
+) -> Said:
+    """What counts for an answer, given the labels of its act and of the answer itself. A person's
+    word on the answer goes before a machine's on the act. Where no label of an act is ``expected``,
+    nor there, that of the answer counts alone. Where it is not known which of the two counts, what
+    they have in common is."""
+    itself, by_person = Said(None, Range(0.0, 1.0)), False
     if answer is not None and answer.verdict is not None:
-        said, by_person = bool(answer.verdict["correct"]), answer.labeller.is_human
+        given = answer.verdict.get("required", [{"given": answer.verdict["correct"]}])
+        share = sum(bool(one["given"]) for one in given) / len(given)
+        itself = Said(bool(answer.verdict["correct"]), Range.certain(share))
+        by_person = answer.labeller.is_human
     outranks = by_person and (act_label is None or not act_label.labeller.is_human)
     if act is Act.ANSWER or outranks or (act_label is None and not expected):
-        return said
+        return itself
     right = is_to_refuse(question)
-    if act is None:
-        return said if said == right else None  # the same whatever the act is
-    return right
+    if act is not None:
+        return Said(right, Range.certain(float(right)))
+    ends = (*itself.recall, float(right))
+    return Said(right if itself.correct is right else None, Range(min(ends), max(ends)))

@@ -181,9 +181,11 @@ class JudgedRun(Mapping[str, AnswerResult]):
                     self._reasons.get((at, which)),
                 )
             )  # fmt: skip
+        alone = Range(0.0, 1.0) if kind.correct is None else Range.certain(float(kind.correct))
         return AnswerResult(
             self.name, asked, answer, kind.state, kind.correct, precision, tuple(nuggets),
             rows.answers[number], self._overruled.get((at, None)), kind.act, rows.acts[number],
+            self._recalls.get(at, alone),
         )  # fmt: skip
 
     # -- all at once -----------------------------------------------------------------------------

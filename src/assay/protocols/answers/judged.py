@@ -13,7 +13,7 @@ import numpy as np
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Passage, PassageKey, Question
-from assay.protocols.answers.acts import act_of, correctness, is_asked
+from assay.protocols.answers.acts import act_of, is_asked, said_of
 from assay.protocols.answers.columns import AnswerLabels, JudgedRun
 from assay.protocols.answers.requests import (
     Content,
@@ -24,7 +24,7 @@ from assay.protocols.answers.requests import (
     entailment_content,
     is_entailed,
 )
-from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
+from assay.protocols.answers.results import NOTHING, AnswerResult, LabelState, NuggetResult
 from assay.protocols.carried import carried
 from assay.protocols.counted import LabelRow
 from assay.protocols.labels import LabelBook, LookedUp
@@ -91,8 +91,7 @@ def judge_answers(
         )
         for run, question, one in some:
             if one is None:
-                nothing = Range.certain(0.0)
-                found = AnswerResult(run, question, None, LabelState.LEFT_OUT, False, nothing)
+                found = AnswerResult(run, question, None, LabelState.LEFT_OUT, False, NOTHING)
                 judged[run].add(found)
             else:
                 found = next(results)
@@ -218,11 +217,11 @@ class _AnswerJudge:
                 if book.counts_machine(task):
                     helps.update(_helps(machine, answer, which))
         act = act_of(act_label, question, answer.text)
-        correct = correctness(act, act_label, label, question, expected=self._acts_expected)
+        correct, recall = said_of(act, act_label, label, question, expected=self._acts_expected)
         if label is not None and not is_asked(act, question, len(beside)):
             # It was judged before its act was known: a person's word alone still counts.
             label = label if label.labeller.is_human else None
-        if correct is None:
+        if correct is None or recall.value is None:
             failed = any(one is not None and one.verdict is None for one in (label, act_label))
             failed = failed or unmarked == {LabelState.FAILED}
             state = LabelState.FAILED if failed else LabelState.MISSING
@@ -234,7 +233,7 @@ class _AnswerJudge:
         nuggets = step3 if correct is None else _marked(step3, helps, silent, correct=correct)
         return AnswerResult(
             run, question, answer, state, correct, _precision(nuggets, correct), tuple(nuggets),
-            label, overruled, act, act_label,
+            label, overruled, act, act_label, recall,
         )  # fmt: skip
 
     def _carried(

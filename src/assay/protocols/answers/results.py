@@ -60,6 +60,10 @@ class NuggetResult(NamedTuple):
         return None if label is None or label.verdict is None else bool(label.verdict["entailed"])
 
 
+NOTHING = Range.certain(0.0)
+"""The value of an answer that is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerResult:
     """One run's answer to one question.
@@ -67,9 +71,10 @@ class AnswerResult:
     ``answer`` is None where the run leaves the question out: then ``correct`` is False, the
     confidence unknown and ``precision`` 0. ``correct`` is None where a label is missing or failed;
     ``precision`` is R / (R + N + B), from all marks that are missing being no R to all that may be
-    one. ``act`` is the dialogue act (``answer``, ``dont_know`` …), None where unlabelled. A
-    refusal's correctness follows from it (:mod:`assay.protocols.answers.acts`): it has no
-    ``label``, unless a person gave one, or its nuggets were asked about.
+    one; ``recall`` is the share of the required answers that it gives. ``act`` is the dialogue act
+    (``answer``, ``dont_know`` …), None where unlabelled. A refusal's correctness follows from it
+    (:mod:`assay.protocols.answers.acts`): it has no ``label``, unless a person gave one, or its
+    nuggets were asked about.
     """
 
     run: str
@@ -83,25 +88,12 @@ class AnswerResult:
     overruled: Label | None = None
     act: str | None = None
     act_label: Label | None = None
+    recall: Range = NOTHING
 
     @property
     def confidence(self) -> float | None:
         """p(i) in [0, 1]; None where the question is left out."""
         return None if self.answer is None else self.answer.confidence / 100
-
-    @property
-    def accuracy(self) -> Range:
-        """1 where the answer is correct, 0 where it is not."""
-        return Range(0.0, 1.0) if self.correct is None else Range.certain(float(self.correct))
-
-    @property
-    def recall(self) -> Range:
-        """The share of the required answers that it gives: of one, whether it is correct."""
-        verdict = None if self.label is None or self.refused else self.label.verdict
-        if self.question.required and self.correct is False and verdict is not None:
-            given = [bool(one["given"]) for one in verdict["required"]]
-            return Range.certain(sum(given) / len(given))
-        return self.accuracy
 
     @property
     def marks(self) -> dict[int, Mark]:
@@ -111,7 +103,8 @@ class AnswerResult:
     @property
     def complete(self) -> bool:
         """Whether the verdict and every mark that a score hangs on are known."""
-        return self.correct is not None and self.precision.value is not None
+        ends = (self.precision, self.recall)
+        return self.correct is not None and all(one.value is not None for one in ends)
 
     @property
     def lacks(self) -> bool:
