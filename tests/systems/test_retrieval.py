@@ -86,9 +86,7 @@ def small(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("k1", "b"), [(1.2, 0.75), (0.9, 0.4), (2.0, 1.0), (0.5, 0.0), (0.0, 0.75), (10.0, 0.9)]
-)
+@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.5, 0.0), (10.0, 0.9)])
 def test_bm25_is_that_of_bm25s_on_the_film_pages(films, film_terms, k1, b):
     index = BM25Index(films / "index" / "bm25", Analysis(), title=True)
     peer = bm25s.BM25(k1=k1, b=b, method="lucene")
