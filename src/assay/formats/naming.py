@@ -9,13 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 
 from assay.formats.integers import parse_integer
-from assay.formats.parsed import FaultList
+from assay.formats.parsed import FaultList, Spot
 from assay.model.wording import listed, printable, quoted
 
 _PACKED = (".gz", ".bz2")
@@ -124,14 +124,25 @@ class KnownIds:
         hint = f" Is {near} meant?" if near else ""
         return f"Use an id of the question file.{hint}"
 
+    def check(self, at: Spot) -> None:
+        """Reports a topic that is not known."""
+        one = at.topic or ""
+        if one not in self:
+            why = f"The question id {quoted(one)} is not in the question file."
+            at.error(why, self.cure(one))
+
     def is_misspelt(self, one: str) -> bool:
         """True where ``one`` is a known id but for leading zeros or case."""
         return _unpad(one) in self._unpadded or one.casefold() in self._folded
 
-    def without(self, seen: Iterable[str]) -> list[str]:
-        """The known ids that are not in ``seen``, in the question file's order."""
-        found = set(seen)
-        return [one for one in self.ids if one not in found]
+    def check_all(self, seen: Container[str], faults: FaultList, what: str, cure: str) -> None:
+        """Warns of the known ids that are not in ``seen``, in the question file's order: a run has
+        no ``what`` for these."""
+        without = [one for one in self.ids if one not in seen]
+        if without:
+            count = f"{len(without)} question{'s' if len(without) > 1 else ''}"
+            why = f"No {what} for {count} of the question file: {listed(without)}."
+            faults.warning(0, why, cure)
 
     def _nearest(self, one: str) -> str | None:
         self._guesses += 1
@@ -178,6 +189,19 @@ def integer_cure(text: str, low: int, high: int) -> str:
     if parse_integer(whole) is not None and rest and set(rest) == {"0"}:
         return f"{wanted} without decimals: {whole}."
     return f"{wanted}."
+
+
+def ranged_integer(raw: str, what: str, most: int, at: Spot, beyond: str) -> int | None:
+    """The integer from 1 to ``most`` that ``raw``, the ``what``, holds; None, with a fault, where
+    it holds none. ``beyond`` is the cure of one that is out of range."""
+    value = parse_integer(raw)
+    if value is None:
+        why = f"The {what} {quoted(raw)} is not an integer." if raw else f"The {what} is empty."
+        at.error(why, integer_cure(raw, 1, most))
+    elif not 1 <= value <= most:
+        at.error(f"The {what} {value} is not between 1 and {most}.", beyond)
+        return None
+    return value
 
 
 def _fold(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from assay.model.errors import Fault, FormatError
 from assay.model.wording import printable, quoted
@@ -64,10 +64,9 @@ class FaultList:
         """A fault that leaves the file usable."""
         self._add(line, why, cure, topic, "warning")
 
-    def twice(self, line: int, run: str, topic: str, first: int) -> None:
-        """The fault that the answer of a run to a topic stood on the line ``first``."""
-        why = f"The answer of run {quoted(run)} stands on line {first} already."
-        self.error(line, why, "Keep one of the two; the first was read.", topic)
+    def at(self, line: int, topic: str | None = None) -> Spot:
+        """Where faults of one line are told."""
+        return Spot(self, line, topic)
 
     def _add(self, line: int, why: str, cure: str, topic: str | None, severity: str) -> None:
         shown = printable(topic) if topic else None
@@ -84,3 +83,25 @@ class FaultList:
     def done(self) -> tuple[Fault, ...]:
         """All faults in line order; those of the file as a whole (line 0) come first."""
         return tuple(sorted(self._faults, key=lambda fault: fault.line))
+
+
+class Spot(NamedTuple):
+    """A line of a file, and the topic that it is about where that is known: its faults are told
+    without naming these again."""
+
+    faults: FaultList
+    line: int
+    topic: str | None = None
+
+    def error(self, why: str, cure: str) -> None:
+        """A fault that makes the file unusable."""
+        self.faults.error(self.line, why, cure, self.topic)
+
+    def warning(self, why: str, cure: str) -> None:
+        """A fault that leaves the file usable."""
+        self.faults.warning(self.line, why, cure, self.topic)
+
+    def twice(self, run: str, first: int) -> None:
+        """The fault that the answer of a run to the topic stood on the line ``first``."""
+        why = f"The answer of run {quoted(run)} stands on line {first} already."
+        self.error(why, "Keep one of the two; the first was read.")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.r2c2_marks import MarkPlaces, NuggetBlock
 from assay.formats.r2c2_nuggets import (
     MAX_NUGGETS,
@@ -33,6 +33,7 @@ _LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
 _TAG = re.compile("<([^<>;]*)>")
 _BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
 _CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
+_OWN_LINE = "Put the tag on a line of its own."
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,7 @@ class _AnswerReader:
         if looks_like_record(inner[0], self.nuggets.pr_runs):
             return 0
         self.opened[one] = at + 1
-        answer = read_answer(at + 2, inner[0], one, self.faults)
+        answer = read_answer(inner[0], self.faults.at(at + 2, one))
         records, places = inner[1:], starts[at + 2 : end]
         found = self.nuggets.plain(one, at + 3, records, places)
         if found is None:
@@ -231,101 +232,76 @@ class _AnswerReader:
         if self.block is not None and not text.startswith("<"):
             self._inside(line, text, self.block)
             return
-        tag = _TAG.fullmatch(text)
+        tag, broken = _TAG.fullmatch(text), _BROKEN_TAG.fullmatch(text)
         if tag:
             closing, inner = _inner(tag.group(1))
+            at = self.faults.at(line.number, normal_id(inner))
             tight = f"<{'/' if closing else ''}{inner}>"
             if inner and text != tight:
-                self.faults.warning(
-                    line.number,
-                    f"The tag {quoted(text)} has spaces inside.",
-                    f"Write {quoted(tight)}.",
-                    normal_id(inner),
-                )
-            self._tag(line.number, closing, normal_id(inner))
-            return
-        broken = _BROKEN_TAG.fullmatch(text)
-        if broken:
-            self.faults.error(
-                line.number,
-                f"The tag {quoted(text)} is not complete.",
-                "End it with “>”.",
-                normal_id(broken.group(2)),
-            )
-            self._tag(line.number, bool(broken.group(1)), normal_id(broken.group(2)))
-            return
-        if self.block is None:
+                at.warning(f"The tag {quoted(text)} has spaces inside.", f"Write {quoted(tight)}.")
+            self._tag(at, closing)
+        elif broken:
+            at = self.faults.at(line.number, normal_id(broken.group(2)))
+            at.error(f"The tag {quoted(text)} is not complete.", "End it with “>”.")
+            self._tag(at, bool(broken.group(1)))
+        elif self.block is None:
             self._outside(line, text)
         else:
             self._inside(line, text, self.block)
 
-    def _tag(self, number: int, closing: bool, one: str) -> None:
-        if not one:
-            self.faults.error(number, "The tag holds no question id.", "Write e.g. <0001>.")
+    def _tag(self, at: Spot, closing: bool) -> None:
+        """Open or close the block of ``at``'s topic."""
+        shown = quoted(at.topic or "")[1:-1]
+        if not at.topic:
+            at.error("The tag holds no question id.", "Write e.g. <0001>.")
             if closing:
                 self._close()
         elif not closing:
             if self.block is not None:
-                self._unclosed(f"before <{one}> on line {number}")
-            self._open(number, one)
+                self._unclosed(f"before <{at.topic}> on line {at.line}")
+            self._open(at)
         elif self.block is None:
-            self.faults.error(
-                number,
-                f"The tag </{quoted(one)[1:-1]}> closes no open block.",
-                f"Write <{quoted(one)[1:-1]}> at the block's start.",
-                one,
+            at.error(
+                f"The tag </{shown}> closes no open block.",
+                f"Write <{shown}> at the block's start.",
             )
         else:
-            if self.block.question != one:
-                self.faults.error(
-                    number,
-                    f"The tag </{quoted(one)[1:-1]}> closes the block "
-                    f"<{quoted(self.block.question)[1:-1]}> of line {self.block.opened}.",
-                    f"Write </{quoted(self.block.question)[1:-1]}>.",
-                    self.block.question,
+            if self.block.question != at.topic:
+                own = quoted(self.block.question)[1:-1]
+                self.faults.at(at.line, self.block.question).error(
+                    f"The tag </{shown}> closes the block <{own}> of line {self.block.opened}.",
+                    f"Write </{own}>.",
                 )
             self._close()
 
-    def _open(self, number: int, one: str) -> None:
+    def _open(self, at: Spot) -> None:
+        one, number = at.topic or "", at.line
         first = self.opened.setdefault(one, number)
         if first != number:
-            self.faults.error(
-                number,
+            at.error(
                 f"A second block for the question; the first is on line {first}.",
                 "Keep one of them; the first was read.",
-                one,
             )
-        elif self.known is not None and one not in self.known:
-            self.faults.error(
-                number,
-                f"The question id {quoted(one)} is not in the question file.",
-                self.known.cure(one),
-                one,
-            )
+        elif self.known is not None:
+            self.known.check(at)
         self.block = _Block(one, number, counts=first == number)
 
     def _unclosed(self, where: str) -> None:
         assert self.block is not None  # noqa: S101 - only called with an open block
         one = self.block.question
-        self.faults.error(
-            self.block.opened,
+        self.faults.at(self.block.opened, one).error(
             f"The block is not closed {where}.",
             f"Write </{quoted(one)[1:-1]}> on a line after its last nugget.",
-            one,
         )
         self._close()
 
     def _outside(self, line: _Line, text: str) -> None:
         leading = _TAG.match(text)
         closing, inner = _inner(leading.group(1)) if leading else (True, "")
+        at = self.faults.at(line.number, normal_id(inner))
         if leading and inner and not closing:
-            self.faults.error(
-                line.number,
-                f"Text follows the tag {quoted(leading.group())} on its line.",
-                "Put the tag on a line of its own.",
-                normal_id(inner),
-            )
-            self._open(line.number, normal_id(inner))
+            at.error(f"Text follows the tag {quoted(leading.group())} on its line.", _OWN_LINE)
+            self._open(at)
             end = line.text.index(leading.group()) + len(leading.group())
             start = line.start + len(line.text[:end].encode())
             self.line(_Line(line.number, line.text[end:], start))
@@ -339,19 +315,15 @@ class _AnswerReader:
 
     def _inside(self, line: _Line, text: str, block: _Block) -> None:
         ending = _closes(text, block.question)
-        if ending is not None:
-            self.faults.error(
-                line.number,
-                f"The tag {quoted(ending.group())} stands behind other text.",
-                "Put the tag on a line of its own.",
-                block.question,
-            )
-            cut = line.text.rindex("<")
-            if line.text[:cut].strip():
-                block.lines.append(_Line(line.number, line.text[:cut], line.start))
-            self._close()
+        if ending is None:
+            block.lines.append(line)
             return
-        block.lines.append(line)
+        why = f"The tag {quoted(ending.group())} stands behind other text."
+        self.faults.error(line.number, why, _OWN_LINE, block.question)
+        cut = line.text.rindex("<")
+        if line.text[:cut].strip():
+            block.lines.append(_Line(line.number, line.text[:cut], line.start))
+        self._close()
 
     def _close(self) -> None:
         block, self.block = self.block, None
@@ -359,15 +331,13 @@ class _AnswerReader:
             return
         one = block.question
         if not block.lines:
-            self.faults.error(
-                block.opened,
-                "The block is empty.",
-                "Write AnswerString;ConfidenceScore, or leave the block out.",
-                one,
-            )
+            cure = "Write AnswerString;ConfidenceScore, or leave the block out."
+            self.faults.error(block.opened, "The block is empty.", cure, one)
             return
-        at, records = self._split(block)
-        answer = None if at is None else read_answer(at.number, at.text, one, self.faults)
+        said, records = self._split(block)
+        answer = None
+        if said is not None:
+            answer = read_answer(said.text, self.faults.at(said.number, one))
         nuggets = self.nuggets.block(one, records)
         if block.counts:
             self._take(one, answer, nuggets)
@@ -377,20 +347,14 @@ class _AnswerReader:
         first, *rest = block.lines
         if not looks_like_record(first.text, self.nuggets.pr_runs):
             return first, rest
-        later = next(
-            (line for line in rest if not looks_like_record(line.text, self.nuggets.pr_runs)),
-            None,
-        )
+        others = (one for one in rest if not looks_like_record(one.text, self.nuggets.pr_runs))
+        later = next(others, None)
         if later is None or ";" not in later.text:
             why = "A nugget record stands where the answer should be: the answer line is missing."
         else:
             why = f"A nugget record stands before the answer of line {later.number}."
-        self.faults.error(
-            first.number,
-            why,
-            "Begin the block with AnswerString;ConfidenceScore.",
-            block.question,
-        )
+        cure = "Begin the block with AnswerString;ConfidenceScore."
+        self.faults.error(first.number, why, cure, block.question)
         return later, [line for line in block.lines if line is not later]
 
     def done(self) -> Answers:
@@ -404,13 +368,11 @@ class _AnswerReader:
                 0, "The file holds no answer block.", "Write <QuestionID> … </QuestionID> blocks."
             )
         elif self.known is not None:
-            without = self.known.without(self.opened)
-            if without:
-                count = f"{len(without)} question{'s' if len(without) > 1 else ''}"
-                self.faults.warning(
-                    0,
-                    f"No block for {count} of the question file: {listed(without)}.",
-                    "Add them: a question without a block counts as incorrect, and its confidence "
-                    "is unknown.",
-                )
+            self.known.check_all(
+                self.opened,
+                self.faults,
+                "block",
+                "Add them: a question without a block counts as incorrect, and its confidence is "
+                "unknown.",
+            )
         return self.answers

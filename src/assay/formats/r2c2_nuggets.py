@@ -11,11 +11,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay.formats.integers import parse_integer
-from assay.formats.naming import KnownIds, clean, integer_cure, name_cure
-from assay.formats.parsed import FaultList
+from assay.formats.naming import KnownIds, clean, integer_cure, name_cure, ranged_integer
+from assay.formats.parsed import FaultList, Spot
 from assay.formats.r2c2_marks import NuggetBlock
 from assay.formats.r2c2_pr import MAX_RANK
-from assay.formats.text import line_break_in
+from assay.formats.text import check_break
 from assay.model.rag import Mark, Nugget, Passage, PassageKey, PassageRun, Passages
 from assay.model.wording import listed, printable, quoted
 
@@ -40,30 +40,23 @@ def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bo
     return pr_runs is not None and clean(found.group(1)) in pr_runs
 
 
-def read_answer(number: int, line: str, one: str, faults: FaultList) -> tuple[str, int, int] | None:
+def read_answer(line: str, at: Spot) -> tuple[str, int, int] | None:
     """The answer, its confidence and its line; None where the confidence cannot be read."""
     before, semicolon, after = line.rpartition(";")
     if not semicolon:
-        faults.error(
-            number,
-            f"The answer line {quoted(clean(line))} has no “;”.",
-            _bare_answer_cure(clean(line)),
-            one,
+        at.error(
+            f"The answer line {quoted(clean(line))} has no “;”.", _bare_answer_cure(clean(line))
         )
         return None
     text = clean(before)
     if not text:
-        faults.error(
-            number,
+        at.error(
             "The answer is empty.",
             "Write the answer; a system that has none may say so (“I don't know”).",
-            one,
         )
-    hidden = line_break_in(text)
-    if hidden:
-        faults.error(number, f"The answer holds a line break ({hidden}).", "Write a space.", one)
-    confidence = _confidence(number, after, one, faults)
-    return None if confidence is None else (text, confidence, number)
+    check_break(text, "answer", at)
+    confidence = _confidence(after, at)
+    return None if confidence is None else (text, confidence, at.line)
 
 
 def _bare_answer_cure(text: str) -> str:
@@ -74,24 +67,20 @@ def _bare_answer_cure(text: str) -> str:
     return wanted
 
 
-def _confidence(number: int, cell: str, one: str, faults: FaultList) -> int | None:
+def _confidence(cell: str, at: Spot) -> int | None:
     raw = clean(cell)
     value = parse_integer(raw)
     if value is None or not 0 <= value <= MAX_CONFIDENCE or raw.startswith("-"):
         why, cure = _confidence_fault(raw, value)
-        faults.error(number, why, cure, one)
+        at.error(why, cure)
         return None
     if raw != cell:
-        faults.warning(
-            number,
+        at.warning(
             f"The confidence {quoted(cell)} has spaces around it.",
             f"Write {value} directly after the “;”.",
-            one,
         )
     elif raw != str(value):
-        faults.warning(
-            number, f"The confidence {quoted(raw)} has leading zeros.", f"Write {value}.", one
-        )
+        at.warning(f"The confidence {quoted(raw)} has leading zeros.", f"Write {value}.")
     return value
 
 
@@ -171,7 +160,7 @@ class NuggetReader:
         found: dict[int, tuple[Nugget, int, int]] = {}
         used: dict[int, int] = {}
         for number, text, start in lines:
-            read = self._record(number, text, start, one, used)
+            read = self._record(text, start, self.faults.at(number, one), used)
             if read is not None:
                 found.setdefault(read[0].num, read)
         nuggets, offsets, lengths = zip(*found.values(), strict=True) if found else ((), (), ())
@@ -222,49 +211,26 @@ class NuggetReader:
         return NuggetBlock(nuggets, starts, bytes(len(lines)))
 
     def _record(
-        self, number: int, line: str, start: int, one: str, used: dict[int, int]
+        self, line: str, start: int, at: Spot, used: dict[int, int]
     ) -> tuple[Nugget, int, int] | None:
         cells = line.split(";", _FIELDS - 1)
         if len(cells) < _FIELDS:
-            self._too_few(number, line, one)
+            _too_few(line, at)
             return None
         text = clean(cells[3])
         if not text:
-            self.faults.error(
-                number, "The nugget is empty.", "Write one factual claim in one sentence.", one
-            )
-        hidden = line_break_in(text)
-        if hidden:
-            self.faults.error(
-                number, f"The nugget holds a line break ({hidden}).", "Write a space.", one
-            )
+            at.error("The nugget is empty.", "Write one factual claim in one sentence.")
+        check_break(text, "nugget", at)
         head = clean(cells[0])
         before = cells[0][: cells[0].index(head)] if head else cells[0]
-        mark, length, num = self._head(number, head, one, used)
-        key = self._key(number, clean(cells[1]), clean(cells[2]), one)
+        mark, length, num = self._head(head, at, used)
+        key = self._key(clean(cells[1]), clean(cells[2]), at)
         if num is None or key is None:
             return None
-        return Nugget(num, key, text, mark, number), start + len(before.encode()), length
-
-    def _too_few(self, number: int, line: str, one: str) -> None:
-        text = clean(line)
-        fields = text.count(";")
-        answer, semicolon, last = text.rpartition(";")
-        cure = "Write NuggetNum;PRrunName;PassageRank;Nugget."
-        if semicolon and parse_integer(clean(last)) is not None and parse_integer(answer) is None:
-            cure = f"Is this a second answer? A block has one answer line. {cure}"
-        elif not fields:
-            cure = f"If this is the rest of the line before, put it there. {cure}"
-        self.faults.error(
-            number,
-            f"The nugget record {quoted(text)} has {fields} semicolon"
-            f"{'s' if fields != 1 else ''}, not three.",
-            cure,
-            one,
-        )
+        return Nugget(num, key, text, mark, at.line), start + len(before.encode()), length
 
     def _head(
-        self, number: int, head: str, one: str, used: dict[int, int]
+        self, head: str, at: Spot, used: dict[int, int]
     ) -> tuple[Mark | None, int, int | None]:
         """The mark, the length of its letter in bytes (0 where there is none), the number."""
         found = _HEAD.fullmatch(head)
@@ -275,122 +241,85 @@ class NuggetReader:
             self.marked += 1
         elif letter:
             better = letter.upper()
-            self.faults.error(
-                number,
+            at.error(
                 f"The mark {quoted(letter)} is not B, R or N.",
                 f"Write {better}." if better in set(Mark) else "Marks are B, R and N.",
-                one,
             )
         else:
-            self.unmarked.append(number)
+            self.unmarked.append(at.line)
         if letter and space:
-            self.faults.warning(
-                number, "A space between the mark and the number.", f"Write {letter}{raw}.", one
-            )
-        num = self._number(number, raw, one, used)
+            at.warning("A space between the mark and the number.", f"Write {letter}{raw}.")
+        num = _number(raw, at, used)
         if letter and mark is None:
             return None, 0, None
         return mark, len(letter), num
 
-    def _number(self, number: int, raw: str, one: str, used: dict[int, int]) -> int | None:
-        num = parse_integer(raw)
-        if num is None:
-            why = (
-                f"The nugget number {quoted(raw)} is not an integer."
-                if raw
-                else "The nugget number is empty."
-            )
-            self.faults.error(number, why, integer_cure(raw, 1, MAX_NUGGETS), one)
-            return None
-        if not 1 <= num <= MAX_NUGGETS:
-            self.faults.error(
-                number,
-                f"The nugget number {num} is not between 1 and {MAX_NUGGETS}.",
-                "Nuggets are numbered from 1 to 10.",
-                one,
-            )
-            return None
-        first = used.setdefault(num, number)
-        if first != number:
-            self.faults.error(
-                number,
-                f"The nugget number {num} was used on line {first} already.",
-                "Give every nugget of a question its own number.",
-                one,
-            )
-            return None
-        if raw != str(num):
-            self.faults.warning(
-                number, f"The nugget number {quoted(raw)} has leading zeros.", f"Write {num}.", one
-            )
-        return num
-
-    def _key(self, number: int, run: str, raw: str, one: str) -> PassageKey | None:
-        rank = parse_integer(raw)
-        if rank is None:
-            why = (
-                f"The passage rank {quoted(raw)} is not an integer."
-                if raw
-                else "The passage rank is empty."
-            )
-            self.faults.error(number, why, integer_cure(raw, 1, MAX_RANK), one)
-        elif not 1 <= rank <= MAX_RANK:
-            self.faults.error(
-                number,
-                f"The passage rank {rank} is not between 1 and {MAX_RANK}.",
-                f"PR runs have ranks 1 to {MAX_RANK}.",
-                one,
-            )
-            rank = None
-        elif raw != str(rank):
-            self.faults.warning(
-                number, f"The passage rank {quoted(raw)} has leading zeros.", f"Write {rank}.", one
-            )
+    def _key(self, run: str, raw: str, at: Spot) -> PassageKey | None:
+        rank = ranged_integer(
+            raw, "passage rank", MAX_RANK, at, f"PR runs have ranks 1 to {MAX_RANK}."
+        )
+        if rank is not None and raw != str(rank):
+            at.warning(f"The passage rank {quoted(raw)} has leading zeros.", f"Write {rank}.")
         if not run:
-            self.faults.error(
-                number,
-                "The PR run's name is empty.",
-                "Write the run that the passage is from.",
-                one,
-            )
+            at.error("The PR run's name is empty.", "Write the run that the passage is from.")
             return None
         if self.pr_runs is not None:
-            self._exists(number, run, rank, one, self.pr_runs)
+            self._exists(run, rank, at, self.pr_runs)
         return None if rank is None else PassageKey(run, rank)
 
     def _exists(
-        self,
-        number: int,
-        run: str,
-        rank: int | None,
-        one: str,
-        pr_runs: Mapping[str, PassageRun],
+        self, run: str, rank: int | None, at: Spot, pr_runs: Mapping[str, PassageRun]
     ) -> None:
         given = pr_runs.get(run)
         if given is None:
             cure = self._run_cures.get(run)
             if cure is None:
                 cure = self._run_cures[run] = name_cure(run, pr_runs)
-            self.faults.error(number, f"There is no PR run {quoted(run)}.", cure, one)
+            at.error(f"There is no PR run {quoted(run)}.", cure)
             return
+        one = at.topic or ""
         passages = given.passages.get(one)
         if passages is None:
             ids = self._run_ids.get(run)
             if ids is None:
                 ids = self._run_ids[run] = KnownIds(given.passages)
-            self.faults.error(
-                number,
+            at.error(
                 f"The PR run {printable(run)} has no passages for the question.",
                 ids.cure(one) if ids.is_misspelt(one) else "Cite a run that has.",
-                one,
             )
-        elif rank is not None and all(passage.key.rank != rank for passage in passages):
-            self.faults.error(
-                number,
+        elif rank is not None and rank not in _ranks_of(passages):
+            at.error(
                 f"The PR run {printable(run)} has no rank {rank} for the question.",
-                f"Its ranks: {_ranges(passage.key.rank for passage in passages)}.",
-                one,
+                f"Its ranks: {_ranges(_ranks_of(passages))}.",
             )
+
+
+def _too_few(line: str, at: Spot) -> None:
+    text = clean(line)
+    fields = text.count(";")
+    answer, semicolon, last = text.rpartition(";")
+    cure = "Write NuggetNum;PRrunName;PassageRank;Nugget."
+    if semicolon and parse_integer(clean(last)) is not None and parse_integer(answer) is None:
+        cure = f"Is this a second answer? A block has one answer line. {cure}"
+    elif not fields:
+        cure = f"If this is the rest of the line before, put it there. {cure}"
+    found = f"{fields} semicolon{'s' if fields != 1 else ''}"
+    at.error(f"The nugget record {quoted(text)} has {found}, not three.", cure)
+
+
+def _number(raw: str, at: Spot, used: dict[int, int]) -> int | None:
+    wanted = f"Nuggets are numbered from 1 to {MAX_NUGGETS}."
+    num = ranged_integer(raw, "nugget number", MAX_NUGGETS, at, wanted)
+    if num is None:
+        return None
+    first = used.setdefault(num, at.line)
+    if first != at.line:
+        why = f"The nugget number {num} was used on line {first} already."
+        at.error(why, "Give every nugget of a question its own number.")
+        return None
+    if raw != str(num):
+        at.warning(f"The nugget number {quoted(raw)} has leading zeros.", f"Write {num}.")
+    return num
 
 
 def _ranges(numbers: Iterable[int]) -> str:

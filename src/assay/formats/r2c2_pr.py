@@ -12,10 +12,16 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, Protocol, TypeAlias
 
-from assay.formats.integers import parse_integer
-from assay.formats.naming import KnownIds, check_run_name, clean, integer_cure, normal_id, run_name
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import SourceText, line_break_in, source_of
+from assay.formats.naming import (
+    KnownIds,
+    check_run_name,
+    clean,
+    normal_id,
+    ranged_integer,
+    run_name,
+)
+from assay.formats.parsed import FaultList, Parsed, Spot
+from assay.formats.text import SourceText, check_break, source_of
 from assay.model.rag import Passage, PassageKey, PassageRun, Passages, Question
 from assay.model.scratch import Scratch
 from assay.model.wording import listed, printable, quoted
@@ -24,8 +30,6 @@ MAX_RANK = 20
 """Most passages of a question, and the last rank (paper, section 3.4)."""
 
 _FIELDS = 4
-_RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
-_new = tuple.__new__  # what Passage(...) comes to, without a call in between
 _ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")
 
 
@@ -65,7 +69,7 @@ def read_pr_run(
     texts = None if corpus is None else _Texts(corpus)
     reader = _PassageReader(faults, name, known, max_passage_chars, texts, plain=source.plain)
     for number, line in source.numbered():
-        if not reader.plain(number, line) and clean(line):
+        if clean(line):
             reader.line(number, line)
     return reader.done(scratch or Scratch())
 
@@ -108,65 +112,38 @@ class _PassageReader:
         self.previous: str | None = None
         self.previous_good = 0
 
-    def plain(self, number: int, line: str) -> bool:
-        """Read a line in which nothing is out of the ordinary and that goes on with the question
-        before, as nearly all do; False for any other, which ``line`` reads with care."""
-        cells = line.split(";", _FIELDS - 1)
-        one = cells[0]
-        if one != self.previous or len(cells) < _FIELDS or self.corpus is not None:
-            return False
-        rank, doc, text = _RANKS.get(cells[1]), cells[2], cells[3]
-        lines = self.seen[one]
-        if (
-            rank is None
-            or rank <= lines.highest
-            or lines.count >= MAX_RANK
-            or not (self.all_plain or (line.isascii() and line.isprintable()))
-            or not doc
-            or doc.strip() != doc
-            or not text
-            or text.strip() != text
-            or (doc, text) in lines.texts
-            or (self.max_chars is not None and len(text) > self.max_chars)
-        ):
-            return False
-        self.previous_good = lines.last = lines.texts[doc, text] = number
-        lines.count += 1
-        lines.highest = rank
-        key = _new(PassageKey, (self.name, rank))
-        lines.passages[rank] = _new(Passage, (one, key, doc, text, number))
-        return True
-
     def line(self, number: int, line: str) -> None:
         cells = line.split(";", _FIELDS - 1)
         if len(cells) < _FIELDS:
             self._too_few(number, line, len(cells))
             return
         one = normal_id(cells[0])
+        at = self.faults.at(number, one)
         if not one:
-            self.faults.error(
-                number, "The question id is empty.", "Write the id before the first “;”."
-            )
+            at.error("The question id is empty.", "Write the id before the first “;”.")
             return
         self.previous_good = number
-        lines = self._question(number, one)
+        lines = self._question(one, at)
         doc, text = clean(cells[2]), clean(cells[3])
-        rank = self._rank(number, cells[1], one, lines)
+        rank = self._rank(cells[1], at, lines)
         if not doc:
-            self.faults.error(number, "The DocID is empty.", "Write the source document's id.", one)
+            at.error("The DocID is empty.", "Write the source document's id.")
         if text:
-            self._text(number, text, one)
+            self._text(text, at)
         else:
-            self.faults.error(
-                number, "The passage is empty.", "Write the passage, or leave the line out.", one
-            )
+            at.error("The passage is empty.", "Write the passage, or leave the line out.")
         if rank is None:
             lines.faulty = True
             return
         if doc and text:
-            self._repeated(number, doc, text, one, lines)
+            first = lines.texts.setdefault((doc, text), number)
+            if first != number:
+                at.warning(
+                    f"The same passage of the same document as on line {first}.",
+                    "Leave one of them out.",
+                )
             if self.corpus is not None:
-                self.corpus.check(number, doc, text, one, self.faults)
+                self.corpus.check(doc, text, at)
         lines.passages[rank] = Passage(one, PassageKey(self.name, rank), doc, text, number)
 
     def _too_few(self, number: int, line: str, fields: int) -> None:
@@ -188,104 +165,61 @@ class _PassageReader:
             cure,
         )
 
-    def _question(self, number: int, one: str) -> _Lines:
+    def _question(self, one: str, at: Spot) -> _Lines:
+        number = at.line
         lines = self.seen.get(one)
         if lines is None:
             lines = self.seen[one] = _Lines(first=number, last=number)
-            if self.known is not None and one not in self.known:
-                self.faults.error(
-                    number,
-                    f"The question id {quoted(one)} is not in the question file.",
-                    self.known.cure(one),
-                    one,
-                )
+            if self.known is not None:
+                self.known.check(at)
         elif self.previous != one and not lines.scattered:
             lines.scattered = number
-            self.faults.warning(
-                number,
+            at.warning(
                 f"More lines of a question that ended on line {lines.last}.",
                 "Keep a question's lines together.",
-                one,
             )
         lines.last = number
         lines.count += 1
         if lines.count == MAX_RANK + 1:
-            self.faults.error(
-                number,
+            at.error(
                 f"More than {MAX_RANK} lines for the question.",
                 f"Keep the first {MAX_RANK} passages.",
-                one,
             )
         self.previous = one
         return lines
 
-    def _rank(self, number: int, cell: str, one: str, lines: _Lines) -> int | None:
+    def _rank(self, cell: str, at: Spot, lines: _Lines) -> int | None:
         raw = clean(cell)
-        rank = parse_integer(raw)
+        low = raw.startswith("-") or not raw.strip("0")
+        beyond = "Ranks start at 1." if low else f"A question has at most {MAX_RANK} passages."
+        rank = ranged_integer(raw, "rank", MAX_RANK, at, beyond)
         if rank is None:
-            why = f"The rank {quoted(raw)} is not an integer." if raw else "The rank is empty."
-            self.faults.error(number, why, integer_cure(raw, 1, MAX_RANK), one)
-            return None
-        if not 1 <= rank <= MAX_RANK:
-            cure = (
-                "Ranks start at 1." if rank < 1 else f"A question has at most {MAX_RANK} passages."
-            )
-            self.faults.error(
-                number, f"The rank {rank} is not between 1 and {MAX_RANK}.", cure, one
-            )
             return None
         before = lines.passages.get(rank)
         if before is not None:
-            self.faults.error(
-                number,
+            at.error(
                 f"The rank {rank} was used on line {before.line} already.",
                 "Ties are not allowed: give every passage its own rank.",
-                one,
             )
             return None
         if raw != cell or raw != str(rank):
-            self.faults.warning(
-                number,
-                f"The rank {quoted(cell)} has spaces or leading zeros.",
-                f"Write {rank}.",
-                one,
-            )
+            at.warning(f"The rank {quoted(cell)} has spaces or leading zeros.", f"Write {rank}.")
         if rank < lines.highest and not lines.out_of_order:
-            lines.out_of_order = number
-            self.faults.warning(
-                number,
+            lines.out_of_order = at.line
+            at.warning(
                 f"Rank {rank} stands after rank {lines.highest}.",
                 "Write the passages in rank order; they were sorted here.",
-                one,
             )
         lines.highest = max(lines.highest, rank)
         return rank
 
-    def _text(self, number: int, text: str, one: str) -> None:
-        hidden = line_break_in(text)
-        if hidden:
-            self.faults.error(
-                number,
-                f"The passage holds a line break ({hidden}).",
-                "Write a space in its place.",
-                one,
-            )
+    def _text(self, text: str, at: Spot) -> None:
+        if not self.all_plain:
+            check_break(text, "passage", at)
         if self.max_chars is not None and len(text) > self.max_chars:
-            self.faults.error(
-                number,
+            at.error(
                 f"The passage has {len(text)} characters, more than {self.max_chars}.",
                 "Shorten it, or split it into two passages.",
-                one,
-            )
-
-    def _repeated(self, number: int, doc: str, text: str, one: str, lines: _Lines) -> None:
-        first = lines.texts.setdefault((doc, text), number)
-        if first != number:
-            self.faults.warning(
-                number,
-                f"The same passage of the same document as on line {first}.",
-                "Leave one of them out.",
-                one,
             )
 
     def done(self, scratch: Scratch) -> Parsed[PassageRun]:
@@ -304,14 +238,8 @@ class _PassageReader:
                 0, "The file holds no passage.", "Write QuestionID;PassageRank;DocID;PassageText."
             )
         elif self.known is not None:
-            without = self.known.without(self.seen)
-            if without:
-                count = f"{len(without)} question{'s' if len(without) > 1 else ''}"
-                self.faults.warning(
-                    0,
-                    f"No passages for {count} of the question file: {listed(without)}.",
-                    "Add passages if this is not meant.",
-                )
+            cure = "Add passages if this is not meant."
+            self.known.check_all(self.seen, self.faults, "passages", cure)
         passages = {
             one: Passages.of([lines.passages[rank] for rank in sorted(lines.passages)], scratch)
             for one, lines in self.seen.items()
@@ -333,17 +261,12 @@ class _Texts:
         self._text: str | None = None
         self._folded: str | None = None
 
-    def check(self, number: int, doc: str, text: str, one: str, faults: FaultList) -> None:
+    def check(self, doc: str, text: str, at: Spot) -> None:
         """Reports a document that does not exist or does not hold ``text``."""
         if doc != self._doc:
             self._doc, self._text, self._folded = doc, self._look_up(doc), None
         if self._text is None:
-            faults.error(
-                number,
-                f"There is no document {quoted(doc)} in the corpus.",
-                self._document_cure(doc),
-                one,
-            )
+            at.error(f"There is no document {quoted(doc)} in the corpus.", self._document_cure(doc))
             return
         if text in self._text:
             return
@@ -357,7 +280,7 @@ class _Texts:
             cure = "Only upper and lower case differ. " + cure
         elif _joined(folded, self._folded):
             cure = "The parts around the dots are there: a passage is one part. " + cure
-        faults.error(number, f"The passage is not a consecutive part of {quoted(doc)}.", cure, one)
+        at.error(f"The passage is not a consecutive part of {quoted(doc)}.", cure)
 
     def _document_cure(self, doc: str) -> str:
         forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")

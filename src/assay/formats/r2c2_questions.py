@@ -13,8 +13,8 @@ import re
 from os import PathLike
 
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import line_break_in, read_text
+from assay.formats.parsed import FaultList, Parsed, Spot
+from assay.formats.text import check_break, read_text
 from assay.model.rag import Question
 from assay.model.wording import listed, printable, quoted
 
@@ -94,114 +94,55 @@ class _QuestionReader:
             return
         extra = [cell for cell in cells[_MOST_COLUMNS:] if cell.strip()]
         cells = [*cells, "", ""][:_MOST_COLUMNS]
-        one = self._id(number, cells[0])
+        one = normal_id(cells[0])
+        at = self.faults.at(number, one)
+        _check_id(at)
         if extra:
-            self.faults.error(
-                number,
+            at.error(
                 f"The line has more than {_MOST_COLUMNS} fields.",
                 "Fields are id, text, category and gold answers; is there a tab in the text?",
-                one,
             )
         text = cells[1].strip()
         if not text:
-            self.faults.error(number, "The question's text is empty.", "Write the question.", one)
-        hidden = line_break_in(text)
-        if hidden:
-            self.faults.error(
-                number, f"The question holds a line break ({hidden}).", "Write a space.", one
-            )
-        category = self._category(number, cells[2].strip(), one)
-        groups = [self._gold(number, part, one) for part in cells[3].split(REQUIRED)]
+            at.error("The question's text is empty.", "Write the question.")
+        check_break(text, "question", at)
+        category = _category(cells[2].strip(), at)
+        groups = [_gold(part, at) for part in cells[3].split(REQUIRED)]
         gold = tuple(dict.fromkeys(answer for group in groups for answer in group))
         required = tuple(groups) if len(groups) > 1 else ()
         if required and not all(required):
-            self.faults.error(
-                number,
+            at.error(
                 f"There is nothing on one side of {REQUIRED}, between answers that are required.",
                 f"Write an answer there, or remove the {REQUIRED}.",
-                one,
             )
         if len(gold) < sum(map(len, required)):
-            self.faults.error(
-                number,
+            at.error(
                 "One gold answer is required twice.",
                 f"Between {REQUIRED} stand different answers, between | wordings of one.",
-                one,
             )
         if one:
-            self._keep(Question(one, text, category, gold, number, required))
+            self._keep(Question(one, text, category, gold, number, required), at)
 
-    def _id(self, number: int, cell: str) -> str:
-        one = normal_id(cell)
-        if not one:
-            self.faults.error(
-                number, "The question's id is empty.", "Write the id before the first tab."
-            )
-        elif re.search(r"[;<>]", one) or one.startswith("/") or not one.isprintable():
-            self.faults.error(
-                number,
-                f"The id {quoted(one)} holds a character that run files cannot carry.",
-                "Use no ; < > and no control characters, and no / at the start.",
-                one,
-            )
-        elif " " in one:
-            self.faults.warning(
-                number,
-                f"The id {quoted(one)} holds a space, at which TREC tools split lines.",
-                "Use an id without spaces.",
-                one,
-            )
-        return one
-
-    def _category(self, number: int, cell: str, one: str) -> str | None:
-        if not cell:
-            return None
-        known = known_category(cell)
-        if known is None:
-            self.faults.warning(
-                number,
-                f"The category {quoted(cell)} is not one of the task's.",
-                f"Known ones: {listed(CATEGORIES)}.",
-                one,
-            )
-        return known or cell
-
-    def _gold(self, number: int, cell: str, one: str) -> tuple[str, ...]:
-        if not cell.strip():
-            return ()
-        answers = [answer.strip() for answer in cell.split("|")]
-        if not all(answers):
-            self.faults.warning(
-                number, "One of the gold answers is empty.", "Remove the extra |.", one
-            )
-        return tuple(dict.fromkeys(answer for answer in answers if answer))
-
-    def _keep(self, question: Question) -> None:
+    def _keep(self, question: Question, at: Spot) -> None:
         before = self.questions.get(question.id)
         if before is not None:
-            self.faults.error(
-                question.line,
+            at.error(
                 f"The id {printable(question.id)} was used on line {before.line} already.",
                 "Give every question its own id.",
-                question.id,
             )
             return
         unpadded = question.id.lstrip("0")
         twin = self.unpadded.setdefault(unpadded, question.id)
         if twin != question.id:
-            self.faults.warning(
-                question.line,
+            at.warning(
                 f"The ids {printable(twin)} and {printable(question.id)} differ only in zeros.",
                 "They are two questions; make sure that this is meant.",
-                question.id,
             )
         same = self.texts.setdefault(question.text, question.id) if question.text else question.id
         if same != question.id:
-            self.faults.warning(
-                question.line,
+            at.warning(
                 f"The question has the same text as {printable(same)}.",
                 "Remove one of them if this is not meant.",
-                question.id,
             )
         self.questions[question.id] = question
 
@@ -216,3 +157,40 @@ class _QuestionReader:
         if not self.questions:
             self.faults.error(0, "The file holds no question.", "Write id, a tab, the question.")
         return Parsed(tuple(self.questions.values()), self.faults.done())
+
+
+def _check_id(at: Spot) -> None:
+    one = at.topic or ""
+    if not one:
+        at.error("The question's id is empty.", "Write the id before the first tab.")
+    elif re.search(r"[;<>]", one) or one.startswith("/") or not one.isprintable():
+        at.error(
+            f"The id {quoted(one)} holds a character that run files cannot carry.",
+            "Use no ; < > and no control characters, and no / at the start.",
+        )
+    elif " " in one:
+        at.warning(
+            f"The id {quoted(one)} holds a space, at which TREC tools split lines.",
+            "Use an id without spaces.",
+        )
+
+
+def _category(cell: str, at: Spot) -> str | None:
+    if not cell:
+        return None
+    known = known_category(cell)
+    if known is None:
+        at.warning(
+            f"The category {quoted(cell)} is not one of the task's.",
+            f"Known ones: {listed(CATEGORIES)}.",
+        )
+    return known or cell
+
+
+def _gold(cell: str, at: Spot) -> tuple[str, ...]:
+    if not cell.strip():
+        return ()
+    answers = [answer.strip() for answer in cell.split("|")]
+    if not all(answers):
+        at.warning("One of the gold answers is empty.", "Remove the extra |.")
+    return tuple(dict.fromkeys(answer for answer in answers if answer))

@@ -66,7 +66,7 @@ def read_graded(
             both = first.criteria + criteria
             found[run, topic] = GradedAnswer(run, topic, both, first.line)
         else:
-            faults.twice(number, run, topic, first.line)
+            faults.at(number, topic).twice(run, first.line)
     if not found and not faults.faulty:
         faults.error(0, "The file holds no graded answer.", "Write one JSON object an answer.")
     verdicts = (each for one in found.values() for each in one.criteria)

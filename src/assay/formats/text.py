@@ -20,7 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.formats.parsed import FaultList
+from assay.formats.parsed import FaultList, Spot
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import printable, quoted
 
@@ -167,10 +167,11 @@ def source_of(given: str | PathLike[str] | SourceText) -> SourceText:
     return given if isinstance(given, SourceText) else read_text(given)
 
 
-def line_break_in(text: str) -> str | None:
-    """The first hidden line break inside ``text`` by its name (``U+2028``), or None."""
+def check_break(text: str, what: str, at: Spot) -> None:
+    """Reports a hidden line break inside ``text``, a ``what``, by its name (``U+2028``)."""
     found = LINE_BREAKS.search(text)
-    return f"U+{ord(found.group()):04X}" if found else None
+    if found:
+        at.error(f"The {what} holds a line break (U+{ord(found.group()):04X}).", "Write a space.")
 
 
 def _read_bytes(path: Path, max_bytes: int | None) -> tuple[bytes, FaultList]:

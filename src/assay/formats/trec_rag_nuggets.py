@@ -140,7 +140,7 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
         )
         first = found.setdefault((run, topic), answer)
         if first is not answer:
-            faults.twice(number, run, topic, first.line)
+            faults.at(number, topic).twice(run, first.line)
     _tell_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no assignment.", "Write one JSON object an answer.")

@@ -70,7 +70,7 @@ def read_support(path: str | PathLike[str]) -> Parsed[tuple[SupportAnswer, ...]]
         answer = SupportAnswer(run, topic, sentences, number)
         first = found.setdefault((run, topic), answer)
         if first is not answer:
-            faults.twice(number, run, topic, first.line)
+            faults.at(number, topic).twice(run, first.line)
     if not found:
         faults.error(0, "The file holds no answer.", "Write one JSON object an answer.")
     return Parsed(tuple(found.values()), faults.done())
