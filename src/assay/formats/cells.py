@@ -55,18 +55,18 @@ class Cells:
         return [place for place, name in enumerate(self.names) if name in among]
 
 
-def read_cells(lines: Sequence[str], faults: FaultList) -> Cells | None:
+def read_cells(lines: Sequence[str], faults: FaultList, *, tabs: bool = True) -> Cells | None:
     """Split the lines of a CSV or TSV file into cells; None where there is no line with text.
 
-    The header decides what separates: commas, tabs or (with a warning) semicolons. Rows that are
-    not as wide as the header are reported and left out.
+    The header decides what separates: commas, tabs (with a warning where not ``tabs``) or, with a
+    warning, semicolons. Rows that are not as wide as the header are reported and left out.
     """
     header = next((line for line in lines if line.strip()), "")
     mark = separator(header)
-    if mark == ";":
-        faults.warning(
-            1, "The columns are separated by semicolons.", "Write commas; read all the same."
-        )
+    odd = {";": "semicolons"} if tabs else {";": "semicolons", "\t": "tabs"}
+    if mark in odd:
+        why = f"The columns are separated by {odd[mark]}."
+        faults.warning(1, why, "Write commas; read all the same.")
     reader = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=mark, strict=True)
     found: list[tuple[int, tuple[str, ...]]] = []
     line = 0

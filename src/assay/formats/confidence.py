@@ -6,16 +6,13 @@ one of them fractional, is taken as probabilities, with a warning.
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from dataclasses import dataclass, field
 from os import PathLike
 
+from assay.formats.cells import Cells, finite_number, number_fault, read_cells
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import read_text
-from assay.model.csv_cells import from_csv_cell
 from assay.model.wording import listed, printable, quoted
 
 COLUMNS = ("run", "topic", "confidence", "correct")
@@ -74,7 +71,9 @@ def read_confidence(path: str | PathLike[str]) -> Parsed[ConfidenceTable]:
     """
     source = read_text(path)
     reader = _ConfidenceReader(FaultList(source.file, source.faults))
-    reader.read("\n".join(source.lines))
+    cells = read_cells(source.lines, reader.faults, tabs=False)
+    if cells is not None:
+        reader.read(cells)
     return reader.done()
 
 
@@ -85,118 +84,47 @@ class _ConfidenceReader:
         self.faults = faults
         self.found: list[tuple[str, str, float | None, bool | None, int]] = []
         self.seen: dict[tuple[str, str], int] = {}
-        self.places: dict[str, int] | None = None
-        self.width = 0
+        self.known = False
         self.empty: dict[str, list[int]] = {"confidence": [], "correct": []}
 
-    def read(self, text: str) -> None:
-        header = next((line for line in text.split("\n") if line.strip()), "")
-        mark = next((one for one in (",", "\t", ";") if one in header), ",")
-        if mark != ",":
-            shown = "tabs" if mark == "\t" else "semicolons"
-            self.faults.warning(
-                1, f"The columns are separated by {shown}.", "Write commas; read all the same."
-            )
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-        line = 0
-        while True:
-            start = line + 1
-            try:
-                cells = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                line = max(rows.line_num, start)
-                self.faults.error(
-                    start,
-                    f"The line is not valid CSV ({error}).",
-                    'Put cells with commas into quotes, and write "" for a quote inside.',
-                )
-                continue
-            line = rows.line_num
-            cells = [from_csv_cell(cell) for cell in cells]
-            if not any(cell.strip() for cell in cells):
-                continue
-            if self.places is None:
-                self._header(start, cells)
-                if self.places is None:
-                    return
-            else:
-                self._row(start, cells, self.places)
-
-    def _header(self, number: int, cells: list[str]) -> None:
-        names = [normal_id(cell).casefold() for cell in cells]
-        missing = [name for name in COLUMNS if name not in names]
-        double = [name for name in COLUMNS if names.count(name) > 1]
+    def read(self, cells: Cells) -> None:
+        """Read the rows of a table that has all columns."""
+        missing = [name for name in COLUMNS if name not in cells.names]
+        double = [name for name in COLUMNS if cells.names.count(name) > 1]
         if missing:
             self.faults.error(
-                number,
-                f"The header lacks {listed(missing)}; it has {listed(names)}.",
+                cells.line,
+                f"The header lacks {listed(missing)}; it has {listed(cells.names)}.",
                 f"Begin the file with the line {','.join(COLUMNS)}.",
             )
         if double:
             self.faults.error(
-                number, f"The header has {listed(double)} twice.", "Rename one of the columns."
+                cells.line, f"The header has {listed(double)} twice.", "Rename one of the columns."
             )
-        if not missing:
-            self.places = {name: names.index(name) for name in COLUMNS}
-            self.width = len(cells)
-
-    def _row(self, number: int, cells: list[str], places: dict[str, int]) -> None:
-        if len(cells) != self.width:
-            self.faults.error(
-                number,
-                f"The line has {len(cells)} cells, the header {self.width}.",
-                "Put cells with commas into quotes.",
-            )
+        if missing:
             return
-        run = cells[places["run"]].strip()
-        topic = normal_id(cells[places["topic"]])
+        self.known = True
+        places = [cells.names.index(name) for name in COLUMNS]
+        for number, row in cells.rows:
+            run, topic, confidence, correct = (row[place] for place in places)
+            self._row(self.faults.at(number, normal_id(topic)), run, confidence, correct)
+
+    def _row(self, at: Spot, run: str, raw: str, correct: str) -> None:
+        topic = at.topic or ""
         if not run or not topic:
             empty = "run" if not run else "topic"
-            self.faults.error(number, f"The {empty} is empty.", f"Write the {empty}.", topic)
+            at.error(f"The {empty} is empty.", f"Write the {empty}.")
             return
-        confidence = self._confidence(number, cells[places["confidence"]].strip(), topic)
-        correct = self._correct(number, cells[places["correct"]].strip(), topic)
-        first = self.seen.setdefault((run, topic), number)
-        if first != number:
-            self.faults.error(
-                number,
-                f"Run {printable(run)} has the topic on line {first} already.",
-                "Keep one of the lines; the first was read.",
-                topic,
-            )
+        confidence, right = _confidence(raw, at), _correct(correct, at)
+        first = self.seen.setdefault((run, topic), at.line)
+        if first != at.line:
+            why = f"Run {printable(run)} has the topic on line {first} already."
+            at.error(why, "Keep one of the lines; the first was read.")
             return
-        for what, lines in self.empty.items():
-            if not cells[places[what]].strip():
-                lines.append(number)
-        self.found.append((run, topic, confidence, correct, number))
-
-    def _confidence(self, number: int, raw: str, topic: str) -> float | None:
-        if not raw:
-            return None
-        try:
-            value = float(raw) if raw.isascii() and "_" not in raw else math.nan
-        except ValueError:
-            value = math.nan
-        if math.isfinite(value) and 0 <= value <= 100:
-            return value
-        cure = "Write a number from 0 to 100, or leave the cell empty where it is missing."
-        if raw.endswith("%"):
-            cure = f"Write {printable(raw[:-1].strip())} without the percent sign."
-        why = "is outside of 0 to 100" if math.isfinite(value) else "is not a number"
-        self.faults.error(number, f"The confidence {quoted(raw)} {why}.", cure, topic)
-        return None
-
-    def _correct(self, number: int, raw: str, topic: str) -> bool | None:
-        if raw and raw.casefold() not in _CORRECT:
-            self.faults.error(
-                number,
-                f"“correct” is {quoted(raw)}.",
-                "Write 1 or 0, yes or no, true or false; leave it empty where it is missing.",
-                topic,
-            )
-        return _CORRECT.get(raw.casefold())
+        for lines, cell in zip(self.empty.values(), (raw, correct), strict=True):
+            if not cell:
+                lines.append(at.line)
+        self.found.append((run, topic, confidence, right, at.line))
 
     def _percent(self) -> bool:
         """Whether the confidences are percentages; what was assumed goes into the faults."""
@@ -224,8 +152,8 @@ class _ConfidenceReader:
         return True
 
     def done(self) -> Parsed[ConfidenceTable]:
-        if self.places is None:
-            if not any(fault.severity == "error" for fault in self.faults.done()):
+        if not self.known:
+            if not self.faults.faulty:
                 self.faults.error(
                     0, "The file is empty.", f"Begin with the line {','.join(COLUMNS)}."
                 )
@@ -252,3 +180,24 @@ class _ConfidenceReader:
             for run, topic, value, correct, line in self.found
         )
         return Parsed(ConfidenceTable(rows, percent), self.faults.done())
+
+
+def _confidence(raw: str, at: Spot) -> float | None:
+    value = finite_number(raw)
+    if not raw or (value is not None and 0 <= value <= 100):
+        return value
+    cure = "Write a number from 0 to 100, or leave the cell empty where it is missing."
+    if raw.endswith("%"):
+        cure = f"Write {printable(raw[:-1].strip())} without the percent sign."
+    why = number_fault(raw) if value is None else "is outside of 0 to 100"
+    at.error(f"The confidence {quoted(raw)} {why}.", cure)
+    return None
+
+
+def _correct(raw: str, at: Spot) -> bool | None:
+    if raw and raw.casefold() not in _CORRECT:
+        at.error(
+            f"“correct” is {quoted(raw)}.",
+            "Write 1 or 0, yes or no, true or false; leave it empty where it is missing.",
+        )
+    return _CORRECT.get(raw.casefold())
