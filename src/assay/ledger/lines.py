@@ -15,7 +15,7 @@ import orjson
 
 from assay.ledger.hashes import unpacked
 from assay.ledger.opening import explained, opened
-from assay.ledger.reading import of_tasks
+from assay.ledger.reading import marks, of_tasks
 from assay.ledger.store import Rows, Store
 
 _ROWS = 2048  # labels a block: some 2 MB of lines, of which several copies are made
@@ -116,7 +116,7 @@ def _blocks(
 ) -> Iterator[tuple[Any, ...]]:
     """What ``query`` gives of block after block of the labels after number ``after``."""
     names = None if tasks is None else list(tasks)
-    chosen = "" if names is None else f"AND what.name IN ({','.join('?' * len(names))})"
+    chosen = "" if names is None else f"AND what.name IN ({marks(names)})"
     sql = query(f"labels.id > ? AND labels.id <= ? {chosen}")
     with explained(path), closing(opened(path, sqlite3.Connection)) as db:
         db.text_factory = bytes

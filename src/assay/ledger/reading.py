@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import islice
+from typing import Any, TypeVar
 
 import orjson
 
@@ -20,6 +21,8 @@ _OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdi
 _OF_ALL = "FROM labels JOIN units ON units.id = unit"
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 _BLOCK = 2_000
+
+V = TypeVar("V")
 
 
 class Reading:
@@ -63,13 +66,13 @@ class Reading:
 
     def judged_by_people(self) -> set[str]:
         """Names of the tasks that any person ever labelled."""
-        people = [number for number, who in self.labellers().items() if who.is_human]
+        people = self._people()
         if not people:
             return set()
         with self._db.explained():
             rows = self._db.execute(
                 "SELECT DISTINCT name FROM labels JOIN tasks ON tasks.id = task "  # noqa: S608
-                f"WHERE labeller IN ({','.join('?' * len(people))})",
+                f"WHERE labeller IN ({marks(people)})",
                 people,
             )
             return {name for (name,) in rows}
@@ -96,7 +99,7 @@ class Reading:
             rows = self._db.execute(
                 "SELECT COUNT(DISTINCT CASE WHEN labeller = ? THEN key END) FROM labels "  # noqa: S608
                 "JOIN tasks ON tasks.id = task WHERE name = ? AND version = ? AND sample = 0 "
-                f"AND labeller IN ({','.join('?' * len(named))}) "
+                f"AND labeller IN ({marks(named)}) "
                 "GROUP BY unit HAVING COUNT(DISTINCT key) > 1",
                 [own, task, version, *named],
             )
@@ -116,15 +119,9 @@ class Reading:
 
     def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
         """Content of the units with these hashes, of those that there are."""
-        wanted = list(units)
-        found: dict[str, Mapping[str, Any]] = {}
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = [packed(unit) for unit in wanted[start : start + _CHUNK]]
-            some = f"SELECT hash, content FROM units WHERE hash IN ({','.join('?' * len(chunk))})"  # noqa: S608
-            with self._db.explained():
-                rows = self._db.execute(some, chunk)
-                found.update((unpacked(unit), orjson.loads(content)) for unit, content in rows)
-        return found
+        with self._db.explained():
+            rows = self._look_up("hash, content FROM units WHERE hash", map(packed, units))
+            return {unpacked(unit): orjson.loads(content) for unit, content in rows}
 
     def tasks(self) -> set[str]:
         """Names of the tasks that were ever labelled."""
@@ -143,17 +140,21 @@ class Reading:
 
     def by_people(self, after: int = 0) -> Iterator[Label]:
         """People's labels with numbers above ``after``, oldest first."""
-        people = [number for number, who in self.labellers().items() if who.is_human]
+        people = self._people()
         if not people:
             return
-        some = f"{_OF_ALL} WHERE labels.id > ? AND labeller IN ({','.join('?' * len(people))})"
+        some = f"{_OF_ALL} WHERE labels.id > ? AND labeller IN ({marks(people)})"
         yield from self._select(some, [after, *people], many=True)
+
+    def _people(self) -> list[int]:
+        """The numbers of labellers that are people."""
+        return [number for number, who in self.labellers().items() if who.is_human]
 
     def usable_by_each(self) -> Iterator[Label]:
         """Usable labels: all of people's, and of every other labeller one under each task."""
-        people = [number for number, who in self.labellers().items() if who.is_human]
+        people = self._people()
         firsts = "SELECT min(id) FROM labels WHERE status = 'ok' GROUP BY task, labeller"
-        by_people = f"labeller IN ({','.join('?' * len(people))})"
+        by_people = f"labeller IN ({marks(people)})"
         some = f"{_OF_ALL} WHERE status = 'ok' AND ({by_people} OR labels.id IN ({firsts}))"
         yield from self._select(some, people)
 
@@ -187,10 +188,8 @@ class Reading:
     def whole(self, labels: Iterable[Label]) -> Iterator[Label]:
         """The same labels with all that the ledger has of them. What a label tells under another
         task (tasks.shared) keeps that task and verdict."""
-        wanted = list(labels)
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            some = f"{_OF_ALL} WHERE labels.id IN ({','.join('?' * len(chunk))})"
+        for chunk in _chunks(labels):
+            some = f"{_OF_ALL} WHERE labels.id IN ({marks(chunk)})"
             rows = [one.rowid for one in chunk]
             found = {one.rowid: one for one in self._select(some, rows)}
             for one in chunk:
@@ -201,37 +200,28 @@ class Reading:
 
     def said(self, rowids: Sequence[int]) -> list[tuple[str | None, str | None]]:
         """Verdict and detail of the labels with these numbers, as :meth:`of_versions` has them."""
-        found: dict[int, tuple[str | None, str | None]] = {}
+        columns = "id, verdict, nullif(detail, '{}') FROM labels WHERE id"
         with self._db.explained():
-            for start in range(0, len(rowids), _CHUNK):
-                chunk = rowids[start : start + _CHUNK]
-                rows = self._db.execute(
-                    "SELECT id, verdict, nullif(detail, '{}') FROM labels "  # noqa: S608
-                    f"WHERE id IN ({','.join('?' * len(chunk))})",
-                    chunk,
-                )
-                found.update((number, (verdict, detail)) for number, verdict, detail in rows)
+            rows = self._look_up(columns, rowids)
+            found = {number: (verdict, detail) for number, verdict, detail in rows}
         return [found[number] for number in rowids]
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
         """The keys of the labels with these numbers."""
-        wanted = list(rowids)
-        found: dict[int, str] = {}
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            some = f"SELECT id, key FROM labels WHERE id IN ({','.join('?' * len(chunk))})"  # noqa: S608
-            with self._db.explained():
-                rows = self._db.execute(some, chunk)
-                found.update((number, unpacked(key)) for number, key in rows)
-        return found
+        with self._db.explained():
+            rows = self._look_up("id, key FROM labels WHERE id", rowids)
+            return {number: unpacked(key) for number, key in rows}
+
+    def _look_up(self, columns: str, values: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """Rows of which the last of the ``columns``, which are constants, is one of some values."""
+        for chunk in _chunks(values):
+            yield from self._db.execute(f"SELECT {columns} IN ({marks(chunk)})", chunk)
 
     def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
         """The newest label of each (unit, key), by key, a usable one before failed ones; what was
         never asked is absent."""
-        wanted = list(dict.fromkeys(asked))
         found: dict[str, Label] = {}
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
+        for chunk in _chunks(dict.fromkeys(asked)):
             pairs = [(packed(unit), packed(key)) for unit, key in chunk]
             begin, of_asked, values = self._db.asking(pairs)
             for label in self._select(of_asked, values, begin):
@@ -241,10 +231,8 @@ class Reading:
 
     def of_units(self, units: Iterable[str]) -> Iterator[Label]:
         """All labels of the units with these hashes; those of one unit oldest first."""
-        wanted = list(dict.fromkeys(units))
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            some = f"{_OF_ALL} WHERE hash IN ({','.join('?' * len(chunk))})"
+        for chunk in _chunks(dict.fromkeys(units)):
+            some = f"{_OF_ALL} WHERE hash IN ({marks(chunk)})"
             yield from self._select(some, [packed(unit) for unit in chunk])
 
     def _select(
@@ -255,7 +243,7 @@ class Reading:
                 f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id", values
             )
             labellers = self.labellers()
-            tasks = dict(self._db.execute("SELECT id, name FROM tasks"))
+            tasks = self.task_names()
             loads = orjson.loads
             statuses = {status.value: status for status in Status}
             nothing: dict[str, Any] = {}
@@ -366,14 +354,24 @@ class Reading:
         self, columns: str, asked: Iterable[tuple[bytes | str, bytes | str]]
     ) -> Iterator[tuple[Any, ...]]:
         """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
-        wanted = list(dict.fromkeys(asked))
-        for start in range(0, len(wanted), _CHUNK):
-            begin, of_asked, values = self._db.asking(wanted[start : start + _CHUNK])
+        for chunk in _chunks(dict.fromkeys(asked)):
+            begin, of_asked, values = self._db.asking(chunk)
             yield from self._db.execute(f"{begin} SELECT {columns} {of_asked}", values)
+
+
+def _chunks(values: Iterable[V]) -> Iterator[list[V]]:
+    """Some values at a time, as many as a query takes."""
+    wanted = iter(values)
+    return iter(lambda: list(islice(wanted, _CHUNK)), [])
+
+
+def marks(values: Sized) -> str:
+    """What stands in a query for each of some values."""
+    return ",".join("?" * len(values))
 
 
 def of_tasks(column: str, names: Sequence[str] | None) -> str:
     """Condition that ``column`` is the number of one of the named tasks, or none."""
     if not names:
         return "" if names is None else "WHERE FALSE"
-    return f"WHERE {column} IN (SELECT id FROM tasks WHERE name IN ({','.join('?' * len(names))}))"  # noqa: S608
+    return f"WHERE {column} IN (SELECT id FROM tasks WHERE name IN ({marks(names)}))"  # noqa: S608
