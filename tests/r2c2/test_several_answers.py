@@ -151,6 +151,25 @@ def test_whose_word_counts_is_the_same_for_recall_as_for_correctness(
     assert said_of(Act(act), label, answer, question) == (False, recall)
 
 
+def test_a_label_that_contradicts_itself_is_not_taken_in(tmp_path, assay):
+    path = folder(tmp_path / "two")
+    assert assay("judge", path).returncode == 0
+    exported = tmp_path / "labels.jsonl"
+    assert assay("labels", "export", path, "-o", exported).returncode == 0
+    rows = map(json.loads, exported.read_text().splitlines())
+    half = next(one for one in rows if "required" in one["unit"])
+    verdict = {**half["verdict"], "correct": not half["verdict"]["correct"]}
+    line = {name: half[name] for name in ("task", "version", "unit")}
+    exported.write_text(json.dumps({**line, "verdict": verdict}) + "\n")
+    done = assay("labels", "import", path, exported, "--by", "human:EVE")
+    assert done.returncode != 0
+    assert "labels.jsonl:1" in done.stdout + done.stderr
+    assert "says otherwise" in done.stdout + done.stderr
+    verdict["correct"] = half["verdict"]["correct"]
+    exported.write_text(json.dumps({**line, "verdict": verdict}) + "\n")
+    assert assay("labels", "import", path, exported, "--by", "human:EVE").returncode == 0
+
+
 def test_a_person_says_of_each_required_answer_whether_it_is_given(tmp_path, assay):
     path = folder(tmp_path / "two")
     assert assay("judge", path).returncode == 0
@@ -182,6 +201,7 @@ def test_the_screen_names_the_required_answers_though_there_are_as_many_nuggets(
     [
         ("Paris && ", "nothing on one side of &&"),
         ("Paris && Rome | Paris", "required twice"),
+        ("Rome | ROME && Paris | rome", "required twice"),
     ],
 )
 def test_faults_of_required_answers_are_told(tmp_path, gold, fault):

@@ -16,6 +16,7 @@ from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import check_break, read_text
 from assay.model.rag import Question
+from assay.model.records import folded_text
 from assay.model.wording import listed, printable, quoted
 
 CATEGORIES = (
@@ -115,7 +116,8 @@ class _QuestionReader:
                 f"There is nothing on one side of {REQUIRED}, between answers that are required.",
                 f"Write an answer there, or remove the {REQUIRED}.",
             )
-        if len(gold) < sum(map(len, required)):
+        folded = [set(map(folded_text, one)) for one in required]
+        if len(set[str]().union(*folded)) < sum(map(len, folded)):
             at.error(
                 "One gold answer is required twice.",
                 f"Between {REQUIRED} stand different answers, between | wordings of one.",

@@ -6,9 +6,9 @@ Source: NTCIR-19 R2C2 task paper, sections 3.1, 3.5 and 4.3. The prompts' wordin
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, computed_field
+from pydantic import BeforeValidator, ModelWrapValidatorHandler, computed_field, model_validator
 
 from assay.model.rag import WORDINGS
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
@@ -171,6 +171,16 @@ class EveryAnswerVerdict(Verdict):
     @property
     def correct(self) -> bool:
         return all(one.given for one in self.required)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _at_one(cls, said: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        """What is said of the whole answer follows from its parts, and may not say otherwise."""
+        found = read(said)
+        whole = said.get("correct") if isinstance(said, dict) else None
+        if isinstance(whole, bool) and whole is not found.correct:
+            raise ValueError("'correct' says otherwise than 'required': leave it out")
+        return found
 
 
 def _check_required(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:

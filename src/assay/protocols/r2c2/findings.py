@@ -125,11 +125,11 @@ def findings(
 def _files(
     inputs: R2c2Inputs, found: Found, judged: Mapping[str, JudgedRun]
 ) -> Iterator[tuple[str, FileData]]:
-    def confidences() -> Iterable[bytes]:
-        rows = chain.from_iterable(one.confidences() for one in judged.values())
-        return csv_lines(CONFIDENCE_COLUMNS, rows)
-
-    yield "confidence.csv", confidences
+    rows_of = JudgedRun.confidences
+    yield (
+        "confidence.csv",
+        lambda: csv_lines(CONFIDENCE_COLUMNS, chain.from_iterable(map(rows_of, judged.values()))),
+    )
     if found.relevance is not None:
         passages = (
             p for run in inputs.pr_runs.values() for of in run.passages.values() for p in of
