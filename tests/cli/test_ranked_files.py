@@ -18,13 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyNTCIREVAL.main import cli as pyntcireval
 
-from assay.formats.trec import (
-    format_judged,
-    judged_lines,
-    read_qrels,
-    read_topic_list,
-    read_trec_run,
-)
+from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
+from assay.formats.trec_writing import format_judged, judged_lines
 from assay.model.errors import AssayError
 from assay.model.wording import printable
 from assay.protocols.ranked import Ranked, ranked_files

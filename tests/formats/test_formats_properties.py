@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from assay.formats.confidence import read_confidence
 from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions, write_marked
 from assay.formats.registry import guess_format
-from assay.formats.trec import format_qrels, read_qrels, read_trec_run
+from assay.formats.trec import read_qrels, read_trec_run
+from assay.formats.trec_writing import format_qrels
 from assay.model.errors import AssayError
 from assay.model.rag import Mark, Passage, PassageKey, PassageRun, Question
 

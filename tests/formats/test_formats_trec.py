@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.formats.trec import format_qrels, read_qrels, read_trec_run
+from assay.formats.trec import read_qrels, read_trec_run
+from assay.formats.trec_writing import format_qrels
 from assay.model.errors import AssayError
 
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from assay.api.reading import Note, used
 from assay.formats.exam_bank import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
-from assay.formats.trec import format_qrels, read_trec_run
+from assay.formats.trec import read_trec_run
+from assay.formats.trec_writing import format_qrels
 from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range, Ranges
 from assay.measures.scores import Score, ranks

@@ -22,7 +22,7 @@ from assay.formats.cells import (
 from assay.formats.jsonl import first_object
 from assay.formats.label_records import Said, labels_of_records
 from assay.formats.naming import clean, normal_id
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.reasons import why_of
 from assay.formats.text import read_text
 from assay.formats.trec import read_qrels
@@ -179,31 +179,27 @@ def _labels(
     empty: list[int] = []
     for number, row in cells.rows:
         topic, run, doc = ("" if place is None else normal_id(row[place]) for place in places)
+        at = faults.at(number, topic)
         names = zip(("topic", "run", "doc"), places, (topic, run, doc), strict=True)
         lacking = [name for name, place, text in names if place is not None and not text]
         if lacking:
             what = " and the ".join(lacking)
-            faults.error(
-                number,
-                f"The {what} {'is' if len(lacking) == 1 else 'are'} empty.",
-                f"Write the {what}.",
-                topic,
+            at.error(
+                f"The {what} {'is' if len(lacking) == 1 else 'are'} empty.", f"Write the {what}."
             )
             continue
         raw = row[column]
         value = finite_number(raw) if raw else None
         if raw and value is None:
-            faults.error(
-                number,
+            at.error(
                 f"The label {quoted(raw)} {number_fault(raw)}.",
                 "Write labels as numbers; leave the cell empty where there is none.",
-                topic,
             )
             continue
         unit = (topic, run, doc)
         first = lines.setdefault(unit, (number, raw))
         if first[0] != number:
-            _twice(number, raw, unit, first, faults, same=value == found[unit])
+            _twice(at, raw, unit, first, same=value == found[unit])
             continue
         if value is None:
             empty.append(number)
@@ -218,35 +214,23 @@ def _labels(
     return found
 
 
-def _twice(
-    number: int,
-    raw: str,
-    unit: Unit,
-    first: tuple[int, str],
-    faults: FaultList,
-    *,
-    same: bool,
-) -> None:
+def _twice(at: Spot, raw: str, unit: Unit, first: tuple[int, str], *, same: bool) -> None:
     """Report a unit that stands on two lines: a warning where both say the same.
 
     Labels are shown as they stand in the file, so that no two that differ look alike; *first* is
     the number and the label of the earlier line.
     """
-    topic, run, doc = unit
+    _, run, doc = unit
     line, known = first
     shown = " of ".join(quoted(one) for one in (doc, run) if one)
     if same:
-        faults.warning(
-            number,
+        at.warning(
             f"{shown} was labelled on line {line} already, with the same label.",
             "Remove one of the lines.",
-            topic,
         )
         return
-    faults.error(
-        number,
+    at.error(
         f"{shown} has label {printable(raw) or 'none'} here and "
         f"{printable(known) or 'none'} on line {line}.",
         "Keep one of the two; the first was read.",
-        topic,
     )

@@ -251,9 +251,10 @@ class _ScoreReader:
     ) -> None:
         """Take one line; *topic* is None where the table has no topics, *ends* are floor and
         ceiling."""
+        at = self.faults.at(number, topic)
         if not run or topic == "":
             what = "run" if not run else "topic"
-            self.faults.error(number, f"The {what} is empty.", f"Write the {what}.", topic)
+            at.error(f"The {what} is empty.", f"Write the {what}.")
             return
         score: float | None = None
         if is_missing(raw) and ends:
@@ -264,23 +265,19 @@ class _ScoreReader:
         else:
             score = finite_number(raw)
             if score is None:
-                self.faults.error(
-                    number,
+                at.error(
                     f"The score {quoted(raw)} {number_fault(raw)}.",
                     "Write a number with a decimal point; leave the cell empty where it is "
                     "missing.",
-                    topic,
                 )
                 return
         whole = topic is None or is_mean(topic)
         first = self.lines.setdefault((run, None if whole else topic), number)
         if first != number:
-            self.faults.error(
-                number,
+            at.error(
                 f"Run {quoted(run)} has {'a score' if whole else 'the topic'} on line {first} "
                 "already.",
                 "Keep one of the lines; the first was read.",
-                topic,
             )
         elif whole or topic is None:
             self.means[run] = score

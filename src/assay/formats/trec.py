@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, pairwise
+from itertools import pairwise
 from os import PathLike
 
 from assay.formats.integers import parse_integer
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, read_text, source_of
-from assay.model.errors import AssayError
 from assay.model.wording import listed, printable, quoted
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
@@ -26,9 +25,7 @@ SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 
 _RUN_COLUMNS = 6
 _QRELS_COLUMNS = 4
-_ROWS = 2_000  # lines that are put together at once
 _BLANKS = re.compile(r"[ \t\v\f\r]+")
-_BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
 
 
@@ -100,8 +97,8 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
         if grade is None:
             grade = parse_integer(raw)
         if grade is None:
-            faults.error(
-                number, f"The grade {quoted(raw)} is not an integer.", _grade_cure(raw), topic
+            faults.at(number, topic).error(
+                f"The grade {quoted(raw)} is not an integer.", _grade_cure(raw)
             )
             continue
         if topic != last:
@@ -113,18 +110,14 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
             lines = _first_lines(source.numbered())
         before, first = judged[doc], lines[topic, doc]
         if before != grade:
-            faults.error(
-                number,
+            faults.at(number, topic).error(
                 f"{quoted(doc)} has grade {grade} here and {before} on line {first}.",
                 "Keep one of the two; the first was read.",
-                topic,
             )
         else:
-            faults.warning(
-                number,
+            faults.at(number, topic).warning(
                 f"{quoted(doc)} was judged on line {first} already, with the same grade.",
                 "Remove one of the lines.",
-                topic,
             )
     if iterations:
         faults.warning(
@@ -148,86 +141,10 @@ def read_topic_list(path: str | PathLike[str]) -> Parsed[tuple[str, ...]]:
         topic = line.partition("\t")[0].strip()
         if topic and lines.setdefault(topic, number) != number:
             why = f"The topic {quoted(topic)} stands on line {lines[topic]} already."
-            faults.error(number, why, "Remove one of the lines.", topic)
+            faults.at(number, topic).error(why, "Remove one of the lines.")
     if not lines:
         faults.error(0, "The file names no topic.", "Write one topic id a line.")
     return Parsed(tuple(lines), faults.done())
-
-
-def format_qrels(rows: Iterable[tuple[str, str, int]]) -> str:
-    """A qrels file from (topic, document id or PassageKey, grade) in the given order.
-
-    Columns are separated by a space; by a tab on every line where some id holds a space (an
-    R2C2 run name may). Raises :class:`AssayError` for ids that no qrels file can hold.
-    """
-    return format_judged((topic, "0", doc, grade) for topic, doc, grade in rows)
-
-
-def format_judged(rows: Iterable[tuple[str, str, str, int]]) -> str:
-    """The same from (topic, second column, document id, grade); the second may be a subtopic."""
-    return _lines([(topic, second, doc, str(grade)) for topic, second, doc, grade in rows])
-
-
-def judged_lines(
-    rows: Callable[[], Iterable[tuple[str, str, str, int]]],
-) -> Callable[[], Iterator[bytes]]:
-    """What gives the same in pieces, for more rows than are held at once; ``rows`` gives them anew
-    each time. Raises :class:`AssayError` at once."""
-    separator = _separator(one for row in rows() for one in row[:3])
-
-    def pieces() -> Iterator[bytes]:
-        return _pieces(separator.join((*ids, str(grade))) + "\n" for *ids, grade in rows())
-
-    return pieces
-
-
-def run_lines(name: str, rankings: Mapping[str, Sequence[str]]) -> Callable[[], Iterator[bytes]]:
-    """What gives a run file in pieces: for each topic its documents, best first, with ranks from 1
-    and whole scores that fall to 1, so that no tool finds two of them equal.
-
-    Columns are separated as in :func:`format_qrels`. Raises :class:`AssayError` at once for a name
-    or ids that no run file can hold.
-    """
-    separator = _separator(chain((name,), *((topic, *docs) for topic, docs in rankings.items())))
-
-    def lines() -> Iterator[str]:
-        for topic, docs in rankings.items():
-            for place, doc in enumerate(docs):
-                cells = topic, "Q0", doc, str(place + 1), str(len(docs) - place), name
-                yield separator.join(cells) + "\n"
-
-    return lambda: _pieces(lines())
-
-
-def _separator(ids: Iterable[str]) -> str:
-    """What stands between columns with these ids in them."""
-    found = list(dict.fromkeys(ids))
-    if " ".join(found).split() == found:
-        return " "
-    _check_ids(found)
-    return "\t"
-
-
-def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
-    return iter(lambda: "".join(islice(lines, _ROWS)).encode(), b"")
-
-
-def _lines(rows: Sequence[tuple[str, ...]]) -> str:
-    """Rows as lines: of words, or of cells between tabs where some cell holds a space."""
-    text = "".join([" ".join(row) + "\n" for row in rows])
-    if text.split() == list(chain.from_iterable(rows)):
-        return text  # no cell is empty or holds white space
-    _check_ids(chain.from_iterable(rows))
-    return "".join(["\t".join(row) + "\n" for row in rows])
-
-
-def _check_ids(ids: Iterable[str]) -> None:
-    for one in ids:
-        if not one.strip() or one != one.strip() or _BREAKS.search(one):
-            raise AssayError(
-                f"The id {quoted(one)} cannot stand in a qrels or run file. Write it without "
-                "line breaks and tabs, and without white space at its ends."
-            )
 
 
 def _columns(line: str, wanted: int) -> list[str]:
@@ -358,14 +275,12 @@ class _RunReader:
             except ValueError:
                 good = False
             if not good:
-                self._bad_number(number, topic, raw_rank, raw_score)
+                _bad_number(self.faults.at(number, topic), raw_rank, raw_score)
                 continue
             if doc in scores:
-                self.faults.error(
-                    number,
+                self.faults.at(number, topic).error(
                     f"The document {quoted(doc)} is listed twice in the topic.",
                     "Keep the better one; the first was read.",
-                    topic,
                 )
                 continue
             if rank <= last_rank or score > last_score:
@@ -383,33 +298,6 @@ class _RunReader:
         elif len(cells) == 1 and line.count(",") == _RUN_COLUMNS - 1:
             cure = f"Separate the columns with spaces or tabs, not with commas. {cure}"
         self.faults.error(number, f"The line has {_count(line, cells)}, not {_RUN_COLUMNS}.", cure)
-
-    def _bad_number(self, number: int, topic: str, raw_rank: str, raw_score: str) -> None:
-        if parse_integer(raw_rank) is None:
-            self.faults.error(
-                number,
-                f"The rank {quoted(raw_rank)} is not an integer.",
-                "Write the document's position: 1, 2, 3 …",
-                topic,
-            )
-        try:
-            score = float(raw_score) if "_" not in raw_score and raw_score.isascii() else None
-        except ValueError:
-            score = None
-        if score is None:
-            self.faults.error(
-                number,
-                f"The score {quoted(raw_score)} is not a number.",
-                "Write a number such as 12.5 or 1e-3; the order is topic Q0 docid rank score run.",
-                topic,
-            )
-        elif not math.isfinite(score):
-            self.faults.error(
-                number,
-                f"The score {quoted(raw_score)} is not a finite number.",
-                "A document without a score cannot be ranked: leave it out or score it.",
-                topic,
-            )
 
     def done(self) -> Parsed[TrecRun]:
         scores = {topic: docs for topic, docs in self.scores.items() if docs}
@@ -438,4 +326,26 @@ class _RunReader:
         ordered = sorted(ranks, key=ranks.__getitem__)
         return any(
             ranks[one] == ranks[two] or scores[one] < scores[two] for one, two in pairwise(ordered)
+        )
+
+
+def _bad_number(at: Spot, raw_rank: str, raw_score: str) -> None:
+    if parse_integer(raw_rank) is None:
+        at.error(
+            f"The rank {quoted(raw_rank)} is not an integer.",
+            "Write the document's position: 1, 2, 3 …",
+        )
+    try:
+        score = float(raw_score) if "_" not in raw_score and raw_score.isascii() else None
+    except ValueError:
+        score = None
+    if score is None:
+        at.error(
+            f"The score {quoted(raw_score)} is not a number.",
+            "Write a number such as 12.5 or 1e-3; the order is topic Q0 docid rank score run.",
+        )
+    elif not math.isfinite(score):
+        at.error(
+            f"The score {quoted(raw_score)} is not a finite number.",
+            "A document without a score cannot be ranked: leave it out or score it.",
         )

@@ -8,14 +8,14 @@ document ids in the order given, by falling score where there are scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from assay.formats.jsonl import one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec_rag_citations import Sources
 from assay.formats.trec_rag_rules import RULES, Rules, rules_for, sentences_key
@@ -72,7 +72,6 @@ class _ResponseReader:
         self.path = source.path
         self.topics = topics
         self.given = rules
-        self.limit = self.faults.error if limits else self.faults.warning
         self.checked = limits
         self.answers: dict[str, RagAnswer] = {}
         self.names: dict[str, int] = {}
@@ -80,14 +79,16 @@ class _ResponseReader:
         self.wished: dict[tuple[str, ...], list[int]] = {}
 
     def record(self, number: int, record: dict[str, Any]) -> None:
+        at = self.faults.at(number)
         rules = self.given or rules_for(record)
         metadata = record if rules.flat else record.get("metadata")
         if not isinstance(metadata, dict):
             where = "It holds the run's and the topic's id."
-            self.faults.error(number, "'metadata' is missing or no object.", where)
+            at.error("'metadata' is missing or no object.", where)
             metadata = {}
         topic = one_id(metadata, *_TOPIC_KEYS) or ""
-        self._fields(number, topic, metadata, rules)
+        at = self.faults.at(number, topic)
+        self._fields(at, metadata, rules)
         name = _name(metadata.get("run_id"))
         if name:
             self.names.setdefault(name, number)
@@ -95,17 +96,12 @@ class _ResponseReader:
         if team:
             self.teams.setdefault(team, number)
         narrative = one_text(metadata, "narrative", "topic", "title") or ""
-        self._topic(number, topic, narrative, rules)
+        self._topic(at, narrative, rules)
         kind = metadata.get("type", metadata.get("run_type"))
         if kind is not None and rules.year == "2025" and kind not in KINDS:
-            self.faults.error(
-                number,
-                f"The type {quoted(str(kind))} is unknown.",
-                "Write automatic or manual.",
-                topic,
-            )
-        references = self._references(number, topic, record, rules)
-        sentences = self._sentences(number, topic, record, references, rules)
+            at.error(f"The type {quoted(str(kind))} is unknown.", "Write automatic or manual.")
+        references = self._references(at, record, rules)
+        sentences = self._sentences(at, record, references, rules)
         answer = RagAnswer(
             run=name,
             topic=topic,
@@ -118,199 +114,157 @@ class _ResponseReader:
             description=one_text(metadata, "run_desc"),
             line=number,
         )
-        self._length(number, answer, record, rules)
+        self._length(at, answer, record, rules)
         if not topic:
             return
         first = self.answers.setdefault(topic, answer)
         if first is not answer:
-            self.faults.error(
-                number,
+            at.error(
                 f"The topic is answered on line {first.line} already.",
                 "Keep one answer to each topic; the first was read.",
-                topic,
             )
 
-    def _fields(self, number: int, topic: str, metadata: dict[str, Any], rules: Rules) -> None:
+    def _limit(self, at: Spot) -> Callable[[str, str], None]:
+        """Reports what is over a limit: a fault, or a warning where limits do not hold."""
+        return at.error if self.checked else at.warning
+
+    def _fields(self, at: Spot, metadata: dict[str, Any], rules: Rules) -> None:
         place = "" if rules.flat else " of 'metadata'"
         lacking = [name for name in rules.required if _empty(metadata.get(name))]
         if lacking:
             verb = "is" if len(lacking) == 1 else "are"
             why = f"{_fields(lacking)}{place} {verb} missing or empty."
-            self.faults.error(number, why, f"Give {listed(lacking)}.", topic)
-        if rules.year == "other" and not topic and "topic_id" not in lacking:
-            self.faults.error(number, "There is no topic id.", "Give metadata.topic_id.", topic)
+            at.error(why, f"Give {listed(lacking)}.")
+        if rules.year == "other" and not at.topic and "topic_id" not in lacking:
+            at.error("There is no topic id.", "Give metadata.topic_id.")
         wished = tuple(name for name in rules.wished if _empty(metadata.get(name)))
         if wished and self.checked:
-            self.wished.setdefault(wished, []).append(number)
+            self.wished.setdefault(wished, []).append(at.line)
         for name in (*rules.required, *rules.wished):
             value = metadata.get(name)
             if value is None or isinstance(value, str) or name == "response_length":
                 continue
             if name not in _TOPIC_KEYS:
                 cure = "Write a string, in quotes."
-                self.limit(number, f"{_fields([name])}{place} is no text.", cure, topic)
-            elif not topic:
+                self._limit(at)(f"{_fields([name])}{place} is no text.", cure)
+            elif not at.topic:
                 cure = "Write a string or a whole number."
-                self.faults.error(number, f"{_fields([name])}{place} is no topic id.", cure)
+                at.error(f"{_fields([name])}{place} is no topic id.", cure)
         run = metadata.get("run_id")
         new = isinstance(run, str) and run.strip() and run not in self.names
         if new and rules.run_id is not None and not rules.run_id.fullmatch(str(run)):
-            self.limit(
-                number,
+            self._limit(at)(
                 f"The run_id {quoted(str(run))} breaks the rules of {rules.year}.",
                 "At most 20 letters, digits, '-', '_' and '.', no '.' at the start.",
-                topic,
             )
 
-    def _topic(self, number: int, topic: str, narrative: str, rules: Rules) -> None:
-        if self.topics is None or not topic:
+    def _topic(self, at: Spot, narrative: str, rules: Rules) -> None:
+        if self.topics is None or not at.topic:
             return
-        official = self.topics.get(topic)
+        official = self.topics.get(at.topic)
         if official is None:
-            self.faults.error(
-                number,
-                "The topic is not in the topic file.",
-                "Use the id of an official topic.",
-                topic,
-            )
+            at.error("The topic is not in the topic file.", "Use the id of an official topic.")
         elif rules.exact_topic and official and narrative and narrative != official:
-            report = self.limit if rules.year != "2025" else self.faults.warning
+            report = self._limit(at) if rules.year != "2025" else at.warning
             report(
-                number,
                 "The text of the topic is not the official one.",
                 f"Copy it exactly: {quoted(official)}.",
-                topic,
             )
 
-    def _references(
-        self, number: int, topic: str, record: dict[str, Any], rules: Rules
-    ) -> list[str] | None:
+    def _references(self, at: Spot, record: dict[str, Any], rules: Rules) -> list[str] | None:
         """The references as strings, so that positions stay what they are; None without any."""
         given = record.get("references")
         if given is None:
             if rules.needs_references or "references" in record:
-                self.faults.error(
-                    number, "'references' is missing.", "Give the list of document ids.", topic
-                )
+                at.error("'references' is missing.", "Give the list of document ids.")
             return None
         if not isinstance(given, list):
-            self.faults.error(number, "'references' is no list.", "Write a list.", topic)
+            at.error("'references' is no list.", "Write a list.")
             return None
         wrong = [place for place, one in enumerate(given) if not isinstance(one, str) or not one]
         if wrong:
-            self.faults.error(
-                number,
-                f"{_places('Reference', wrong)} no document id.",
-                "Write document ids in quotes.",
-                topic,
+            at.error(
+                f"{_places('Reference', wrong)} no document id.", "Write document ids in quotes."
             )
         if len(set(map(str, given))) < len(given):
             twice = [place for place, one in enumerate(given) if one in given[:place]]
-            report = self.limit if rules.unique_references else self.faults.warning
+            report = self._limit(at) if rules.unique_references else at.warning
             report(
-                number,
                 f"{_places('Reference', twice)} listed before.",
                 "List each document once and renumber the citations (--fix does both).",
-                topic,
             )
         pattern = rules.doc_id if self.checked else None
         if pattern is not None:
             match = pattern.fullmatch
             odd = [one for one in given if isinstance(one, str) and not match(one)]
             if odd:
-                report = self.limit if rules.strict_ids else self.faults.warning
+                report = self._limit(at) if rules.strict_ids else at.warning
                 report(
-                    number,
                     f"Not in the form of {rules.year}'s document ids: "
                     f"{counted(len(odd), 'reference')} ({listed(map(quoted, odd), 3)}).",
                     f"They look like {rules.example}.",
-                    topic,
                 )
         if rules.max_references is not None and len(given) > rules.max_references:
-            self.limit(
-                number,
+            self._limit(at)(
                 f"There are {len(given)} references; {rules.year} allows {rules.max_references}.",
                 "Leave out the last ones (--fix does, with their citations).",
-                topic,
             )
         return [one if isinstance(one, str) else str(one) for one in given]
 
     def _sentences(
-        self,
-        number: int,
-        topic: str,
-        record: dict[str, Any],
-        references: list[str] | None,
-        rules: Rules,
+        self, at: Spot, record: dict[str, Any], references: list[str] | None, rules: Rules
     ) -> tuple[Sentence, ...]:
         key = sentences_key(record, rules)
         given = record.get(key)
         if given is not None and key != rules.sentences and rules.by is not None:
             why = f"The sentences stand under '{key}'."
             cure = f"{rules.year} calls them '{rules.sentences}' (--fix does)."
-            self.limit(number, why, cure, topic)
+            self._limit(at)(why, cure)
         if given is None:
-            self.faults.error(
-                number, f"'{rules.sentences}' is missing.", "Give the list of sentences.", topic
-            )
+            at.error(f"'{rules.sentences}' is missing.", "Give the list of sentences.")
             return ()
         if not isinstance(given, list):
-            self.faults.error(number, f"'{key}' is no list.", "Write a list of sentences.", topic)
+            at.error(f"'{key}' is no list.", "Write a list of sentences.")
             return ()
         if not given:
-            self.faults.warning(
-                number, "The answer holds no sentence.", "It is scored as an empty answer.", topic
-            )
+            at.warning("The answer holds no sentence.", "It is scored as an empty answer.")
         known = frozenset(references or ())
-        sources = Sources(references, known, rules, self.faults, self.limit, number, topic)
+        sources = Sources(references, known, rules, at, self._limit(at))
         found: list[Sentence] = []
         blank: list[int] = []
         for place, item in enumerate(given, 1):
             text = item.get("text", item) if isinstance(item, dict) else item
             text = "" if text is None else text
             if not isinstance(item, dict) or not isinstance(text, str):
-                self.faults.error(
-                    number,
-                    f"Sentence {place} has no text.",
-                    'Write {"text": …, "citations": […]}.',
-                    topic,
-                )
+                at.error(f"Sentence {place} has no text.", 'Write {"text": …, "citations": […]}.')
                 continue
             if not text.strip():
                 blank.append(place)
             found.append(Sentence(text, sources.citations(place, item.get("citations"))))
         if blank:  # those of real runs are judged with the others, whose places they keep
-            self.faults.warning(
-                number,
+            at.warning(
                 f"{_places('Sentence', blank)} blank.",
                 "It keeps its place; its words and citations count as they are.",
-                topic,
             )
         sources.check_ways()
         return tuple(found)
 
-    def _length(self, number: int, answer: RagAnswer, record: dict[str, Any], rules: Rules) -> None:
+    def _length(self, at: Spot, answer: RagAnswer, record: dict[str, Any], rules: Rules) -> None:
         length = sum(rules.words(sentence.text) for sentence in answer.sentences)
         if rules.max_words is not None and length > rules.max_words:
-            self.limit(
-                number,
+            self._limit(at)(
                 f"The answer has {length} words; {rules.year} allows {rules.max_words}.",
                 "Cut sentences from the end (--fix does).",
-                answer.topic,
             )
         said = record.get("response_length")
         if said is None:
             return
         if type(said) is not int:
-            self.faults.error(
-                number, "'response_length' is no number.", "Count words.", answer.topic
-            )
+            at.error("'response_length' is no number.", "Count words.")
         elif said != length:
-            self.faults.warning(
-                number,
+            at.warning(
                 f"response_length is {said}, but the sentences have {length} words.",
                 f"Split at white space{', after Unicode NFKC' * rules.nfkc} (--fix does).",
-                answer.topic,
             )
 
     def done(self) -> Parsed[RagRun]:

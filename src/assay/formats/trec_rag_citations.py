@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.formats.parsed import FaultList
+from assay.formats.parsed import Spot
 from assay.formats.trec_rag_rules import CitationForm, Rules
 from assay.model.wording import listed, quoted
 
@@ -22,10 +22,8 @@ class Sources:
     references: Sequence[str] | None
     known: frozenset[str]
     rules: Rules
-    faults: FaultList
-    limit: Callable[[int, str, str, str | None], None]
-    line: int
-    topic: str
+    at: Spot
+    limit: Callable[[str, str], None]
     ways: set[CitationForm] = field(default_factory=set)
 
     def check_ways(self) -> None:
@@ -36,19 +34,17 @@ class Sources:
         odd = sorted(self.ways - allowed)
         if odd:
             self.limit(
-                self.line,
                 f"Citations are {listed(odd)}; {self.rules.year} takes {_or(allowed)}.",
                 "Write positions in 'references', from 0 (--fix does).",
-                self.topic,
             )
         elif len(self.ways) > 1:
             why = f"Some citations are {' and others '.join(sorted(self.ways, reverse=True))}."
             if self.rules.mixed:
                 cure = f"{self.rules.year} allows both; some tools read one way only."
-                self.faults.warning(self.line, why, cure, self.topic)
+                self.at.warning(why, cure)
             else:
                 cure = "Write all in one way (--fix writes positions)."
-                self.limit(self.line, why, cure, self.topic)
+                self.limit(why, cure)
 
     def citations(self, place: int, given: object) -> tuple[str, ...]:
         """The documents that sentence ``place`` cites, the strongest first, each once."""
@@ -58,21 +54,18 @@ class Sources:
             docs = self._scored(place, given)
         else:
             why = "has no citations" if given is None else "has citations that are no list"
-            self._fault(f"Sentence {place} {why}.", "Write a list, [] for none.")
+            self.at.error(f"Sentence {place} {why}.", "Write a list, [] for none.")
             return ()
         if len(set(docs)) < len(docs):
             why, cure = f"Sentence {place} cites a document twice.", "The first is read."
-            self.faults.warning(self.line, why, cure, self.topic)
+            self.at.warning(why, cure)
             docs = list(dict.fromkeys(docs))
         most = self.rules.max_citations
         if most is not None and len(given) > most:
             why = f"Sentence {place} has {len(given)} citations; {self.rules.year} asks for {most}."
             cure = f"The track judges the first {most} alone (--fix keeps these)."
-            self.faults.warning(self.line, why, cure, self.topic)
+            self.at.warning(why, cure)
         return tuple(docs)
-
-    def _fault(self, why: str, cure: str) -> None:
-        self.faults.error(self.line, why, cure, self.topic)
 
     def _listed(self, place: int, given: list[Any]) -> list[str]:
         references, known = self.references, self.known
@@ -100,7 +93,7 @@ class Sources:
         if len(scored) < len(given):
             odd = listed((quoted(doc) for doc in given if doc not in scored), 3)
             why = f"Sentence {place} gives {odd} no number for a score."
-            self._fault(why, "Write {document id: score}.")
+            self.at.error(why, "Write {document id: score}.")
         docs = []
         for doc in scored:
             if self.references is None or doc in self.known:
@@ -122,7 +115,7 @@ class Sources:
         else:
             why = f"has the citation {quoted(str(one))}"
             cure = "Write a position in 'references' or a document id."
-        self._fault(f"Sentence {place} {why}.", cure)
+        self.at.error(f"Sentence {place} {why}.", cure)
 
 
 def _or(ways: Iterable[CitationForm]) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any
 
+from assay.formats.cells import finite_number
 from assay.formats.integers import parse_integer
 from assay.formats.jsonl import first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import read_text
 from assay.formats.trec_rag_topics import TOPIC_KEYS
 from assay.model.errors import AssayError
@@ -88,22 +89,21 @@ def read_candidates(path: str | PathLike[str]) -> Parsed[CandidateLists]:
         if topic is None:
             faults.error(number, "There is no query.qid.", 'Write {"query": {"qid": …}, …}.')
             continue
+        at = faults.at(number, topic)
         given = record.get("candidates")
         if not isinstance(given, list):
-            faults.error(number, "'candidates' is no list.", "Write a list.", topic)
+            at.error("'candidates' is no list.", "Write a list.")
             continue
         if topic in found:
-            faults.error(number, "The topic has a list already.", "Keep one of the two.", topic)
+            at.error("The topic has a list already.", "Keep one of the two.")
             continue
-        found[topic] = tuple(_candidates(given, number, topic, faults))
+        found[topic] = tuple(_candidates(given, at))
     if not found:
         faults.error(0, "The file holds no ranked list.", "Write one JSON object a topic.")
     return Parsed(found, faults.done())
 
 
-def _candidates(
-    given: list[Any], number: int, topic: str, faults: FaultList
-) -> Iterator[Candidate]:
+def _candidates(given: list[Any], at: Spot) -> Iterator[Candidate]:
     seen: set[str] = set()
     for place, item in enumerate(given, 1):
         record = item if isinstance(item, dict) else {}
@@ -114,11 +114,9 @@ def _candidates(
         score = record.get("score", 0.0)
         if segment is None or isinstance(score, bool) or not isinstance(score, (int, float)):
             cure = 'Write {"docid": …, "score": 1.5, "doc": {"segment": …}}.'
-            faults.error(number, f"Candidate {place} is no segment with a score.", cure, topic)
+            at.error(f"Candidate {place} is no segment with a score.", cure)
         elif segment.docid in seen:
-            faults.warning(
-                number, f"Candidate {place} is listed twice.", "The first is read.", topic
-            )
+            at.warning(f"Candidate {place} is listed twice.", "The first is read.")
         else:
             seen.add(segment.docid)
             yield Candidate(segment, float(score))
@@ -161,30 +159,21 @@ def read_judgment_run(path: str | PathLike[str]) -> Parsed[JudgmentRun]:
             continue
         topic, _, doc, raw, sure, name = cells
         names.setdefault(name, number)
-        label = parse_integer(raw)
+        at, label = faults.at(number, topic), parse_integer(raw)
         if label is None:
-            faults.error(
-                number, f"The label {quoted(raw)} is no integer.", "Write 0, 1, 2, 3 or 4.", topic
-            )
+            at.error(f"The label {quoted(raw)} is no integer.", "Write 0, 1, 2, 3 or 4.")
             continue
-        confidence = _number(sure)
+        confidence = finite_number(sure)
         if confidence is None:
-            faults.error(
-                number,
-                f"The confidence {quoted(sure)} is no number.",
-                "Write a number such as 0.8.",
-                topic,
-            )
+            at.error(f"The confidence {quoted(sure)} is no number.", "Write a number such as 0.8.")
             continue
         if label not in LABELS:
             outside.setdefault(label, number)
         judged = found.setdefault(topic, {})
         if doc in judged:
-            faults.error(
-                number,
+            at.error(
                 f"The document {quoted(doc)} is labelled twice.",
                 "Keep one of the two; the first was read.",
-                topic,
             )
             continue
         judged[doc] = RelevanceGuess(doc, label, confidence)
@@ -216,11 +205,3 @@ def write_judgment_run(run: JudgmentRun) -> bytes:
                 raise AssayError(f"{quoted(' '.join(cells))} cannot stand in an RJ run.")
             lines.append(" ".join(cells) + "\n")
     return "".join(lines).encode()
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text) if text.isascii() and "_" not in text else None
-    except ValueError:
-        return None
-    return value if value is not None and value == value and abs(value) != float("inf") else None

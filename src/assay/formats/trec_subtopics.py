@@ -57,23 +57,18 @@ def read_subtopic_qrels(path: str | PathLike[str]) -> Parsed[SubtopicQrels]:
             )
             continue
         topic, subtopic, document, raw = cells
-        grade = parse_integer(raw)
+        at, grade = faults.at(number, topic), parse_integer(raw)
         if grade is None:
-            faults.error(
-                number,
-                f"The grade {quoted(raw)} is not an integer.",
-                "Write an integer, e.g. 0, 1 or 2.",
-                topic,
+            at.error(
+                f"The grade {quoted(raw)} is not an integer.", "Write an integer, e.g. 0, 1 or 2."
             )
             continue
         judged = subtopics.setdefault(topic, {}).setdefault(subtopic, {})
         if judged.setdefault(document, grade) != grade:
-            faults.error(
-                number,
+            at.error(
                 f"{quoted(document)} has grade {grade} here and {judged[document]} above, for the"
                 f" same subtopic {quoted(subtopic)}.",
                 "Keep one of the two; the first was read.",
-                topic,
             )
         best = grades.setdefault(topic, {})
         best[document] = max(best.get(document, grade), grade)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 
-from assay.formats.trec import judged_lines, run_lines
+from assay.formats.trec_writing import judged_lines, run_lines
 from assay.protocols.output import FileData, file_name
 
 Judged = Iterable[tuple[str, str, str, int]]

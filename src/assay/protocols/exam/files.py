@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.formats.exam_bank import workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
-from assay.formats.trec import format_qrels
+from assay.formats.trec_writing import format_qrels
 from assay.measures.coverage import standard_error
 from assay.measures.scores import Scores
 from assay.model.exam import GradedPassage, Judgment, Ranked, Ranking

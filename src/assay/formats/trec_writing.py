@@ -1,0 +1,81 @@
+"""TREC run files and qrels, written: what :mod:`assay.formats.trec` reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+
+from assay.model.errors import AssayError
+from assay.model.wording import quoted
+
+_ROWS = 2_000  # lines that are put together at once
+_BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
+
+
+def format_qrels(rows: Iterable[tuple[str, str, int]]) -> str:
+    """A qrels file from (topic, document id or PassageKey, grade) in the given order.
+
+    Columns are separated by a space; by a tab on every line where some id holds a space (an
+    R2C2 run name may). Raises :class:`AssayError` for ids that no qrels file can hold.
+    """
+    return format_judged((topic, "0", doc, grade) for topic, doc, grade in rows)
+
+
+def format_judged(rows: Iterable[tuple[str, str, str, int]]) -> str:
+    """The same from (topic, second column, document id, grade); the second may be a subtopic."""
+    every = list(rows)
+    return b"".join(judged_lines(lambda: every)()).decode()
+
+
+def judged_lines(
+    rows: Callable[[], Iterable[tuple[str, str, str, int]]],
+) -> Callable[[], Iterator[bytes]]:
+    """What gives the same in pieces, for more rows than are held at once; ``rows`` gives them anew
+    each time. Raises :class:`AssayError` at once."""
+    separator = _separator(one for row in rows() for one in row[:3])
+
+    def pieces() -> Iterator[bytes]:
+        return _pieces(separator.join((*ids, str(grade))) + "\n" for *ids, grade in rows())
+
+    return pieces
+
+
+def run_lines(name: str, rankings: Mapping[str, Sequence[str]]) -> Callable[[], Iterator[bytes]]:
+    """What gives a run file in pieces: for each topic its documents, best first, with ranks from 1
+    and whole scores that fall to 1, so that no tool finds two of them equal.
+
+    Columns are separated as in :func:`format_qrels`. Raises :class:`AssayError` at once for a name
+    or ids that no run file can hold.
+    """
+    separator = _separator(chain((name,), *((topic, *docs) for topic, docs in rankings.items())))
+
+    def lines() -> Iterator[str]:
+        for topic, docs in rankings.items():
+            for place, doc in enumerate(docs):
+                cells = topic, "Q0", doc, str(place + 1), str(len(docs) - place), name
+                yield separator.join(cells) + "\n"
+
+    return lambda: _pieces(lines())
+
+
+def _separator(ids: Iterable[str]) -> str:
+    """What stands between columns with these ids in them."""
+    found = list(dict.fromkeys(ids))
+    if " ".join(found).split() == found:
+        return " "
+    _check_ids(found)
+    return "\t"
+
+
+def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
+    return iter(lambda: "".join(islice(lines, _ROWS)).encode(), b"")
+
+
+def _check_ids(ids: Iterable[str]) -> None:
+    for one in ids:
+        if not one.strip() or one != one.strip() or _BREAKS.search(one):
+            raise AssayError(
+                f"The id {quoted(one)} cannot stand in a qrels or run file. Write it without "
+                "line breaks and tabs, and without white space at its ends."
+            )
