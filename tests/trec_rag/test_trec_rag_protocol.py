@@ -459,8 +459,9 @@ def test_settings_follow_the_rules_of_the_leaderboards(tmp_path: Path):
     assert {name for name, _, _ in found}.isdisjoint({EDITED, MANUAL})
 
 
-def said_by(folder: Path, name: str, assigned: str) -> None:
-    """A person's assignment of every nugget of one answer, as the machine was asked."""
+def said_by(folder: Path, name: str, assigned: str, who: LabellerId | None = None) -> None:
+    """A person's assignment of every nugget of one answer, as the machine was asked; or another's,
+    who was asked it in other words."""
     with Ledger.open(folder / "labels.sqlite") as ledger:
         asked = next(
             (unit, content)
@@ -468,7 +469,7 @@ def said_by(folder: Path, name: str, assigned: str) -> None:
             if "Shallow" in content["answer"]
         )
         verdict = {"labels": [assigned] * len(asked[1]["nuggets"])}
-        who = LabellerId(f"human:{name}", "human", {})
+        who = who or LabellerId(f"human:{name}", "human", {})
         ledger.add(
             [
                 NewLabel(
@@ -494,6 +495,23 @@ def test_people_who_disagree_on_nuggets_are_settled_as_on_anything_else(tmp_path
     assert most.findings.per_topic["good"]["all"]["2"] == (1.0, 1.0)
     remarks = " ".join(scored(folder, "adjudicated").warnings)
     assert "people disagree and nothing is settled" in remarks
+
+
+def test_of_a_machines_assignments_those_to_the_present_question_count(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    _, before = judged(folder)
+    machine = next(one.labeller for one in labels_of(folder) if one.task == "trec_rag.assignment")
+    said_by(folder, "former wording", "not_support", machine)
+    assert values(scored(folder, "people"), "good") == values(before, "good")
+
+
+def test_labels_of_a_further_way_are_missed_where_nothing_else_is_asked(tmp_path: Path):
+    settings = 'relevance = "none"\nrelevance_also = ["0-3"]'
+    folder = make(tmp_path / "e", settings=settings)
+    assert scored(folder, "people").missing["trec_rag.relevance"] > 0
+    _, result = judged(folder)
+    assert result.asked["trec_rag.relevance"] > 0
+    assert "trec_rag.relevance" not in result.missing
 
 
 @pytest.mark.parametrize("policy", ["people", "human", "majority", "adjudicated"])
