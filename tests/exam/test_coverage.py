@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 from assay.measures import alpha_nDCG
 from assay.measures.coverage import (
     AlphaIdeal,
-    alpha_ideal,
     alpha_ideal_range,
+    alpha_ideals,
     alpha_ndcg,
     cover,
     labels,
@@ -63,7 +63,7 @@ def test_a_label_is_the_best_known_grade(grades):
 def test_alpha_ndcg_is_the_measure_with_questions_as_intents(grades, tau, alpha, k):
     covers = grades >= tau
     wanted = plain.alpha_ndcg([set(np.flatnonzero(row)) for row in covers], alpha, k)
-    ideal = alpha_ideal(covers, alpha=alpha, k=k)
+    (ideal,) = alpha_ideals([covers], alpha=alpha, k=k)
     assert alpha_ndcg(covers, ideal, alpha=alpha, k=k) == pytest.approx(wanted)
     names = [f"{9 - row}" for row in range(len(covers))]  # of equal ones the last is ideal
     subtopics = {

@@ -8,18 +8,12 @@ import json
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.measures.nuggets import (
-    NUGGET_MEASURES,
-    coverage,
-    coverage_range,
-    nugget_ranges,
-    nugget_scores,
-)
-from assay.measures.ranges import IfDefined
+from assay.measures.nuggets import NUGGET_MEASURES, coverage_ends, nugget_ends
 from assay.measures.support import SUPPORT_MEASURES, support_scores
 from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget, Importance, RagNugget
 from assay.protocols.label_sheets import nugget_sheet
@@ -47,6 +41,31 @@ FIGURE_4 = [
     "How equipment affects sport popularity",
 ]  # fmt: skip
 WORTH = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
+
+
+def nugget_ranges(values, vital) -> dict[str, tuple[float, float, bool] | None]:
+    """Floor, ceiling and whether it is surely defined of each measure of one answer."""
+    found = nugget_ends(np.array([values], float), np.array(vital, float))
+    rows = zip(*(one[:, 0].tolist() for one in found), strict=True)
+    return {
+        name: None if row[0] != row[0] else row
+        for name, row in zip(NUGGET_MEASURES, rows, strict=True)
+    }
+
+
+def nugget_scores(values, vital) -> dict[str, float | None]:
+    """The measures of one answer whose labels are all there."""
+    return {name: one and one[0] for name, one in nugget_ranges(values, vital).items()}
+
+
+def coverage_range(values, groups, every=()) -> tuple[float, float] | None:
+    low, high = (float(one[0]) for one in coverage_ends(np.array([values], float), groups, every))
+    return None if low != low else (low, high)
+
+
+def coverage(values, groups, every=()) -> float | None:
+    found = coverage_range(values, groups, every)
+    return None if found is None else found[0]
 
 
 def test_table_3_scores():
@@ -94,8 +113,9 @@ def test_no_vital_nuggets_is_undefined_and_not_zero():
 def test_a_missing_label_makes_a_range_of_what_needs_it():
     found = nugget_ranges([1.0, None], [True, False])
     assert found == {
-        "strict_vital": (1.0, 1.0), "vital": (1.0, 1.0), "strict_all": (0.5, 1.0),
-        "all": (0.5, 1.0), "weighted": (pytest.approx(2 / 3), 1.0),
+        "strict_vital": (1.0, 1.0, True), "vital": (1.0, 1.0, True),
+        "strict_all": (0.5, 1.0, True), "all": (0.5, 1.0, True),
+        "weighted": (pytest.approx(2 / 3), 1.0, True),
     }  # fmt: skip
     assert coverage_range([1.0, None], ["a", "a"]) == (1.0, 1.0)
     assert coverage_range([1.0, None], ["a", "b"]) == (0.5, 1.0)
@@ -105,10 +125,9 @@ def test_a_missing_label_makes_a_range_of_what_needs_it():
 
 def test_where_nothing_is_surely_vital_there_may_be_no_score():
     found = nugget_ranges([1.0, 0.5], [None, False])
-    assert (found["strict_all"], found["all"]) == ((0.5, 0.5), (0.75, 0.75))
-    assert found["weighted"] == (0.75, pytest.approx(1.25 / 1.5))
-    assert found["strict_vital"] == found["vital"] == (1.0, 1.0)
-    assert found["vital"].value is None
+    assert (found["strict_all"], found["all"]) == ((0.5, 0.5, True), (0.75, 0.75, True))
+    assert found["weighted"] == (0.75, pytest.approx(1.25 / 1.5), True)
+    assert found["strict_vital"] == found["vital"] == (1.0, 1.0, False)
 
 
 nuggets_with_gaps = st.lists(
@@ -137,8 +156,8 @@ def test_nugget_ranges_are_the_outermost_of_every_completion(rows: list):
         if not known:
             assert found[name] is None
             continue
-        assert found[name] == pytest.approx((min(known), max(known))), name
-        assert isinstance(found[name], IfDefined) == (None in completions), name
+        assert found[name][:2] == pytest.approx((min(known), max(known))), name
+        assert found[name][2:] in ((), (None not in completions,)), name
 
 
 importances = st.lists(st.sampled_from([Importance.VITAL, Importance.OKAY, None]), max_size=3)
@@ -218,10 +237,6 @@ def test_an_answer_that_the_track_left_unjudged_has_no_scores():
 
 
 def test_other_values_are_refused():
-    with pytest.raises(ValueError, match=r"0, 0\.5 or 1"):
-        nugget_scores([0.7], [True])
-    with pytest.raises(ValueError, match="2 values for 1"):
-        nugget_scores([1.0, 1.0], [True])
     with pytest.raises(ValueError, match=r"0, 0\.5 or 1"):
         support_scores([[2.0]])
 

@@ -22,7 +22,6 @@ __all__ = [
     "AlphaIdeal",
     "Cover",
     "alpha_dcg",
-    "alpha_ideal",
     "alpha_ideal_range",
     "alpha_ideals",
     "alpha_ndcg",
@@ -160,19 +159,14 @@ def _greedy(covers: Bools, alpha: float, k: int | None) -> Iterator[tuple[Floats
         left[pools, best] = 0.0
 
 
-def alpha_ideal(covers: Bools, *, alpha: float = 0.5, k: int | None = None) -> float:
-    """Return α-DCG of the greedy ideal list over the pool, the denominator of α-nDCG.
+def alpha_ideals(pools: Iterable[Bools], *, alpha: float = 0.5, k: int | None = None) -> Floats:
+    """Return α-DCG of the greedy ideal list over each pool, the denominator of α-nDCG.
 
     Args:
-        covers: rows are the passages of the pool, columns the intents.
+        pools: rows are the passages of a pool, columns the intents; all pools have as many.
         alpha: how much a repeated intent loses.
         k: the cutoff, none where left out.
     """
-    return float(alpha_ideals([covers], alpha=alpha, k=k)[0])
-
-
-def alpha_ideals(pools: Iterable[Bools], *, alpha: float = 0.5, k: int | None = None) -> Floats:
-    """Return :func:`alpha_ideal` of each pool; all have as many intents."""
     lean = [pool[pool.any(axis=1)] for pool in pools]
     found = np.zeros(len(lean))
     for start in range(0, len(lean), _POOLS):
@@ -198,7 +192,7 @@ class AlphaIdeal:
 def alpha_ideal_range(
     surely: Bools, possibly: Bools, *, alpha: float = 0.5, k: int | None = None
 ) -> AlphaIdeal:
-    """Return safe ends of :func:`alpha_ideal`, which need not be reached.
+    """Return safe ends of :func:`alpha_ideals`, which need not be reached.
 
     What the first r passages of a list gain without discount is submodular. So no list gains more
     by rank r than some first passages of the greedy one and the r next best additions to them,
@@ -259,7 +253,7 @@ def alpha_ndcg(
 
     Args:
         shown: rows are the passages in rank order, columns the intents that each covers.
-        ideal: :func:`alpha_ideal` of the pool, or that of each list.
+        ideal: :func:`alpha_ideals` of the pool, or that of each list.
         alpha: as there.
         k: as there.
 

@@ -13,15 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
-from assay.measures.ranges import IfDefined, Range
 
-__all__ = [
-    "NUGGET_MEASURES", "coverage", "coverage_ends", "coverage_range", "nugget_ends",
-    "nugget_ranges", "nugget_scores", "nugget_weights",
-]  # fmt: skip
+__all__ = ["NUGGET_MEASURES", "coverage_ends", "nugget_ends", "nugget_weights"]
 
 NUGGET_MEASURES = ("strict_vital", "vital", "strict_all", "all", "weighted")
-"""Names of :func:`nugget_scores`, the track's main measure first."""
+"""Names of what :func:`nugget_ends` gives, the track's main measure first. ``weighted`` is
+(Σ s vital + ½ Σ s okay) / (#vital + ½ #okay)."""
 
 STRICT = ("strict_vital", "strict_all")
 """Those for which partial support counts nothing."""
@@ -29,46 +26,9 @@ STRICT = ("strict_vital", "strict_all")
 FULL = 1.0
 
 
-def nugget_scores(values: Sequence[float], vital: Sequence[bool]) -> dict[str, float | None]:
-    """Return the nugget recall measures of one answer.
-
-    ``weighted`` is (Σ s vital + ½ Σ s okay) / (#vital + ½ #okay).
-
-    Args:
-        values: s of each nugget (1, 0.5 or 0).
-        vital: whether each nugget is vital; the others are okay.
-
-    Returns:
-        Values by the names of :data:`NUGGET_MEASURES`. None where undefined: there is no nugget
-        that the measure counts.
-
-    Raises:
-        ValueError: the lengths differ, or a value is not 0, 0.5 or 1.
-    """
-    scores = _scores(_row(values, vital), np.array([vital], np.bool_))[:, 0].tolist()
-    return {
-        name: None if score != score else score
-        for name, score in zip(NUGGET_MEASURES, scores, strict=True)
-    }
-
-
-def nugget_ranges(
-    values: Sequence[float | None], vital: Sequence[bool | None]
-) -> dict[str, Range | None]:
-    """:func:`nugget_ends` of one answer, by the names of :data:`NUGGET_MEASURES`; None stands for
-    what is missing. A range is None where no label would define the measure, and
-    :class:`IfDefined` where no nugget is surely vital, but one may be."""
-    floors, ceilings, sure = nugget_ends(_row(values, vital), np.array(vital, np.float64))
-    return {
-        name: None if floor != floor else (Range if certain else IfDefined)(floor, ceiling)
-        for name, floor, ceiling, certain in zip(
-            NUGGET_MEASURES, *(one[:, 0].tolist() for one in (floors, ceilings, sure)), strict=True
-        )
-    }
-
-
 def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Floats, Bools]:
-    """Return between which ends the measures of answers lie where labels are missing.
+    """Return the nugget recall measures of answers: between which ends they lie where labels are
+    missing.
 
     A missing assignment is 0 in the floor and 1 in the ceiling. With nuggets whose importance is
     missing a measure is a mean whose weights are free: it is least where, of these nuggets, just
@@ -76,7 +36,7 @@ def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Fl
     value finds the ends. They are exact.
 
     Args:
-        values: answers × nuggets, as in :func:`nugget_scores`; NaN where an assignment is missing.
+        values: s of answers × nuggets (1, 0.5 or 0); NaN where an assignment is missing.
         vital: of each nugget 1 or 0; NaN where its importance is missing.
 
     Returns:
@@ -98,44 +58,20 @@ def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Fl
     return np.fmin.reduce(every), np.fmax.reduce(every), sure
 
 
-def coverage(
-    values: Sequence[float],
-    groups: Sequence[str | None],
-    every: Iterable[str] = (),
-) -> float | None:
-    """Return the share of sub-narratives that an answer covers: those with at least one nugget
-    that it fully supports.
+def coverage_ends(
+    values: npt.ArrayLike, groups: Sequence[str | None], every: Iterable[str] = ()
+) -> tuple[Floats, Floats]:
+    """Return the share of sub-narratives that answers cover: those with at least one nugget that an
+    answer fully supports.
 
     Args:
-        values: s of each nugget.
+        values: s of answers × nuggets; NaN where an assignment is missing.
         groups: the sub-narrative that each nugget is mapped to, None for none.
         every: all sub-narratives of the narrative; those that nuggets are mapped to are added.
 
     Returns:
-        None where there is no sub-narrative.
-
-    Raises:
-        ValueError: the lengths differ.
+        The ends where missing assignments are 0 or 1, exact; NaN where there is no sub-narrative.
     """
-    found = coverage_range(values, groups, every)
-    return None if found is None else found.floor
-
-
-def coverage_range(
-    values: Sequence[float | None],
-    groups: Sequence[str | None],
-    every: Iterable[str] = (),
-) -> Range | None:
-    """:func:`coverage_ends` of one answer; None where there is no sub-narrative."""
-    floors, ceilings = coverage_ends(_row(values, groups), groups, every)
-    return None if np.isnan(floors[0]) else Range(float(floors[0]), float(ceilings[0]))
-
-
-def coverage_ends(
-    values: npt.ArrayLike, groups: Sequence[str | None], every: Iterable[str] = ()
-) -> tuple[Floats, Floats]:
-    """Return the ends of :func:`coverage` of answers (answers × nuggets) where a missing assignment
-    (NaN) is 0 or 1; exact. NaN where there is no sub-narrative."""
     worth = np.asarray(values, np.float64)
     names = list(dict.fromkeys(one for one in (*every, *groups) if one is not None))
     mapped = np.array([[group == name for name in names] for group in groups], np.int64)
@@ -150,15 +86,6 @@ def coverage_ends(
 
     floors, missing = covered(worth == FULL), np.isnan(worth)
     return floors, covered((worth == FULL) | missing) if missing.any() else floors
-
-
-def _row(values: Sequence[float | None], of_nuggets: Sequence[object]) -> Floats:
-    """The values of one answer, NaN for None."""
-    if len(values) != len(of_nuggets):
-        raise ValueError(f"{len(values)} values for {len(of_nuggets)} nuggets")
-    if any(value not in (0.0, 0.5, 1.0, None) for value in values):
-        raise ValueError("a nugget's value is 0, 0.5 or 1")
-    return np.array([values], np.float64)
 
 
 def nugget_weights(vital: npt.ArrayLike) -> Floats:

@@ -15,7 +15,7 @@ from assay.measures.judgements import Ideals
 from assay.measures.ranges import Range
 from assay.measures.ranking.relevance import BinaryMeasure, RPrecision
 
-__all__ = ["Known", "score_range", "score_ranges"]
+__all__ = ["Known", "score_ranges"]
 
 _AT_ONCE = 1 << 20
 """Documents of ranked and ideal lists that are scored at once."""
@@ -33,18 +33,6 @@ class Known(NamedTuple):
     best: Grades
     ideal_worst: Sequence[float]
     ideal_best: Sequence[float]
-
-
-def score_range(
-    measure: Measure,
-    worst: Grades,
-    best: Grades,
-    ideal_worst: Sequence[float],
-    ideal_best: Sequence[float],
-    g_max: Iterable[float],
-) -> Range:
-    """:func:`score_ranges` of one list."""
-    return score_ranges(measure, [Known(worst, best, ideal_worst, ideal_best)], g_max)[0]
 
 
 def score_ranges(measure: Measure, lists: Sequence[Known], g_max: Iterable[float]) -> list[Range]:

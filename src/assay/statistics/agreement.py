@@ -45,7 +45,6 @@ __all__ = [
     "cohen_kappa",
     "confusion",
     "krippendorff_alpha",
-    "krippendorff_interval",
     "label_name",
     "pair_orders",
 ]
@@ -272,37 +271,6 @@ def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> flo
     one_topic = np.zeros(table.shape[1], dtype=np.int64)
     totals, apart, cells, values = coincidences(table, one_topic, 1)
     return defined(alphas(totals, apart, cells, values, metric)[0])
-
-
-def krippendorff_interval(
-    labels: npt.ArrayLike,
-    topics: Sequence[Hashable],
-    metric: Metric = "nominal",
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int,
-) -> Interval | None:
-    """Return the bootstrap interval of α, resampling topics (one given per unit).
-
-    Returns:
-        ``None`` where there is one topic only, or α is undefined.
-
-    Raises:
-        ValueError: as :func:`krippendorff_alpha`, or the topics do not fit the units.
-    """
-    table = label_table(labels)
-    probability(level, "level")
-    topic, count = number_topics(topics, np.ones(table.shape[1], dtype=np.bool_))
-    if count < 2 or krippendorff_alpha(labels, metric) is None:
-        return None
-    totals, apart, cells, values = coincidences(table, topic, count)
-    drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
-    found = [
-        alphas(part @ totals, part @ apart, cells, values, metric)
-        for part in _blocks(drawn, max(apart.shape[1], len(values)))
-    ]
-    return percentile_interval(np.concatenate(found), level)
 
 
 def pair_orders(

@@ -125,22 +125,13 @@ def rbo_lists(
         if repeats:
             raise ValueError(f"the {which} list repeats an item")
     short, long = sorted((first, second), key=len)
-    s, length = len(short), len(long)
+    s, depths = len(short), np.arange(1, len(long) + 1)
     if not s:
         return None
-    in_short, in_long, overlap = set(), set(), 0
-    overlaps: list[int] = []
-    for depth in range(length):
-        in_long.add(long[depth])
-        if depth < s:
-            in_short.add(short[depth])
-            overlap += (short[depth] in in_long) + (long[depth] in in_short)
-            overlap -= short[depth] == long[depth]
-        else:
-            overlap += long[depth] in in_short
-        overlaps.append(overlap)
-    x = np.array(overlaps, dtype=np.float64)
-    depths = np.arange(1, length + 1)
+    rank = {item: place for place, item in enumerate(long, 1)}
+    # An item is in both from the later of its ranks on.
+    later = sorted(max(place, rank[item]) for place, item in enumerate(short, 1) if item in rank)
+    x = np.searchsorted(later, depths, side="right").astype(np.float64)
     agreement = x / depths
     agreement[s:] += x[s - 1] * (depths[s:] - s) / (s * depths[s:])
     return float(ranks.extrapolated(agreement[None], p)[0])

@@ -22,7 +22,7 @@ from scipy import special
 
 from assay.measures.bootstrap import Interval, mean_interval
 from assay.measures.confidence import Floats
-from assay.statistics.checks import defined, score_matrix, score_pair, whole_number
+from assay.statistics.checks import score_matrix, score_pair, whole_number
 from assay.statistics.letters import compact_letters, joined, top_group
 from assay.statistics.resampling import (
     EXACT_LIMIT,
@@ -36,7 +36,6 @@ from assay.statistics.tukey import TukeyResult, randomised_tukey
 
 __all__ = [
     "RandomisationResult",
-    "TTest",
     "TukeyResult",
     "bootstrap_difference",
     "bootstrap_p",
@@ -44,8 +43,6 @@ __all__ = [
     "holm",
     "joined",
     "pair_sizes",
-    "paired_effect_size",
-    "paired_t_test",
     "randomisation_p",
     "randomisation_test",
     "randomised_tukey",
@@ -59,23 +56,6 @@ _ROUNDING = 1e-12
 
 _COLUMNS_AT_ONCE = 500
 """Pairs of runs that the bootstrap test goes through at a time."""
-
-
-@dataclass(frozen=True)
-class TTest:
-    """The outcome of a paired t-test.
-
-    Attributes:
-        difference: mean of x − mean of y.
-        t: the statistic, ``None`` where all differences are equal.
-        degrees: n − 1.
-        p: the two-sided p-value, ``None`` where *t* is.
-    """
-
-    difference: float
-    t: float | None
-    degrees: int
-    p: float | None
 
 
 @dataclass(frozen=True)
@@ -93,24 +73,6 @@ class RandomisationResult:
     p: float
     exact: bool
     permutations: int
-
-
-def paired_t_test(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
-    """Test whether the mean of x − y is 0.
-
-    Where all differences are equal (two runs that are the same, or shifted by a constant) the
-    statistic divides by 0: t and p are ``None``.
-
-    Args:
-        x: n scores of one run.
-        y: n scores of the other, of the same topics in the same order.
-
-    Raises:
-        ValueError: fewer than 2 topics, different lengths, or a score that is not finite.
-    """
-    first, second = score_pair(x, y)
-    t, p = t_columns((first - second)[:, None], pair_sizes(first, second)[:, None])
-    return TTest(float((first - second).mean()), defined(t[0]), len(first) - 1, defined(p[0]))
 
 
 def pair_sizes(first: Floats, second: Floats) -> Floats:
@@ -296,19 +258,6 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
         highest = max(highest, min(1.0, p * (len(known) - rank)))
         adjusted[place] = highest
     return adjusted
-
-
-def paired_effect_size(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
-    """Return mean(x − y) / √V, V the sample variance of x − y (Sakai 2018, section 5.1).
-
-    How many standard deviations of the differences the mean difference measures; ``None`` where
-    all differences are equal.
-
-    Raises:
-        ValueError: fewer than 2 topics, different lengths, or a score that is not finite.
-    """
-    result = paired_t_test(x, y)
-    return None if result.t is None else result.t / math.sqrt(result.degrees + 1)
 
 
 def residual_effect_sizes(matrix: npt.ArrayLike) -> Floats | None:
