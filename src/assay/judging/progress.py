@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol, runtime_checkable
 
 from assay.labellers.base import Outcome, Request
@@ -109,26 +109,12 @@ class Tally:
             self.unpriced += 1
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            wanted=self.wanted + other.wanted,
-            known=self.known + other.known,
-            known_failed=self.known_failed + other.known_failed,
-            asked=self.asked + other.asked,
-            failed=self.failed + other.failed,
-            unanswered=self.unanswered + other.unanswered,
-            skipped=self.skipped + other.skipped,
-            tokens_in=self.tokens_in + other.tokens_in,
-            tokens_out=self.tokens_out + other.tokens_out,
-            tokens_cached=self.tokens_cached + other.tokens_cached,
-            tokens_cache_write=self.tokens_cache_write + other.tokens_cache_write,
-            cache_saved=self.cache_saved + other.cache_saved,
-            cache_unpriced=self.cache_unpriced + other.cache_unpriced,
-            cost=self.cost + other.cost,
-            unpriced=self.unpriced + other.unpriced,
-            at_most=self.at_most + other.at_most,
-            stopped=self.stopped or other.stopped,
-            waiting=(*self.waiting, *other.waiting),
-        )
+        sums = {
+            one.name: getattr(self, one.name) + getattr(other, one.name)
+            for one in fields(self)
+            if one.name != "stopped"
+        }
+        return Tally(**sums, stopped=self.stopped or other.stopped)
 
 
 def saved_words(dollars: float) -> str:

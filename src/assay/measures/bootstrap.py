@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Bools, Closed, Floats, Integers, bin_numbers, check
+from assay.measures.confidence import Closed, Floats, Integers, bin_numbers, check
+from assay.measures.settings import probability, whole_number
 
-__all__ = ["Interval", "confidence_intervals", "mean_interval"]
+__all__ = [
+    "Interval",
+    "confidence_intervals",
+    "mean_interval",
+    "percentile_interval",
+    "percentiles",
+    "topic_counts",
+]
 
 _CELLS_AT_ONCE = 524_288
 """How many drawn topics (resamples × topics) are held in memory at a time: 4 MB. (With
@@ -68,16 +75,16 @@ def mean_interval(
         raise ValueError(f"give a flat list of at least one value, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"value {np.flatnonzero(~np.isfinite(array))[0] + 1} is not finite")
-    _check_settings(level, resamples, seed)
+    probability(level, "level")
     # A resample's mean is a product with how often each topic was drawn. (einsum is as fast here as
     # "@", whose threads go on spinning for a while when they have nothing to do.)
     means = [
         np.einsum("ij,j->i", counts, array) / len(array)
-        for counts in _counts(len(array), resamples, seed)
+        for counts in topic_counts(len(array), resamples, seed)
     ]
     # The mean of n equal values can miss the value by a rounding error; the true mean cannot.
     bounded = np.clip(np.concatenate(means), array.min(), array.max())
-    return _percentiles(bounded, level)
+    return Interval(*percentiles(bounded, level))
 
 
 def confidence_intervals(
@@ -111,7 +118,7 @@ def confidence_intervals(
             setting is out of range.
     """
     confidence, correct = check(p, c)
-    _check_settings(level, resamples, seed)
+    probability(level, "level")
     levels, group = np.unique(confidence, return_inverse=True)
     bin_of_level = bin_numbers(levels, bins, closed)
     cell = 2 * group + correct  # every question is one of 2 × levels cells: wrong, right
@@ -121,17 +128,10 @@ def confidence_intervals(
         for name, values in _measures(wrong, right, levels, bin_of_level).items():
             drawn_values.setdefault(name, []).append(values)
     whole = {name: np.concatenate(values) for name, values in drawn_values.items()}
-    if not _has_both(correct) or np.isnan(whole["AUROC"]).all():
+    if correct.all() or not correct.any():
         del whole["AUROC"]
-    return {name: _percentiles(values, level) for name, values in whole.items()}
-
-
-def _check_settings(level: float, resamples: int, seed: int) -> None:
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, got {level}")
-    for name, value, least in (("resamples", resamples, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} must be a whole number from {least}, got {value}")
+    found = {name: percentile_interval(values, level) for name, values in whole.items()}
+    return {name: interval for name, interval in found.items() if interval is not None}
 
 
 @lru_cache(maxsize=4)
@@ -150,12 +150,22 @@ def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
 
     Scores of many runs over the same topics ask for the same draws; small ones are kept.
     """
+    whole_number(resamples, "resamples")
+    whole_number(seed, "seed", 0)
     keep = n * resamples <= _CELLS_KEPT
     return (_kept_draws if keep else _fresh_draws)(n, resamples, seed)
 
 
-def _counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
-    """The same blocks as how often each topic was drawn: rows of *n* counts."""
+def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
+    """Return how often each of *n* topics is drawn in each resample, in blocks of resamples × n.
+
+    A resample draws *n* topics with replacement. Small draws are kept: nobody may change them.
+
+    Raises:
+        ValueError: *resamples* is not a whole number from 1, or *seed* one from 0.
+    """
+    whole_number(resamples, "resamples")
+    whole_number(seed, "seed", 0)
     if n * resamples <= _CELLS_KEPT:
         return _kept_counts(n, resamples, seed)
     return map(_count, _fresh_draws(n, resamples, seed))
@@ -174,14 +184,26 @@ def _fresh_draws(n: int, resamples: int, seed: int) -> Iterator[Integers]:
         yield generator.integers(0, n, size=(min(at_once, resamples - start), n))
 
 
-def _has_both(correct: Bools) -> bool:
-    return bool(correct.any() and not correct.all())
+def percentile_interval(values: Floats, level: float) -> Interval | None:
+    """Return the percentile interval of resampled values; NaN values are left out and counted.
 
+    Returns:
+        ``None`` where the statistic was undefined in every resample.
 
-def _percentiles(values: Floats, level: float) -> Interval:
+    Raises:
+        ValueError: *level* is not between 0 and 1.
+    """
+    probability(level, "level")
     defined = values[~np.isnan(values)]
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), undefined=len(values) - len(defined))
+    if not len(defined):
+        return None
+    return Interval(*percentiles(defined, level), undefined=len(values) - len(defined))
+
+
+def percentiles(values: Floats, level: float) -> tuple[float, float]:
+    """Return the ends of what holds the middle share *level* of the values."""
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:

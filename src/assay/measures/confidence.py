@@ -14,11 +14,15 @@ Sources: HMR, R_O and R_U are equations 1 to 4 of the R2C2 overview (Sakai); the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import update_wrapper
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from assay.measures.settings import whole_number
 
 __all__ = [
     "LOWER_IS_BETTER",
@@ -43,6 +47,8 @@ __all__ = [
     "risk_coverage",
     "selective_accuracy",
 ]
+
+T = TypeVar("T")
 
 LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
 
@@ -106,54 +112,54 @@ def _numbers(values: npt.ArrayLike, what: str) -> Floats:
     return array
 
 
+class _OfChecked(Generic[T]):
+    """A measure of confidences and correctness that are checked first; ``plain`` is that of data
+    that were checked already."""
+
+    def __init__(self, plain: Callable[[Floats, Bools], T]) -> None:
+        self.plain: Callable[[Floats, Bools], T] = plain
+        update_wrapper(self, plain)
+
+    def __call__(self, p: npt.ArrayLike, c: npt.ArrayLike) -> T:
+        return self.plain(*check(p, c))
+
+
 # --- modesty -------------------------------------------------------------------------------------
 
 
-def reward_over(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
+@_OfChecked
+def reward_over(confidence: Floats, correct: Bools) -> float:
     """Return R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2).
 
     High means that the system suppresses overconfidence.
     """
-    return _reward_over(*check(p, c))
-
-
-def _reward_over(confidence: Floats, correct: Bools) -> float:
     wrong = confidence[~correct]
     return float(1.0 - wrong.mean()) if len(wrong) else 1.0
 
 
-def reward_under(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
+@_OfChecked
+def reward_under(confidence: Floats, correct: Bools) -> float:
     """Return R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3).
 
     High means that the system suppresses underconfidence.
     """
-    return _reward_under(*check(p, c))
-
-
-def _reward_under(confidence: Floats, correct: Bools) -> float:
     right = confidence[correct]
     return float(1.0 - (1.0 - right).mean()) if len(right) else 1.0
 
 
-def hmr(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
+@_OfChecked
+def hmr(confidence: Floats, correct: Bools) -> float:
     """Return HMR, the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4).
 
     Lowering the confidence of a right answer or raising that of a wrong one never raises it.
     """
-    return _hmr(*check(p, c))
-
-
-def _hmr(confidence: Floats, correct: Bools) -> float:
-    over, under = _reward_over(confidence, correct), _reward_under(confidence, correct)
+    over, under = reward_over.plain(confidence, correct), reward_under.plain(confidence, correct)
     return 2.0 * over * under / (over + under) if over + under > 0 else 0.0
 
 
-def accuracy(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
+@_OfChecked
+def accuracy(confidence: Floats, correct: Bools) -> float:
     """Return the share of correct answers."""
-    return _accuracy(*check(p, c))
-
-
-def _accuracy(_: Floats, correct: Bools) -> float:
     return float(correct.mean())
 
 
@@ -189,8 +195,7 @@ def bin_numbers(p: npt.ArrayLike, bins: int = 10, closed: Closed = "right") -> I
         ValueError: *bins* is not a whole number from 1, or *closed* is neither ``right`` nor
             ``left``.
     """
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise ValueError(f"bins must be a whole number from 1, got {bins}")
+    whole_number(bins, "bins")
     if closed not in ("right", "left"):
         raise ValueError(f"closed must be 'right' or 'left', got {closed!r}")
     inner_edges = np.arange(1, bins) / bins
@@ -232,55 +237,39 @@ def _bin_gaps(
 
 def ece(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
     """Return the expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins."""
-    return _ece(*_bin_gaps(*check(p, c), bins, closed))
-
-
-def _ece(shares: Floats, gaps: Floats) -> float:
+    shares, gaps = _bin_gaps(*check(p, c), bins, closed)
     return float((shares * gaps).sum())
 
 
 def mce(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
     """Return the maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
-    return _mce(*_bin_gaps(*check(p, c), bins, closed))
+    return float(_bin_gaps(*check(p, c), bins, closed)[1].max())
 
 
-def _mce(_: Floats, gaps: Floats) -> float:
-    return float(gaps.max())
-
-
-def brier(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
+@_OfChecked
+def brier(confidence: Floats, correct: Bools) -> float:
     """Return the Brier score: the mean of (p − c)²."""
-    return _brier(*check(p, c))
-
-
-def _brier(confidence: Floats, correct: Bools) -> float:
     return float(np.square(confidence - correct).mean())
 
 
-def ks(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
+@_OfChecked
+def ks(confidence: Floats, correct: Bools) -> float:
     """Return the KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p.
 
     It is taken at the ends of groups of equal confidence, so the order of ties does not matter.
     """
-    return _ks(*check(p, c))
-
-
-def _ks(confidence: Floats, correct: Bools) -> float:
     _, group = np.unique(confidence, return_inverse=True)
     differences = np.bincount(group, weights=confidence - correct)
     return float(np.abs(np.cumsum(differences)).max() / len(confidence))
 
 
-def auroc(p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
+@_OfChecked
+def auroc(confidence: Floats, correct: Bools) -> float | None:
     """Return the area under the ROC curve of confidence as a sign of correctness.
 
     That is the chance that a random right answer has a higher confidence than a random wrong one,
     ties counting half. ``None`` if every answer is right or every answer is wrong.
     """
-    return _auroc(*check(p, c))
-
-
-def _auroc(confidence: Floats, correct: Bools) -> float | None:
     _, group = np.unique(confidence, return_inverse=True)
     right = np.bincount(group, weights=correct)
     wrong = np.bincount(group, weights=~correct)
@@ -373,13 +362,13 @@ def confidence_measures(
     confidence, correct = check(p, c)
     shares, gaps = _bin_gaps(confidence, correct, bins, closed)
     return {
-        "HMR": _hmr(confidence, correct),
-        "R_O": _reward_over(confidence, correct),
-        "R_U": _reward_under(confidence, correct),
-        "ECE": _ece(shares, gaps),
-        "MCE": _mce(shares, gaps),
-        "Brier": _brier(confidence, correct),
-        "KS": _ks(confidence, correct),
-        "AUROC": _auroc(confidence, correct),
-        "Accuracy": _accuracy(confidence, correct),
+        "HMR": hmr.plain(confidence, correct),
+        "R_O": reward_over.plain(confidence, correct),
+        "R_U": reward_under.plain(confidence, correct),
+        "ECE": float((shares * gaps).sum()),
+        "MCE": float(gaps.max()),
+        "Brier": brier.plain(confidence, correct),
+        "KS": ks.plain(confidence, correct),
+        "AUROC": auroc.plain(confidence, correct),
+        "Accuracy": accuracy.plain(confidence, correct),
     }

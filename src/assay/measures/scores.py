@@ -57,17 +57,7 @@ class Score:
             low = min(ends)
         if high is not None and 0 < max(ends) - high <= slack:
             high = max(ends)
-        return cls(
-            run,
-            measure,
-            ends.value,
-            low,
-            high,
-            topics,
-            missing,
-            ends.floor,
-            ends.ceiling,
-        )
+        return cls(run, measure, ends.value, low, high, topics, missing, *ends)
 
     @property
     def ends(self) -> Range | None:

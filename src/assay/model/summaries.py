@@ -145,18 +145,8 @@ def without_first_section(summary: Summary) -> Summary:
 
 
 def _version(summary: Summary, name: str, sections: tuple[SummarySection, ...]) -> Summary:
-    return Summary(
-        summary.query,
-        summary.query_text,
-        f"{summary.run} {name}",
-        summary.overview,
-        sections,
-        summary.documents,
-        summary.overview_last,
-        degraded=name,
-        original=summary.run,
-        line=summary.line,
-    )
+    run, of = f"{summary.run} {name}", summary.run
+    return replace(summary, run=run, sections=sections, degraded=name, original=of, repeats=0)
 
 
 class Preference(NamedTuple):

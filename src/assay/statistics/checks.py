@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Floats, refuse_masked
+from assay.measures.settings import probability, whole_number
 
 __all__ = [
     "LARGEST",
@@ -87,28 +88,6 @@ def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[F
     if len(first) < least:
         raise ValueError(f"{len(first)} pairs of scores are too few: at least {least} are needed")
     return first, second
-
-
-def probability(value: float, name: str) -> float:
-    """Return *value*, which must lie strictly between 0 and 1.
-
-    Raises:
-        ValueError: it does not.
-    """
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be between 0 and 1, got {value}")
-    return float(value)
-
-
-def whole_number(value: int, name: str, least: int = 1) -> int:
-    """Return *value*, which must be a whole number of at least *least*.
-
-    Raises:
-        ValueError: it is not.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be a whole number from {least}, got {value}")
-    return int(value)
 
 
 def defined(value: float | np.floating) -> float | None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import percentile_interval, topic_counts
 from assay.measures.confidence import Floats
-from assay.statistics.checks import probability, whole_number
+from assay.statistics.checks import whole_number
 
 __all__ = [
     "EXACT_LIMIT",
@@ -28,42 +28,6 @@ EXACT_LIMIT = 2**17
 
 _CELLS_AT_ONCE = 1_000_000
 """How many drawn cells (draws × topics) are held in memory at a time: 8 MB."""
-
-
-def topic_counts(n: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each of *n* topics is drawn in each resample, in blocks of resamples × n.
-
-    A resample draws *n* topics with replacement; the draws are those of
-    :func:`assay.measures.bootstrap.mean_interval` with the same seed.
-
-    Raises:
-        ValueError: *resamples* is not a whole number from 1, or *seed* one from 0.
-    """
-    whole_number(resamples, "resamples")
-    whole_number(seed, "seed", 0)
-    generator = np.random.default_rng(seed)
-    at_once = max(1, _CELLS_AT_ONCE // n)
-    for start in range(0, resamples, at_once):
-        rows = min(at_once, resamples - start)
-        drawn = generator.integers(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
-
-
-def percentile_interval(values: Floats, level: float) -> Interval | None:
-    """Return the percentile interval of resampled values; NaN values are left out and counted.
-
-    Returns:
-        ``None`` where the statistic was undefined in every resample.
-
-    Raises:
-        ValueError: *level* is not between 0 and 1.
-    """
-    probability(level, "level")
-    defined = values[~np.isnan(values)]
-    if not len(defined):
-        return None
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), undefined=len(values) - len(defined))
 
 
 def sum_slack(differences: Floats, sizes: Floats) -> Floats:

@@ -18,7 +18,10 @@ except ImportError:  # Windows has no such locks: nobody is kept out there
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """Hold ``folder``, made where there is none, for this process; the system lets go of it when
-    the process ends, however it ends. Raises SettingsError where another process has it."""
+    the process ends, however it ends. Raises SettingsError where another process has it, or where
+    it is a file."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file. Give a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
         yield

@@ -13,7 +13,6 @@ cross-validation, each question's confidence mapped by a map fitted without it.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import confidence_measures
-from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.errors import SettingsError
+from assay.model.extras import brought
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -231,9 +231,4 @@ def effect(what: str, p: Floats, mapped: Floats, correct: Bools, *, bins: int = 
 
 
 def _sklearn(name: str) -> Any:
-    try:
-        return importlib.import_module(f"sklearn.{name}")
-    except ImportError as error:
-        raise PrerequisiteError(
-            "Recalibration needs scikit-learn: pip install 'assay-rag[recalibration]'"
-        ) from error
+    return brought(f"sklearn.{name}", "Recalibration needs scikit-learn", "recalibration")

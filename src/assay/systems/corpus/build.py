@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from assay.labellers.gguf import usable_cores
-from assay.model.errors import Fault, SettingsError
+from assay.model.errors import Fault
 from assay.model.going import Told, share_of, unheard
 from assay.model.version import __version__
 from assay.systems.alone import alone
@@ -134,8 +134,6 @@ def build_corpus(
     """
     how = settings or BuildSettings()
     source = Source(source_path, how.source)
-    if out.exists() and not out.is_dir():
-        raise SettingsError(f"{out} is a file. Give a folder.")
     with alone(out):
         return _built(source, out, how, processes, told, restart=restart, update=update)
 
@@ -317,10 +315,6 @@ def _build_pages(
     fresh.write_bytes(b"".join(lines))
     fresh.replace(target)
     return Done(number, dict(counts), [(*row,) for row in account.rows])
-
-
-def _lists_meanings(item: Document) -> bool:
-    return item.kind is Kind.WIKITEXT and is_disambiguation(item.text)
 
 
 def _finish(out: Path, workdir: Path, parts: int, layout: Layout) -> Counter[str]:

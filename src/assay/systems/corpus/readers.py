@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.model.errors import PrerequisiteError
+from assay.model.extras import brought
 from assay.systems.corpus.accounting import words
 
-_ROWS = 2000
 _TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.M)
 _FRAME = (
     "nav, body > header, footer, aside:not([class*=infobox]), form, "
@@ -147,22 +146,17 @@ def _said(inline: Any) -> str:
     return "" if inline.type == "html_inline" else str(inline.content)
 
 
-def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+def parquet_rows(path: Path, at_once: int = 2000) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file, some at a time. Raises OSError for what cannot be read."""
     pl = importlib.import_module("polars")  # late: most sources need none of it
     try:
         frame = pl.scan_parquet(path)
         height = int(frame.select(pl.len()).collect().item())
-        for start in range(0, height, _ROWS):
-            yield from frame.slice(start, _ROWS).collect().iter_rows(named=True)
+        for start in range(0, height, at_once):
+            yield from frame.slice(start, at_once).collect().iter_rows(named=True)
     except pl.exceptions.PolarsError as error:
         raise OSError(" ".join(str(error).split())[:200]) from error
 
 
 def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise PrerequisiteError(
-            f"Reading this needs {name.partition('.')[0]}: pip install 'assay-rag[documents]'"
-        ) from error
+    return brought(name, f"Reading this needs {name.partition('.')[0]}", "documents")

@@ -25,6 +25,7 @@ from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import printable
 from assay.systems.corpus.passages import CutPassage
+from assay.systems.corpus.readers import parquet_rows
 from assay.systems.damage import told_of_damage
 
 MANIFEST = "corpus.json"
@@ -292,14 +293,10 @@ def _lines(path: Path) -> Iterator[CutPassage]:
 
 
 def _parquet(path: Path) -> Iterator[CutPassage]:
-    pl = importlib.import_module("polars")  # late: most readers need none of it
     try:
-        frame = pl.scan_parquet(path)
-        height = int(frame.select(pl.len()).collect().item())
-        for start in range(0, height, _ROWS):
-            for row in frame.slice(start, _ROWS).collect().iter_rows(named=True):
-                yield _of(row, path, 0)
-    except (OSError, pl.exceptions.PolarsError) as error:
+        for row in parquet_rows(path, _ROWS):
+            yield _of(row, path, 0)
+    except OSError as error:
         raise _fault(path, 0, f"It cannot be read: {error}.") from error
 
 

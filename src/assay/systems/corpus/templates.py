@@ -191,7 +191,7 @@ def _convert(call: Call) -> str:
     args = call.args
     if len(args) > 3 and args[1] in ("to", "-", "–", "and", "by", "x", "or"):
         return f"{args[0]}{'–' if args[1] in '-–' else f' {args[1]} '}{args[2]} {args[3]}"
-    return f"{call.arg(1)} {call.arg(2)}".strip()
+    return _two(call)
 
 
 def _rating(call: Call) -> str:
@@ -295,40 +295,37 @@ def _captions(call: Call) -> str:
 
 _CAPTION = re.compile(r"(?:caption|header|footer|title|description|video|audio|topic)[ _]?\d*")
 
+
+def _first(call: Call) -> str:
+    return call.arg(1)
+
+
+def _two(call: Call) -> str:
+    return f"{call.arg(1)} {call.arg(2)}".strip()
+
+
 _SAID: dict[str, Say] = {
-    "nihongo": _nihongo,
-    "nihongo3": _nihongo,
-    "nihongo foot": _nihongo,
-    "nihongo krt": _nihongo,
-    "sortname": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
-    "sort name": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
-    "sort grade": lambda call: call.arg(1),
-    "sortkeyname": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
+    **dict.fromkeys(("nihongo", "nihongo3", "nihongo foot", "nihongo krt"), _nihongo),
+    **dict.fromkeys(("sortname", "sort name", "sortkeyname"), _two),
+    **dict.fromkeys(
+        listed("sort grade; abbr; tooltip; hover; estimation; ordinal; trans; lsj"), _first
+    ),
     "sort dash": lambda _: "–",
     "marriage": _marriage,
-    "abbr": lambda call: call.arg(1),
-    "tooltip": lambda call: call.arg(1),
-    "hover": lambda call: call.arg(1),
-    "convert": _convert,
-    "cvt": _convert,
+    **dict.fromkeys(("convert", "cvt"), _convert),
     "rating": _rating,
     "rating-5": lambda call: f"{call.arg(1)}/5",
     "rating-10": lambda call: f"{call.arg(1)}/10",
     "album ratings": _ratings,
-    "track listing": _tracks,
-    "tracklist": _tracks,
-    "tracklisting": _tracks,
-    "based on": _based_on,
-    "basedon": _based_on,
+    **dict.fromkeys(("track listing", "tracklist", "tracklisting"), _tracks),
+    **dict.fromkeys(("based on", "basedon"), _based_on),
     "film name": _film_name,
     "certification table entry": _certification,
     "height": _height,
-    "circa": lambda call: f"c. {call.arg(1)}".strip(),
-    "ca.": lambda call: f"c. {call.arg(1)}".strip(),
+    **dict.fromkeys(("circa", "ca."), lambda call: f"c. {call.arg(1)}".strip()),
     "floruit": lambda call: f"fl. {call.arg(1)}".strip(),
     "reign": lambda call: "–".join(call.every()),
-    "frac": lambda call: "/".join(call.every()),
-    "fraction": lambda call: "/".join(call.every()),
+    **dict.fromkeys(("frac", "fraction"), lambda call: "/".join(call.every())),
     "as of": lambda call: f"As of {date_words(*list(call.args)[:3])}" if call.args else "",
     "sic": lambda call: f"{''.join(call.every())} [sic]".strip(),
     "duration": lambda call: ":".join(call.every()),
@@ -344,11 +341,7 @@ _SAID: dict[str, Say] = {
     "val": _value,
     "coord": _coordinates,
     **dict.fromkeys(("multiple image", "listen", "external media", "css image crop"), _captions),
-    "estimation": lambda call: call.arg(1),
-    "ordinal": lambda call: call.arg(1),
     "translation": lambda call: f"transl. {call.arg(1)}" if call.arg(1) else "",
-    "trans": lambda call: call.arg(1),
-    "lsj": lambda call: call.arg(1),
     "uss": lambda call: f"USS {call.arg(1)}",
     "hms": lambda call: f"HMS {call.arg(1)}",
     "medal": lambda call: " ".join(call.every()),

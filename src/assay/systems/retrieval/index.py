@@ -73,8 +73,6 @@ def build_index(
     embedder = None if how.dense is None else make_embedder(how.dense)
     if how.megabytes < 16:
         raise SettingsError("Building needs at least 16 MB: --memory 16.")
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file. Give a folder.")
     with alone(folder):
         return _built(corpus, folder, how, embedder, told, restart=restart, update=update)
 
