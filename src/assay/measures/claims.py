@@ -87,9 +87,9 @@ def any_of(rows: Floats) -> Floats:
     return np.where((rows == 0).all(axis=1), 0.0, found)
 
 
-def share(labels: Floats, *, lower_is_better: bool = False) -> Range:
+def share(labels: Floats) -> Range:
     """The share of yes, 0 of nothing."""
-    return _range((labels == 1).sum(), (labels != 0).sum(), len(labels), lower_is_better)
+    return _range((labels == 1).sum(), (labels != 0).sum(), len(labels))
 
 
 def _range(least: int, most: int, of: int, lower: bool = False) -> Range:

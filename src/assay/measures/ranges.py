@@ -7,7 +7,7 @@ example that retrieval knows.
 from __future__ import annotations
 
 from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence, ValuesView
-from math import fsum, isnan
+from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 if TYPE_CHECKING:
@@ -98,23 +98,6 @@ class Ranges(Mapping[str, Range]):
         """The mean of them, of which there is at least one."""
         floor, ceiling = (fsum(ends.tolist()) / len(self) for ends in (self.floors, self.ceilings))
         return Range(floor, ceiling)
-
-
-class SomeUndefined(Mapping[str, Range | None]):
-    """Ranges of which some are not there: None where they are NaN."""
-
-    def __init__(self, ranges: Ranges) -> None:
-        self._ranges = ranges
-
-    def __getitem__(self, name: str) -> Range | None:
-        found = self._ranges[name]
-        return None if isnan(found.floor) else found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._ranges)
-
-    def __len__(self) -> int:
-        return len(self._ranges)
 
 
 class RangeColumn(Sequence[Range]):

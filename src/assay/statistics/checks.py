@@ -57,7 +57,7 @@ def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Float
     return array
 
 
-def score_matrix(values: npt.ArrayLike, *, topics: int = 2, runs: int = 2) -> Floats:
+def score_matrix(values: npt.ArrayLike) -> Floats:
     """Return a complete topics × runs matrix of scores.
 
     Raises:
@@ -66,10 +66,10 @@ def score_matrix(values: npt.ArrayLike, *, topics: int = 2, runs: int = 2) -> Fl
     array = numbers(values, "scores (topic, run)")
     if array.ndim != 2:
         raise ValueError(f"give a matrix of topics × runs, got {array.ndim} dimensions")
-    if array.shape[0] < topics or array.shape[1] < runs:
+    if min(array.shape) < 2:
         raise ValueError(
-            f"{array.shape[0]} topics × {array.shape[1]} runs are too few: at least {topics} topics"
-            f" and {runs} runs are needed"
+            f"{array.shape[0]} topics × {array.shape[1]} runs are too few: at least 2 topics"
+            " and 2 runs are needed"
         )
     return array
 

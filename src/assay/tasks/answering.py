@@ -147,11 +147,9 @@ def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
 
 ANSWER = Task(
     name="answering.r2c2",
-    version="1",
     title="A short answer from passages, with confidence and nuggets",
     unit=AnswerUnit,
     verdict=DrawnAnswer,
-    template="answering_r2c2",
     check=_check_short_answer,
     narrow=_narrow_answer,
     max_tokens=900,
@@ -176,11 +174,9 @@ class HelpfulNuggets(Verdict):
 
 NUGGETS = Task(
     name="answering.nuggets",
-    version="1",
     title="What one passage says that helps to answer the question",
     unit=NuggetsUnit,
     verdict=HelpfulNuggets,
-    template="answering_nuggets",
     max_tokens=300,
     usual_tokens=60,
 )
@@ -212,11 +208,9 @@ def _narrow_from_nuggets(unit: FromNuggetsUnit, schema: Schema) -> None:
 
 FROM_NUGGETS = Task(
     name="answering.from_nuggets",
-    version="1",
     title="A short answer from nuggets, with confidence",
     unit=FromNuggetsUnit,
     verdict=AnswerFromNuggets,
-    template="answering_from_nuggets",
     check=_check_short_answer,
     narrow=_narrow_from_nuggets,
     max_tokens=300,
@@ -241,11 +235,9 @@ class Certainty(Verdict):
 
 CERTAINTY = Task(
     name="answering.certainty",
-    version="1",
     title="Is the answer correct? (the probability of yes)",
     unit=CertaintyUnit,
     verdict=Certainty,
-    template="answering_certainty",
     max_tokens=1,
     usual_tokens=1,
 )
@@ -291,11 +283,9 @@ def _narrow_report(unit: ReportUnit, schema: Schema) -> None:
 
 REPORT = Task(
     name="answering.report",
-    version="1",
     title="An answer to a narrative, sentence by sentence, with citations",
     unit=ReportUnit,
     verdict=Report,
-    template="answering_report",
     check=_check_report,
     narrow=_narrow_report,
     max_tokens=2400,

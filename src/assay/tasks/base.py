@@ -57,8 +57,9 @@ class AskYesNo(Protocol):
 class Task(Generic[U, V]):
     """A labelling task.
 
-    ``template`` names the chat prompt (``NAME.j2`` with the blocks ``system`` and ``user``) and
-    ``probes`` the yes/no questions (``NAME.probes.j2``), None where it cannot be decided so.
+    ``template`` names the chat prompt (``NAME.j2`` with the blocks ``system`` and ``user``) and the
+    yes/no questions (``NAME.probes.j2``, where it can be decided so): the task's own name, with
+    ``_`` for its dots, where nothing is said.
     ``check`` returns what is wrong with a verdict that fits the schema but not the unit (it is
     shown to the model in the repair turn), or None; ``person_check`` takes its place for a person's
     verdict where people may say less. ``decide`` builds the verdict from yes/no
@@ -76,11 +77,11 @@ class Task(Generic[U, V]):
     """
 
     name: str
-    version: str
     title: str
     unit: type[U]
     verdict: type[V]
-    template: str
+    version: str = "1"
+    template: str = ""
     check: Callable[[U, V], str | None] = lambda _unit, _verdict: None
     person_check: Callable[[U, V], str | None] | None = None
     decide: Callable[[U, AskYesNo], V] | None = None
@@ -94,6 +95,9 @@ class Task(Generic[U, V]):
     narrow: Callable[[U, Schema], None] | None = None
     judged: tuple[str, ...] = ()
     usual_labeller: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "template", self.template or self.name.replace(".", "_"))
 
     @property
     def judged_fields(self) -> tuple[str, ...]:

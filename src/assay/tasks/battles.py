@@ -52,11 +52,9 @@ def _plain(_unit: BattleUnit, reply: str) -> BattleVerdict | None:
 
 BATTLE: AnyTask = Task(
     name="battles.battle",
-    version="1",
     title="Battle: which of two answers is better?",
     unit=BattleUnit,
     verdict=BattleVerdict,
-    template="battles_battle",
     plain=_plain,
     judged=("answer_a", "answer_b"),
     max_tokens=250,

@@ -75,11 +75,9 @@ def rating_from_prose(unit: RatingUnit, reply: str) -> Rating | None:
 
 SELF_RATING = Task(
     name="exam.self_rating",
-    version="1",
     title="Self-rated answerability: how well does the passage answer the exam question, 0 to 5",
     unit=RatingUnit,
     verdict=Rating,
-    template="exam_self_rating",
     judged=("passage",),
     plain=rating_from_prose,
     max_tokens=150,
@@ -112,11 +110,9 @@ def _answer_from_prose(unit: ExtractUnit, reply: str) -> Extracted | None:
 
 EXTRACT = Task(
     name="exam.answer",
-    version="1",
     title="Question answering: the answer that the passage gives to the exam question",
     unit=ExtractUnit,
     verdict=Extracted,
-    template="exam_answer",
     judged=("passage",),
     plain=_answer_from_prose,
     max_tokens=200,
@@ -175,11 +171,9 @@ def _direct(name: str, title: str) -> AnyTask:
 
 THOMAS = Task(
     name="exam.thomas",
-    version="1",
     title="Direct grading: relevance from 0 to 2, as a search quality rater",
     unit=DirectUnit,
     verdict=DirectGrade,
-    template="exam_thomas",
     plain=_grade_from_prose,
     max_tokens=120,
 )
@@ -215,11 +209,9 @@ class Generated(Verdict):
 
 GENERATE = Task(
     name="exam.questions",
-    version="1",
     title="Bank generation: exam questions for a query",
     unit=GenerateUnit,
     verdict=Generated,
-    template="exam_questions",
     judged=("query",),
     **list_of_texts("questions", lambda unit: (unit.count, unit.count)),
     max_tokens=1500,

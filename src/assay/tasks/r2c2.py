@@ -37,11 +37,9 @@ def _decide_entailment(unit: EntailmentUnit, ask: AskYesNo) -> Entailment:
 
 ENTAILMENT = Task(
     name="r2c2.entailment",
-    version="1",
     title="Bogus nugget identification: does the passage entail the nugget?",
     unit=EntailmentUnit,
     verdict=Entailment,
-    template="r2c2_entailment",
     decide=_decide_entailment,
     max_tokens=300,
 )
@@ -122,11 +120,9 @@ def _decide_helps(unit: AnswerUnit | EveryAnswerUnit, ask: AskYesNo) -> tuple[Nu
 
 ANSWER = Task(
     name="r2c2.answer",
-    version="1",
     title="Answer evaluation with relevant nugget identification",
     unit=AnswerUnit,
     verdict=AnswerVerdict,
-    template="r2c2_answer",
     judged=("answer", "nuggets"),
     check=_check_answer,
     narrow=_narrow_answer,
@@ -215,11 +211,9 @@ def _decide_every_answer(unit: EveryAnswerUnit, ask: AskYesNo) -> EveryAnswerVer
 
 EVERY_ANSWER = Task(
     name="r2c2.every_answer",
-    version="1",
     title="Answer evaluation where several answers are required",
     unit=EveryAnswerUnit,
     verdict=EveryAnswerVerdict,
-    template="r2c2_every_answer",
     judged=("answer", "nuggets"),
     check=_check_every_answer,
     narrow=_narrow_every_answer,
@@ -258,11 +252,9 @@ class DialogueAct(Verdict):
 
 DIALOGUE_ACT = Task(
     name="r2c2.dialogue_act",
-    version="1",
     title="Dialogue act: does the text answer, or refuse to?",
     unit=DialogueActUnit,
     verdict=DialogueAct,
-    template="r2c2_dialogue_act",
     usual_labeller="rules",
     max_tokens=200,
 )
@@ -285,11 +277,9 @@ class Relevance(Verdict):
 
 RELEVANCE = Task(
     name="r2c2.relevance",
-    version="1",
     title="Relevance of a passage, to check the derived grades (paper, section 4.1)",
     unit=RelevanceUnit,
     verdict=Relevance,
-    template="r2c2_relevance",
     judged=("passage",),
     max_tokens=200,
 )

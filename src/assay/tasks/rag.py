@@ -23,11 +23,9 @@ class Claims(Verdict):
 
 CLAIMS = Task(
     name="rag.claims",
-    version="1",
     title="Claims of an answer or a reference, each a sentence by itself",
     unit=ClaimsUnit,
     verdict=Claims,
-    template="rag_claims",
     **list_of_texts("claims", lambda _: (0, MOST_CLAIMS), 1_000),
     joins=False,
     max_tokens=1200,

@@ -30,11 +30,9 @@ class Decomposition(Verdict):
 
 DECOMPOSITION = Task(
     name="retrieval.decomposition",
-    version="1",
     title="Query decomposition: which searches does the question need?",
     unit=DecompositionUnit,
     verdict=Decomposition,
-    template="retrieval_decomposition",
     **list_of_texts("queries", lambda _: (1, MOST_QUERIES), 400),
     max_tokens=300,
 )
@@ -74,11 +72,9 @@ def in_order(order: Sequence[int], count: int) -> list[int]:
 
 ORDER = Task(
     name="retrieval.order",
-    version="1",
     title="Listwise reranking: which passage answers the question best?",
     unit=OrderUnit,
     verdict=Order,
-    template="retrieval_order",
     check=_check_order,
     narrow=_narrow_order,
     max_tokens=600,

@@ -116,11 +116,9 @@ class PreferenceVerdict(Verdict):
 def _task(name: str, title: str, unit: type[Unit]) -> AnyTask:
     made: Task[Any, ExtentVerdict] = Task(
         name=f"sgss.{name}",
-        version="1",
         title=title,
         unit=unit,
         verdict=ExtentVerdict,
-        template=f"sgss_{name}",
         max_tokens=150,
         orders={"label": ORDER},
     )
@@ -151,11 +149,9 @@ COMPREHENSIVENESS = _task(
 )
 PREFERENCE: AnyTask = Task(
     name="sgss.preference",
-    version="1",
     title="Preference: which of two summaries is better, LEFT or RIGHT?",
     unit=PreferenceUnit,
     verdict=PreferenceVerdict,
-    template="sgss_preference",
     judged=("left", "right"),
     max_tokens=200,
 )

@@ -46,11 +46,9 @@ class RelevanceGrade(Verdict):
 
 RELEVANCE = Task(
     name="trec_rag.relevance",
-    version="1",
     title="Relevance of a passage to a question, 0 to 3 (TREC RAG 2024)",
     unit=RelevanceUnit,
     verdict=RelevanceGrade,
-    template="trec_rag_relevance",
     max_tokens=150,
 )
 
@@ -69,11 +67,9 @@ def _decide_relevant(unit: RelevanceUnit, ask: AskYesNo) -> YesNoRelevance:
 
 RELEVANCE_YES_NO = Task(
     name="trec_rag.relevance_yes_no",
-    version="1",
     title="Relevance of a passage, yes or no",
     unit=RelevanceUnit,
     verdict=YesNoRelevance,
-    template="trec_rag_relevance_yes_no",
     decide=_decide_relevant,
     max_tokens=150,
 )
@@ -101,11 +97,9 @@ class RelevanceGrade4(Verdict):
 
 RELEVANCE_AT_ONCE = Task(
     name="trec_rag.relevance_at_once",
-    version="1",
     title="Relevance of a passage to a narrative, 0 to 4, asked for at once (TREC RAG 2025)",
     unit=AspectsUnit,
     verdict=RelevanceGrade4,
-    template="trec_rag_relevance_at_once",
     max_tokens=200,
 )
 
@@ -157,11 +151,9 @@ def _decide_answered(unit: AspectsUnit, ask: AskYesNo) -> AspectsAnswered:
 
 SUB_NARRATIVES_ANSWERED = Task(
     name="trec_rag.relevance_counted",
-    version="1",
     title="Which sub-narratives does the passage answer in detail? (grade 0 to 4 by counting)",
     unit=AspectsUnit,
     verdict=AspectsAnswered,
-    template="trec_rag_relevance_counted",
     **one_for_each("sub_narratives", "answered"),
     decide=_decide_answered,
     max_tokens=300,
@@ -212,11 +204,9 @@ def _decide_assignment(unit: AssignmentUnit, ask: AskYesNo) -> Assignment:
 
 ASSIGNMENT = Task(
     name="trec_rag.assignment",
-    version="1",
     title="Nugget assignment: which nuggets does the answer support?",
     unit=AssignmentUnit,
     verdict=Assignment,
-    template="trec_rag_assignment",
     judged=("nuggets",),
     **one_for_each("nuggets", "labels"),
     decide=_decide_assignment,
@@ -267,11 +257,9 @@ def _decide_support(unit: SupportUnit, ask: AskYesNo) -> SupportVerdict:
 
 SUPPORT = Task(
     name="trec_rag.support",
-    version="1",
     title="Support: does the cited passage support the sentence?",
     unit=SupportUnit,
     verdict=SupportVerdict,
-    template="trec_rag_support",
     decide=_decide_support,
     max_tokens=200,
     orders={"support": ("none", "partial", "full")},
@@ -292,11 +280,9 @@ class ContextUnit(SupportUnit):
 
 SUPPORT_IN_CONTEXT = Task(
     name="trec_rag.support_in_context",
-    version="1",
     title="Support in context: does the cited passage support the sentence, read where it stands?",
     unit=ContextUnit,
     verdict=SupportVerdict,
-    template="trec_rag_support_in_context",
     decide=_decide_support,
     max_tokens=200,
     orders={"support": ("none", "partial", "full")},

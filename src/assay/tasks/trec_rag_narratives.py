@@ -40,11 +40,9 @@ def _narrow_narrative(_unit: NarrativeUnit, schema: Schema) -> None:
 
 NARRATIVE = Task(
     name="trec_rag.narrative",
-    version="1",
     title="A narrative of two or three sentences from a cluster of queries",
     unit=NarrativeUnit,
     verdict=NarrativeVerdict,
-    template="trec_rag_narrative",
     check=_check_narrative,
     narrow=_narrow_narrative,
     max_tokens=300,
@@ -86,22 +84,18 @@ class RefineUnit(Unit):
 _ASPECTS = list_of_texts("sub_narratives", lambda _: (1, MOST_SUB_NARRATIVES), model=Aspect)
 SUB_NARRATIVES_DRAFT = Task(
     name="trec_rag.sub_narratives_draft",
-    version="1",
     title="Sub-narratives, first stage: a draft from the narrative and its queries",
     unit=DraftUnit,
     verdict=Aspects,
-    template="trec_rag_sub_narratives_draft",
     **_ASPECTS,
     max_tokens=800,
     joins=False,
 )
 SUB_NARRATIVES = Task(
     name="trec_rag.sub_narratives",
-    version="1",
     title="Sub-narratives, second stage: the draft refined",
     unit=RefineUnit,
     verdict=Aspects,
-    template="trec_rag_sub_narratives",
     **_ASPECTS,
     max_tokens=800,
     joins=False,

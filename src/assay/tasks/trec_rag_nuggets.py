@@ -62,22 +62,18 @@ class MergeUnit(Unit):
 _NUGGETS = list_of_texts("nuggets", lambda unit: (0, unit.most))
 CREATE = Task(
     name="trec_rag.nuggets",
-    version="1",
     title="Nugget creation: a growing list from windows of documents",
     unit=CreateUnit,
     verdict=NuggetsVerdict,
-    template="trec_rag_nuggets",
     **_NUGGETS,
     max_tokens=1500,
     joins=False,
 )
 MERGE = Task(
     name="trec_rag.merge",
-    version="1",
     title="Nugget merging: one list from those of several models",
     unit=MergeUnit,
     verdict=NuggetsVerdict,
-    template="trec_rag_merge",
     **_NUGGETS,
     max_tokens=1500,
     joins=False,
@@ -103,11 +99,9 @@ class ImportanceLabels(Verdict):
 
 IMPORTANCE = Task(
     name="trec_rag.importance",
-    version="1",
     title="Nugget importance: vital or okay",
     unit=ImportanceUnit,
     verdict=ImportanceLabels,
-    template="trec_rag_importance",
     **one_for_each("nuggets", "labels"),
     max_tokens=200,
     orders={"labels": ("vital", "okay")},
@@ -161,11 +155,9 @@ def _narrow_mapping(unit: MappingUnit, schema: Schema) -> None:
 
 MAPPING = Task(
     name="trec_rag.mapping",
-    version="1",
     title="Sub-narrative of each nugget",
     unit=MappingUnit,
     verdict=Mapping,
-    template="trec_rag_mapping",
     check=_check_mapping,
     narrow=_narrow_mapping,
     max_tokens=600,
@@ -211,11 +203,9 @@ def _narrow_edit(_unit: EditUnit, schema: Schema) -> None:
 
 EDIT = Task(
     name="trec_rag.nugget_edit",
-    version="1",
     title="Post-editing of a nugget: reworded, split, merged, dropped, importance changed",
     unit=EditUnit,
     verdict=NuggetEdit,
-    template="trec_rag_nugget_edit",
     check=_check_edit,
     narrow=_narrow_edit,
     max_tokens=600,

@@ -75,11 +75,7 @@ def controls(task: AnyTask, unit: Unit, given: Mapping[str, str] | None = None) 
     """What a verdict on ``unit`` consists of, without its reason: a control for each field. In
     lists of entries those fields say it of which something is ``given`` that stays."""
     schema = task.schema_of(unit)
-    found = [
-        _control(name, inner, schema, task, unit)
-        for name, inner in schema["properties"].items()
-        if name != _REASON
-    ]
+    found = _controls(schema, schema, task, unit)
     for column in (column for one in found for column in one.get("columns", ())):
         if given and column["field"] in given:
             column["label"] += f" (given: {given[column['field']]})"
@@ -89,6 +85,14 @@ def controls(task: AnyTask, unit: Unit, given: Mapping[str, str] | None = None) 
 def has_reason(task: AnyTask) -> bool:
     """Whether the task's verdict gives a reason of its own."""
     return _REASON in task.verdict.model_fields
+
+
+def _controls(schema: Schema, root: Schema, task: AnyTask, unit: Unit) -> list[Json]:
+    return [
+        _control(name, inner, root, task, unit)
+        for name, inner in schema.get("properties", {}).items()
+        if name != _REASON
+    ]
 
 
 def _control(name: str, given: Schema, root: Schema, task: AnyTask, unit: Unit) -> Json:
@@ -117,11 +121,7 @@ def _list(schema: Schema, root: Schema, task: AnyTask, unit: Unit, name: str) ->
         return {"kind": "items", "shape": "list", "items": items, "options": options}
     most = schema.get("maxItems")
     if inner.get("type") == "object":
-        columns = [
-            _control(field, one, root, task, unit)
-            for field, one in inner["properties"].items()
-            if field != _REASON
-        ]
+        columns = _controls(inner, root, task, unit)
         main = next((one["field"] for one in columns if one["kind"] == "text"), "")
         return {
             "kind": "records",
@@ -138,12 +138,7 @@ def _rows(
     numbers: Sequence[str], entry: Schema, root: Schema, task: AnyTask, unit: Unit, name: str
 ) -> Json:
     """A list that is asked for as an object with the keys "1", "2", …"""
-    resolved = _resolved(entry, root)
-    columns = [
-        _control(field, one, root, task, unit)
-        for field, one in resolved.get("properties", {}).items()
-        if field != _REASON
-    ]
+    columns = _controls(_resolved(entry, root), root, task, unit)
     items = _items(unit, len(numbers), name)
     if len(columns) == 1 and columns[0]["kind"] == "choice":
         return {
@@ -212,12 +207,8 @@ def _resolved(schema: Schema, root: Schema) -> Schema:
 
 
 def _lists(unit: Unit) -> dict[str, list[str]]:
-    found = {}
-    for name in type(unit).model_fields:
-        value = getattr(unit, name)
-        if isinstance(value, tuple):
-            found[name] = [" · ".join(one) if isinstance(one, tuple) else str(one) for one in value]
-    return found
+    values = ((name, getattr(unit, name)) for name in type(unit).model_fields)
+    return {name: _plain(value) for name, value in values if isinstance(value, tuple)}
 
 
 def _items(unit: Unit, count: int, name: str) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
+from math import isnan
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 
 from assay.measures.abstention import Answers
 from assay.measures.confidence import Floats
-from assay.measures.ranges import Range, RangeColumn, Ranges, SomeUndefined
+from assay.measures.ranges import Range, RangeColumn, Ranges
+from assay.model.computed import Computed
 from assay.model.labels import Label
 from assay.model.rag import Mark, Question
 from assay.model.scratch import Numbers, Scratch
@@ -226,12 +228,17 @@ class JudgedRun(Mapping[str, AnswerResult]):
 
     def per_topic(self) -> Mapping[str, Mapping[str, Range | None]]:
         """The values of each question, measure → question."""
-        stated = self._stated
+        stated, places = self._stated, self._rows.places
+
+        def confidence(question: str) -> Range | None:
+            value = float(stated[places[question]])
+            return None if isnan(value) else Range.certain(value)
+
         return {
-            "Accuracy": Ranges(self._rows.places, *self._accuracy),
-            **{name: Ranges(self._rows.places, *ends) for name, ends in self._recall.items()},
-            PRECISION: Ranges(self._rows.places, *self._precision),
-            "Confidence": SomeUndefined(Ranges(self._rows.places, stated, stated)),
+            "Accuracy": Ranges(places, *self._accuracy),
+            **{name: Ranges(places, *ends) for name, ends in self._recall.items()},
+            PRECISION: Ranges(places, *self._precision),
+            "Confidence": Computed(places, confidence),
         }
 
     def notes(self) -> RunNotes:
