@@ -14,6 +14,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,7 +23,7 @@ from typing import IO, Any, NoReturn
 from unittest import mock
 
 from assay.cli import ending
-from assay.cli.main import main
+from assay.cli import main as entry
 from tests.apart import Apart
 
 Done = subprocess.CompletedProcess[str]
@@ -56,6 +57,7 @@ def run_here(
             _process_wide(),
             mock.patch.object(sys, "argv", ["assay", *map(str, arguments)]),
             _no_main(),
+            mock.patch.object(entry, "_load", _loaded),
         ):
             stack.enter_context(manager)
         status = contextvars.copy_context().run(_status)
@@ -92,7 +94,7 @@ def run_apart(
 
 def _status() -> int:
     try:
-        main()
+        entry.main()
     except SystemExit as done:
         if done.code is None or isinstance(done.code, int):
             return done.code or 0
@@ -102,6 +104,20 @@ def _status() -> int:
         traceback.print_exc()
         return 1
     return 0
+
+
+_load = entry._load
+
+
+@cache
+def _made(name: str, target: object) -> Any:
+    return _load(name)
+
+
+def _loaded(name: str) -> Any:
+    """A command, which is made of its function once: that takes longer than most commands do."""
+    module, attribute, _ = entry.COMMANDS[name]
+    return _made(name, getattr(importlib.import_module(module), attribute))
 
 
 def _text(file: IO[bytes]) -> str:
