@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from assay.model.errors import SettingsError
 
-_HELD = 8 << 20  # bytes that are in memory before there is a file
+_HELD = 1 << 20  # bytes that are in memory before there is a file
 _BLOCK = 1024  # numbers that are written at once
 _AT_ONCE = 64 * _BLOCK  # numbers that are read at once
 
