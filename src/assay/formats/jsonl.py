@@ -48,7 +48,7 @@ def read_objects(
     if lists and first_character(source) == "[":
         yield from _listed(source, faults)
         return
-    first = next((line for line in source.lines if line.strip()), "")
+    first = source.first_line
     whole = first.lstrip()[:1] in ("[", "{") and not _parses(first) and _parses_whole(source)
     if whole:
         faults.error(0, "The file is one JSON document over several lines.", _CURE)
@@ -134,7 +134,7 @@ def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[s
 
 def first_character(source: SourceText) -> str:
     """The first character that is no white space; empty for a blank file."""
-    return next((line.lstrip()[0] for line in source.lines if line.strip()), "")
+    return source.first_line.lstrip()[:1]
 
 
 def _parses(line: str) -> bool:
@@ -174,7 +174,7 @@ def first_object(source: SourceText) -> dict[str, Any] | None:
     """The first object of JSON Lines, or of a file that is one JSON list; None where that is no
     object."""
     listed_ones = first_character(source) == "["
-    text = next((line for line in source.lines if line.strip()), "")
+    text = source.first_line
     try:
         found, _ = read_json("\n".join(source.lines) if listed_ones else text)
     except orjson.JSONDecodeError:

@@ -70,7 +70,7 @@ def read_question_banks(path: str | PathLike[str]) -> Parsed[Mapping[str, Questi
 
 def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects a line; one object over several lines is one bank."""
-    first = next((line for line in source.lines if line.strip()), "")
+    first = source.first_line
     if first.strip() == "{" or (first.lstrip()[:1] == "{" and not first.rstrip().endswith("}")):
         try:
             whole, _ = read_json("\n".join(source.lines))

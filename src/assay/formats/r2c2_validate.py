@@ -12,22 +12,12 @@ from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
-from assay.formats.trec import read_qrels, read_trec_run
-from assay.formats.validate import Checked, Format, Given, pr_counts
+from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
+from assay.formats.validate import Checked, Format, Given, counted_by, pr_counts
 from assay.model.errors import Fault
 
 _SAMPLE = 50
 _LONGEST = 1000
-
-
-def _check_questions(path: Path, given: Given) -> Checked:
-    parsed = read_questions(path)
-    return Checked(parsed.faults, {"questions": len(parsed.value or ())})
-
-
-def _check_queries(path: Path, given: Given) -> Checked:
-    parsed = read_queries(path)
-    return Checked(parsed.faults, {"queries": len({one.id for one in parsed.value or ()})})
 
 
 def _check_pr(path: Path, given: Given) -> Checked:
@@ -69,21 +59,12 @@ def _check_marked(path: Path, given: Given) -> Checked:
     return _answers(parsed, faults.done())
 
 
-def _check_run(path: Path, given: Given) -> Checked:
-    parsed = read_trec_run(path)
-    run = parsed.value
-    if run is None:
-        return Checked(parsed.faults)
-    documents = sum(map(len, run.scores.values()))
-    counts = {"topics": len(run.scores), "documents": documents}
-    return Checked(parsed.faults, counts, run.name or None)
+def _of_run(run: TrecRun) -> dict[str, int]:
+    return {"topics": len(run.scores), "documents": sum(map(len, run.scores.values()))}
 
 
-def _check_qrels(path: Path, given: Given) -> Checked:
-    parsed = read_qrels(path)
-    grades = parsed.value.grades if parsed.value else {}
-    judgments = sum(map(len, grades.values()))
-    return Checked(parsed.faults, {"topics": len(grades), "judgments": judgments})
+def _of_qrels(qrels: Qrels) -> dict[str, int]:
+    return {"topics": len(qrels.grades), "judgments": sum(map(len, qrels.grades.values()))}
 
 
 def _most(pattern: str) -> Callable[[SourceText], bool]:
@@ -125,14 +106,14 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "r2c2-questions",
         "R2C2 question file: id, text, category, gold answers, separated by tabs",
-        _check_questions,
+        counted_by(read_questions, lambda found: {"questions": len(found)}),
         _most(r"[^\t;<>{]+(?:\t\s*[^\s\t][^\t]*(?:\t[^\t]*){0,2}$|;\s*\S)"),
         of_track="trec-rag-topics",
     ),
     Format(
         "queries",
         "Queries of any test collection: id<TAB>text, or with a subtopic's id and text",
-        _check_queries,
+        counted_by(read_queries, lambda found: {"queries": len({one.id for one in found})}),
         _looks_asked,
         of_track="trec-rag-topics",
     ),
@@ -157,14 +138,14 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "trec-run",
         "TREC run: topic Q0 docid rank score run",
-        _check_run,
+        counted_by(read_trec_run, _of_run, lambda run: run.name or None),
         _most(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
         of_track="trec-rag",
     ),
     Format(
         "qrels",
         "TREC relevance judgments: topic 0 docid grade",
-        _check_qrels,
+        counted_by(read_qrels, _of_qrels),
         _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$"),
     ),
 )

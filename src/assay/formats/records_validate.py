@@ -2,52 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 
-from assay.formats.jsonl import first_object
 from assay.formats.records import ASKED_KEYS, read_asked, read_records
-from assay.formats.text import SourceText
-from assay.formats.validate import Checked, Format, Given
+from assay.formats.validate import Format, counted_by, first_has
+from assay.model.records import Record
 
 
-def _check_records(path: Path, given: Given) -> Checked:
-    parsed = read_records(path)
-    found = parsed.value or ()
-    counts = {
+def _counts(found: Sequence[Record]) -> dict[str, int]:
+    return {
         "answers": len(found),
         "passages": sum(len(one.passages) for one in found),
         "without an answer": sum(not one.answer for one in found),
         "with references": sum(bool(one.references) for one in found),
     }
-    return Checked(parsed.faults, counts)
-
-
-def _check_asked(path: Path, given: Given) -> Checked:
-    parsed = read_asked(path)
-    return Checked(parsed.faults, {"questions": len(parsed.value or ())})
-
-
-def _is_record(source: SourceText) -> bool:
-    first = first_object(source)
-    return first is not None and {"id", "question", "answer", "passages"} <= first.keys()
-
-
-def _is_asked(source: SourceText) -> bool:
-    first = first_object(source)
-    return first is not None and {"id", "question"} <= first.keys() <= {*ASKED_KEYS}
 
 
 FORMATS = (
     Format(
         "rag-questions",
         "Questions of a RAG application: JSON Lines {id, question, references, answerable}",
-        _check_asked,
-        _is_asked,
+        counted_by(read_asked, lambda found: {"questions": len(found)}),
+        first_has(lambda first: {"id", "question"} <= first.keys() <= {*ASKED_KEYS}),
     ),
     Format(
         "rag",
         "Answers of a RAG application: JSON Lines {id, question, answer, passages, …}",
-        _check_records,
-        _is_record,
+        counted_by(read_records, _counts),
+        first_has(lambda first: {"id", "question", "answer", "passages"} <= first.keys()),
     ),
 )

@@ -87,6 +87,11 @@ class SourceText:
         return tuple(self._plain_lines()) if self.decoded is None else self.decoded
 
     @property
+    def first_line(self) -> str:
+        """The first line that is not blank; empty where there is none."""
+        return next((line for line in self.lines if line.strip()), "")
+
+    @property
     def file(self) -> str:
         """The path as given, for messages."""
         return str(self.path)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from assay.formats.battles import BATTLE_KEYS, read_battles
 from assay.formats.jsonl import first_character, first_object
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList
 from assay.formats.question_banks import read_question_banks
 from assay.formats.rubrics import read_graded
 from assay.formats.text import SourceText, read_text
@@ -21,7 +21,7 @@ from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, 
 from assay.formats.trec_rag_rules import RULES, Rules, rules_of_topics
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
-from assay.formats.validate import Checked, Format, Given
+from assay.formats.validate import Checked, Format, Given, counted_by, first_has
 from assay.model.errors import Fault
 from assay.model.wording import counted, listed, quoted
 
@@ -29,13 +29,11 @@ _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
 """Ids of the track's topics: 2024 (``2024-35227``), 2025 (``14``), 2026 (``rag2026-4``; 24 digits
 for development)."""
 
-T = TypeVar("T")
-
 
 def _check_run(path: Path, given: Given) -> Checked:
     """A run of answers (JSON Lines) or of documents (R task, six columns)."""
     source = read_text(path)
-    first = next((line for line in source.lines if line.strip()), "")
+    first = source.first_line
     if first.lstrip()[:1] not in ("{", "[", '"'):
         return _check_retrieval(path, given)
     parsed = parse_answers(source, topics=given.topics, year=given.year)
@@ -135,28 +133,6 @@ def _unknown(path: Path, topics: Mapping[str, object], given: Given) -> tuple[Fa
     return faults.done()
 
 
-def _counted(
-    read: Callable[[Path], Parsed[T]], count: Callable[[T], Mapping[str, int]]
-) -> Callable[[Path, Given], Checked]:
-    """A check that reads a file and counts what it holds."""
-
-    def check(path: Path, given: Given) -> Checked:
-        parsed = read(path)
-        return Checked(parsed.faults, {} if parsed.value is None else count(parsed.value))
-
-    return check
-
-
-def _first(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText], bool]:
-    """A recogniser by the first object of a file."""
-
-    def recognises(source: SourceText) -> bool:
-        record = first_object(source)
-        return record is not None and test(record)
-
-    return recognises
-
-
 def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     given = record.get(name)
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
@@ -179,7 +155,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "trec-rag-topics",
         "TREC RAG topics: id<TAB>text, or JSON Lines with id and title",
-        _counted(read_topics, lambda found: {"topics": len(found)}),
+        counted_by(read_topics, lambda found: {"topics": len(found)}),
         _official_topics,
     ),
     Format(
@@ -191,48 +167,48 @@ FORMATS: tuple[Format, ...] = (
         "trec-rag",
         "TREC RAG run of any year: answers with citations, or ranked documents",
         _check_run,
-        _first(_has_answer),
+        first_has(_has_answer),
     ),
     Format(
         "segments",
         "Segments: JSON Lines with docid, title and segment",
-        _counted(read_segments, lambda found: {"segments": len(found)}),
-        _first(lambda record: "segment" in record and "docid" in record),
+        counted_by(read_segments, lambda found: {"segments": len(found)}),
+        first_has(lambda record: "segment" in record and "docid" in record),
     ),
     Format(
         "candidates",
         "Reference ranked lists: JSON Lines with query and candidates",
-        _counted(
+        counted_by(
             read_candidates,
             lambda found: {"topics": len(found), "candidates": sum(map(len, found.values()))},
         ),
-        _first(lambda record: "candidates" in record),
+        first_has(lambda record: "candidates" in record),
     ),
     Format(
         "sub-narratives",
         "Sub-narratives: JSON Lines with id and sub_narratives",
-        _counted(
+        counted_by(
             read_sub_narratives,
             lambda found: {"topics": len(found), "sub-narratives": sum(map(len, found.values()))},
         ),
-        _first(lambda record: "sub_narratives" in record),
+        first_has(lambda record: "sub_narratives" in record),
     ),
     Format(
         "nuggets",
         "Nuggets: JSON Lines with qid and nuggets",
-        _counted(
+        counted_by(
             read_nuggets,
             lambda found: {
                 "topics": len(found),
                 "nuggets": sum(len(one.nuggets) for one in found.values()),
             },
         ),
-        _first(lambda record: "nuggets" in record),
+        first_has(lambda record: "nuggets" in record),
     ),
     Format(
         "question-nuggets",
         "Nugget banks of questions with gold answers: RAGTIME, Auto-Judge",
-        _counted(
+        counted_by(
             read_question_banks,
             lambda found: {
                 "topics": len(found),
@@ -244,44 +220,44 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "rubrics",
         "Weighted rubrics, or answers graded by them: RAGDoll, ResearchRubrics",
-        _counted(
+        counted_by(
             partial(read_graded, graded=False),
             lambda found: {
                 "answers or topics": len(found),
                 "criteria": sum(len(one.criteria) for one in found),
             },
         ),
-        _first(lambda record: bool(_items(record, "criteria") or _items(record, "rubrics"))),
+        first_has(lambda record: bool(_items(record, "criteria") or _items(record, "rubrics"))),
     ),
     Format(
         "battles",
         "Judgments of battles: RAGDoll, arena-rank, CrowdRAG-25",
-        _counted(read_battles, lambda found: {"battles": len(found)}),
-        _first(lambda record: bool(BATTLE_KEYS & record.keys())),
+        counted_by(read_battles, lambda found: {"battles": len(found)}),
+        first_has(lambda record: bool(BATTLE_KEYS & record.keys())),
     ),
     Format(
         "assignments",
         "Nugget assignments: JSON Lines with qid, run_id and assigned nuggets",
-        _counted(
+        counted_by(
             read_assignments,
             lambda found: {
                 "answers": len(found),
                 "assignments": sum(len(one.nuggets) for one in found),
             },
         ),
-        _first(lambda record: any("assignment" in one for one in _items(record, "nuggets"))),
+        first_has(lambda record: any("assignment" in one for one in _items(record, "nuggets"))),
     ),
     Format(
         "support",
         "Support labels: JSON Lines with sentences and labelled citations",
-        _counted(
+        counted_by(
             read_support,
             lambda found: {
                 "answers": len(found),
                 "sentences": sum(len(one.sentences) for one in found),
             },
         ),
-        _first(lambda record: "sentences" in record),
+        first_has(lambda record: "sentences" in record),
     ),
 )
 """The formats of the TREC RAG track."""

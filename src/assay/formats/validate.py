@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import Any, TypeVar
 
-from assay.formats.parsed import FaultList
+from assay.formats.jsonl import first_object
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.r2c2_pr import Corpus, read_pr_run
 from assay.formats.r2c2_questions import read_questions
 from assay.formats.text import SourceText, read_text
@@ -19,6 +21,8 @@ from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
 from assay.model.wording import listed, printable
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,32 @@ class ValidationReport:
     def faults(self) -> tuple[Fault, ...]:
         """All faults of all files."""
         return tuple(fault for report in self.files for fault in report.faults)
+
+
+def counted_by(
+    read: Callable[[Path], Parsed[T]],
+    count: Callable[[T], Mapping[str, int]],
+    name: Callable[[T], str | None] = lambda _: None,
+) -> Callable[[Path, Given], Checked]:
+    """A check that reads a file and counts what it holds; ``name`` is that of its run."""
+
+    def check(path: Path, given: Given) -> Checked:
+        parsed = read(path)
+        if parsed.value is None:
+            return Checked(parsed.faults)
+        return Checked(parsed.faults, count(parsed.value), name(parsed.value))
+
+    return check
+
+
+def first_has(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText], bool]:
+    """A recogniser by the first object of a file."""
+
+    def recognises(source: SourceText) -> bool:
+        record = first_object(source)
+        return record is not None and test(record)
+
+    return recognises
 
 
 FORMATS: dict[str, Format] = {}
