@@ -207,7 +207,7 @@ class OpenAILabeller(BaseLabeller):
         except UnusableReply as error:
             why = f"{problem}; {error}" if problem else str(error)
             return self._outcome(usage, None, error=f"unusable reply: {why}", raw=text)
-        return self._good(usage, None, verdict)
+        return self._outcome(usage, None, verdict=verdict)
 
     def refused(self, error: str) -> Outcome:
         """What it comes to that the server will not answer a request (of a batch file)."""
@@ -236,7 +236,7 @@ class OpenAILabeller(BaseLabeller):
             except UnusableReply as error:
                 problem = f"{problem}; {error}" if problem else str(error)
             else:
-                return self._good(usage, started, verdict)
+                return self._outcome(usage, started, verdict=verdict)
             messages.append({"role": "assistant", "content": text[:_KEPT_REPLY] or "(empty)"})
             messages.append(
                 {
@@ -248,31 +248,22 @@ class OpenAILabeller(BaseLabeller):
         why = f"unusable reply: {problem}"
         return self._outcome(usage, started, error=why, raw=raw, suspect=True)
 
-    def _good(self, usage: Usage, started: float | None, verdict: Verdict) -> Outcome:
-        return Outcome(
-            status=Status.OK,
-            verdict=verdict,
-            tokens_in=usage.tokens_in if usage.known else None,
-            tokens_out=usage.tokens_out if usage.known else None,
-            cost=usage.cost(self.price),
-            seconds=None if started is None else time.perf_counter() - started,
-            detail=usage.detail(self.price),
-        )
-
     def _outcome(
         self,
         usage: Usage,
         started: float | None,
         *,
-        error: str,
+        verdict: Verdict | None = None,
+        error: str = "",
         raw: str = "",
         suspect: bool = False,
     ) -> Outcome:
         # A server or proxy may repeat the key; a reply that gives no label is kept for people.
         raw_reply = {"raw": self._endpoints.redact(raw)[:_KEPT_REPLY]} if raw else {}
         return Outcome(
-            status=Status.FAILED,
-            error=self._endpoints.redact(error),
+            status=Status.FAILED if verdict is None else Status.OK,
+            verdict=verdict,
+            error=self._endpoints.redact(error) if verdict is None else None,
             tokens_in=usage.tokens_in if usage.known else None,
             tokens_out=usage.tokens_out if usage.known else None,
             cost=usage.cost(self.price),
