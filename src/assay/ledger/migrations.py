@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+_SAID = """
+    sample INTEGER NOT NULL DEFAULT 0,
+    status TEXT NOT NULL CHECK (status IN ('ok', 'failed')),
+    verdict TEXT,
+    reason TEXT,
+    error TEXT,
+    overrules {},
+    tokens_in INTEGER,
+    tokens_out INTEGER,
+    cost REAL,
+    seconds REAL,
+    created TEXT NOT NULL,
+    detail TEXT NOT NULL DEFAULT '{{}}',
+    CHECK ((status = 'ok') = (verdict IS NOT NULL))"""
+"""What labels of the first two versions say; overruled uids are of another type in each."""
+
+
+def _kept(table: str, what: str) -> str:
+    """Triggers by which the database refuses to change or delete rows."""
+    return f"""
+    CREATE TRIGGER {table}_keep BEFORE UPDATE ON {table}
+        BEGIN SELECT RAISE (ABORT, '{what} are never changed'); END;
+    CREATE TRIGGER {table}_stay BEFORE DELETE ON {table}
+        BEGIN SELECT RAISE (ABORT, '{what} are never deleted'); END;
+    """
+
+
 MIGRATIONS: tuple[str, ...] = (
     # 1: units, labellers, labels; updates and deletions are refused by the database itself.
-    """
+    f"""
     CREATE TABLE units (
         hash TEXT PRIMARY KEY,
         task TEXT NOT NULL,
@@ -26,35 +53,17 @@ MIGRATIONS: tuple[str, ...] = (
         version TEXT NOT NULL,
         unit TEXT NOT NULL REFERENCES units (hash),
         labeller INTEGER NOT NULL REFERENCES labellers (id),
-        sample INTEGER NOT NULL DEFAULT 0,
-        status TEXT NOT NULL CHECK (status IN ('ok', 'failed')),
-        verdict TEXT,
-        reason TEXT,
-        error TEXT,
-        overrules TEXT,
-        tokens_in INTEGER,
-        tokens_out INTEGER,
-        cost REAL,
-        seconds REAL,
-        created TEXT NOT NULL,
-        detail TEXT NOT NULL DEFAULT '{}',
-        CHECK ((status = 'ok') = (verdict IS NOT NULL))
+        {_SAID.format("TEXT")}
     );
     CREATE INDEX labels_key ON labels (key);
     CREATE INDEX labels_unit ON labels (unit);
-    CREATE TRIGGER labels_keep BEFORE UPDATE ON labels
-        BEGIN SELECT RAISE (ABORT, 'labels are never changed'); END;
-    CREATE TRIGGER labels_stay BEFORE DELETE ON labels
-        BEGIN SELECT RAISE (ABORT, 'labels are never deleted'); END;
-    CREATE TRIGGER units_keep BEFORE UPDATE ON units
-        BEGIN SELECT RAISE (ABORT, 'units are never changed'); END;
-    CREATE TRIGGER units_stay BEFORE DELETE ON units
-        BEGIN SELECT RAISE (ABORT, 'units are never deleted'); END;
+    {_kept("labels", "labels")}
+    {_kept("units", "units")}
     """,
     # 2: hashes as 16 bytes instead of 32 letters, units and tasks referred to by number: a label
     # takes two thirds of the room, and labels and their units lie in the same order.
     # A label whose unit is missing (a damaged file) breaks a rule and stops it: none is dropped.
-    """
+    f"""
     DROP INDEX labels_key;
     DROP INDEX labels_unit;
     DROP INDEX units_task;
@@ -82,19 +91,7 @@ MIGRATIONS: tuple[str, ...] = (
         version TEXT NOT NULL,
         unit INTEGER NOT NULL REFERENCES units (id),
         labeller INTEGER NOT NULL REFERENCES labellers (id),
-        sample INTEGER NOT NULL DEFAULT 0,
-        status TEXT NOT NULL CHECK (status IN ('ok', 'failed')),
-        verdict TEXT,
-        reason TEXT,
-        error TEXT,
-        overrules BLOB,
-        tokens_in INTEGER,
-        tokens_out INTEGER,
-        cost REAL,
-        seconds REAL,
-        created TEXT NOT NULL,
-        detail TEXT NOT NULL DEFAULT '{}',
-        CHECK ((status = 'ok') = (verdict IS NOT NULL))
+        {_SAID.format("BLOB")}
     );
     INSERT INTO tasks (name) SELECT task FROM units_1 UNION SELECT task FROM labels_1 ORDER BY 1;
     INSERT INTO units (hash, task, content)
@@ -112,15 +109,9 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX labels_key ON labels (key);
     CREATE INDEX labels_unit ON labels (unit);
     CREATE INDEX units_task ON units (task);
-    CREATE TRIGGER labels_keep BEFORE UPDATE ON labels
-        BEGIN SELECT RAISE (ABORT, 'labels are never changed'); END;
-    CREATE TRIGGER labels_stay BEFORE DELETE ON labels
-        BEGIN SELECT RAISE (ABORT, 'labels are never deleted'); END;
-    CREATE TRIGGER units_keep BEFORE UPDATE ON units
-        BEGIN SELECT RAISE (ABORT, 'units are never changed'); END;
-    CREATE TRIGGER units_stay BEFORE DELETE ON units
-        BEGIN SELECT RAISE (ABORT, 'units are never deleted'); END;
-    """,
+    {_kept("labels", "labels")}
+    {_kept("units", "units")}
+    """,  # noqa: S608 (constants)
     # 3: labels are looked up by unit and key, not by key alone. Keys are random, so that every
     # label of a large ledger changed another page of an index of keys; units come in order.
     """
@@ -137,7 +128,7 @@ MIGRATIONS: tuple[str, ...] = (
         BEGIN SELECT RAISE (ABORT, 'labels are never changed'); END;
     """,
     # 5: what was drawn for people to label, with its probability (assay.ledger.draws).
-    """
+    f"""
     CREATE TABLE draws (
         id INTEGER PRIMARY KEY,
         uid BLOB NOT NULL UNIQUE,
@@ -154,13 +145,7 @@ MIGRATIONS: tuple[str, ...] = (
         drawn INTEGER NOT NULL CHECK (drawn IN (0, 1)),
         PRIMARY KEY (draw, name)
     ) WITHOUT ROWID;
-    CREATE TRIGGER draws_keep BEFORE UPDATE ON draws
-        BEGIN SELECT RAISE (ABORT, 'draws are never changed'); END;
-    CREATE TRIGGER draws_stay BEFORE DELETE ON draws
-        BEGIN SELECT RAISE (ABORT, 'draws are never deleted'); END;
-    CREATE TRIGGER drawn_keep BEFORE UPDATE ON drawn
-        BEGIN SELECT RAISE (ABORT, 'draws are never changed'); END;
-    CREATE TRIGGER drawn_stay BEFORE DELETE ON drawn
-        BEGIN SELECT RAISE (ABORT, 'draws are never deleted'); END;
+    {_kept("draws", "draws")}
+    {_kept("drawn", "draws")}
     """,
 )
