@@ -14,7 +14,7 @@ from os import PathLike
 from typing import Any
 
 from assay.formats.jsonl import one_id, one_text, read_json, read_objects
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, read_text
 from assay.model.question_banks import Aggregator, BankQuestion, GoldAnswer, QuestionBank
 from assay.model.trec_rag import Importance, NuggetList, RagNugget
@@ -41,28 +41,25 @@ def read_question_banks(path: str | PathLike[str]) -> Parsed[Mapping[str, Questi
         if topic is None:
             faults.error(number, "The bank has no topic id.", 'Give "topic_id".')
             continue
+        at = faults.at(number, topic)
         given = record.get("nugget_bank", {} if "claim_bank" in record else None)
         if not isinstance(given, dict | list):
             cure = "Write [{question, aggregator_type, answers}]."
-            faults.error(number, "'nugget_bank' holds no questions.", cure, topic)
+            at.error("'nugget_bank' holds no questions.", cure)
             continue
         questions = tuple(
-            one
-            for text, item in _items(given)
-            if (one := _question(text, item, number, topic, faults)) is not None
+            one for text, item in _items(given) if (one := _question(text, item, at)) is not None
         )
         claims = tuple(text for text, _ in _items(record.get("claim_bank")) if text)
         title = one_text(holder, "title_query", "title", "query") or ""
         bank = QuestionBank(topic, title, questions, claims, number)
         if found.setdefault(topic, bank) is not bank:
             why = f"The topic has a bank on line {found[topic].line} already."
-            faults.error(number, why, "Keep one of the two; the first was read.", topic)
+            at.error(why, "Keep one of the two; the first was read.")
         empty = sum(not one.answers for one in questions)
         if empty:
             every = counted(len(questions), "question")
-            faults.warning(
-                number, f"No gold answer for {empty} of {every}.", "These are not scored.", topic
-            )
+            at.warning(f"No gold answer for {empty} of {every}.", "These are not scored.")
     if not found and not faults.faulty:
         faults.error(0, "The file holds no bank.", "Write one JSON object a topic.")
     return Parsed(found, faults.done())
@@ -90,12 +87,10 @@ def _items(given: Any) -> Iterator[tuple[str, Any]]:
         yield from (("", one) for one in given)
 
 
-def _question(
-    key: str, item: Any, number: int, topic: str, faults: FaultList
-) -> BankQuestion | None:
+def _question(key: str, item: Any, at: Spot) -> BankQuestion | None:
     text = (one_text(item, "question") if isinstance(item, dict) else None) or key
     if not isinstance(item, dict) or not text.strip():
-        faults.error(number, "A question has no text.", 'Write {"question": …}.', topic)
+        at.error("A question has no text.", 'Write {"question": …}.')
         return None
     said = str(item.get("aggregator_type") or "").strip()
     kind = _DEFAULT.get(said.casefold()) or next(
@@ -103,7 +98,7 @@ def _question(
     )
     if kind is None:
         why = f"{quoted(text)}: {quoted(said)} is no aggregator."
-        faults.error(number, why, f"Write {listed(Aggregator)}.", topic)
+        at.error(why, f"Write {listed(Aggregator)}.")
         return None
     answers = []
     for name, answer in _items(item.get("answers")):
@@ -112,7 +107,7 @@ def _question(
             gold = one_text(answer, "answer", "text") or name
         if gold is None or not gold.strip():
             why = f"An answer of {quoted(text)} has no text."
-            faults.error(number, why, 'Write {"answer": …}.', topic)
+            at.error(why, 'Write {"answer": …}.')
             continue
         references = answer.get("references") if isinstance(answer, dict) else None
         answers.append(GoldAnswer(gold, tuple(_documents(references))))

@@ -16,7 +16,7 @@ from typing import Any
 
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import read_text
 from assay.model.rubrics import Criterion, GradedAnswer, GradedCriterion, Met
 from assay.model.wording import listed, quoted
@@ -47,17 +47,18 @@ def read_graded(
             faults.error(number, "The record has no topic id.", 'Give "qid".')
             continue
         run = (one_id(holder, *_RUN_KEYS) or "").strip() or run_name(source.path)
+        at = faults.at(number, topic)
         given = record.get("criteria", record.get("rubrics"))
         single = given is None and "weight" in record
         if not single and not isinstance(given, list):
             why = f"The record has no list of criteria; it has {listed(record, 8)}."
-            faults.error(number, why, 'Give "criteria": [{text, weight, verdict}].', topic)
+            at.error(why, 'Give "criteria": [{text, weight, verdict}].')
             continue
         items = [record] if single else given
         criteria = tuple(
             one
             for place, item in enumerate(items or (), 1)
-            if (one := _criterion(item, place, number, topic, faults)) is not None
+            if (one := _criterion(item, place, at)) is not None
         )
         first = found.get((run, topic))
         if first is None:
@@ -66,7 +67,7 @@ def read_graded(
             both = first.criteria + criteria
             found[run, topic] = GradedAnswer(run, topic, both, first.line)
         else:
-            faults.at(number, topic).twice(run, first.line)
+            at.twice(run, first.line)
     if not found and not faults.faulty:
         faults.error(0, "The file holds no graded answer.", "Write one JSON object an answer.")
     verdicts = (each for one in found.values() for each in one.criteria)
@@ -75,17 +76,15 @@ def read_graded(
     return Parsed(tuple(found.values()), faults.done())
 
 
-def _criterion(
-    item: Any, place: int, number: int, topic: str, faults: FaultList
-) -> GradedCriterion | None:
+def _criterion(item: Any, place: int, at: Spot) -> GradedCriterion | None:
     if not isinstance(item, dict):
         cure = "Write {text, weight, verdict}."
-        faults.error(number, f"Criterion {place} is no object.", cure, topic)
+        at.error(f"Criterion {place} is no object.", cure)
         return None
     weight = item.get("weight")
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
         why = f"Criterion {place}: {quoted(str(weight))} is no weight."
-        faults.error(number, why, "Write a number; below 0 for a failing.", topic)
+        at.error(why, "Write a number; below 0 for a failing.")
         return None
     text = one_text(item, "text", "criterion", "title", "rubric_title") or ""
     axis = one_text(item, "axis", "type", "category", "criterion_type") or ""
@@ -98,11 +97,9 @@ def _criterion(
     try:
         return GradedCriterion(criterion, Met(word))
     except ValueError:
-        faults.error(
-            number,
+        at.error(
             f"Criterion {place}: {quoted(str(said))} is no verdict.",
             f"Write {listed(Met)} or failed.",
-            topic,
         )
         return None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.formats.jsonl import dump_line, first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.reasons import why_of
 from assay.formats.text import read_text
 from assay.formats.trec_rag_topics import parse_importance
@@ -56,15 +56,14 @@ def read_nuggets(path: str | PathLike[str]) -> Parsed[Mapping[str, NuggetList]]:
         topic = _topic(record, number, faults)
         if topic is None:
             continue
-        nuggets = [nugget for nugget, _ in _nuggets(record, number, topic, faults, failed)]
+        at = faults.at(number, topic)
+        nuggets = [nugget for nugget, _ in _nuggets(record, at, failed)]
         listed = NuggetList(topic, one_text(record, "query") or "", tuple(nuggets), number)
         first = found.setdefault(topic, listed)
         if first is not listed:
-            faults.error(
-                number,
+            at.error(
                 f"The topic has a list on line {first.line} already.",
                 "Keep one of the two; the first was read.",
-                topic,
             )
     _tell_of_failed(failed, faults)
     if not found:
@@ -121,12 +120,12 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
         if topic is None:
             continue
         run = (one_text(record, "run_id") or "").strip() or run_name(source.path)
-        nuggets = []
-        for nugget, item in _nuggets(record, number, topic, faults, failed):
+        nuggets, at = [], faults.at(number, topic)
+        for nugget, item in _nuggets(record, at, failed):
             if nugget.importance is None and not _said(item, "importance"):
                 cure = "Write vital or okay."
-                faults.error(number, f"{quoted(nugget.text)} has no importance.", cure, topic)
-            assigned = _assigned(item, nugget, number, topic, faults, failed)
+                at.error(f"{quoted(nugget.text)} has no importance.", cure)
+            assigned = _assigned(item, nugget, at, failed)
             nuggets.append(AssignedNugget(nugget, assigned, why_of(item)))
         length = record.get("response_length")
         answer = AssignedAnswer(
@@ -140,7 +139,7 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
         )
         first = found.setdefault((run, topic), answer)
         if first is not answer:
-            faults.at(number, topic).twice(run, first.line)
+            at.twice(run, first.line)
     _tell_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no assignment.", "Write one JSON object an answer.")
@@ -177,11 +176,11 @@ def _topic(record: Mapping[str, Any], number: int, faults: FaultList) -> str | N
 
 
 def _nuggets(
-    record: Mapping[str, Any], number: int, topic: str, faults: FaultList, failed: _Failed
+    record: Mapping[str, Any], at: Spot, failed: _Failed
 ) -> list[tuple[RagNugget, Mapping[str, Any]]]:
     given = record.get("nuggets")
     if not isinstance(given, list):
-        faults.error(number, "'nuggets' is no list.", "Write a list, [] for none.", topic)
+        at.error("'nuggets' is no list.", "Write a list, [] for none.")
         return []
     found: list[tuple[RagNugget, Mapping[str, Any]]] = []
     seen: set[str] = set()
@@ -189,20 +188,18 @@ def _nuggets(
         item = {"text": item} if isinstance(item, str) else item
         text = one_text(item, "text") if isinstance(item, dict) else None
         if text is None or not text.strip():
-            faults.error(number, f"Nugget {place} has no text.", 'Write {"text": …}.', topic)
+            at.error(f"Nugget {place} has no text.", 'Write {"text": …}.')
             continue
         if text in seen:
-            faults.warning(number, f"Nugget {place} is listed twice.", "Both are counted.", topic)
+            at.warning(f"Nugget {place} is listed twice.", "Both are counted.")
         seen.add(text)
         importance = parse_importance(item.get("importance"))
         if _has_failed(item, "importance"):
-            failed.setdefault("importance", []).append(number)
+            failed.setdefault("importance", []).append(at.line)
         elif importance is None and _said(item, "importance"):
-            faults.error(
-                number,
+            at.error(
                 f"The importance {quoted(str(item['importance']))} is unknown.",
                 "Write vital or okay.",
-                topic,
             )
         mapped = one_text(item, "mapped_sub_narrative", "sub_narrative")
         source = item.get("source", item.get("sources", item.get("supporting_docids", [])))
@@ -234,30 +231,23 @@ def _tell_of_failed(failed: _Failed, faults: FaultList) -> None:
 
 
 def _assigned(
-    item: Mapping[str, Any],
-    nugget: RagNugget,
-    number: int,
-    topic: str,
-    faults: FaultList,
-    failed: _Failed,
+    item: Mapping[str, Any], nugget: RagNugget, at: Spot, failed: _Failed
 ) -> Assigned | None:
     if "assignment" not in item:
         cure = "Write support, partial_support or not_support, or null where there is no label."
-        faults.error(number, f"{quoted(nugget.text)} has no assignment.", cure, topic)
+        at.error(f"{quoted(nugget.text)} has no assignment.", cure)
         return None
     value = item["assignment"]
     if _has_failed(item, "assignment"):
-        failed.setdefault("assignment", []).append(number)
+        failed.setdefault("assignment", []).append(at.line)
         return None
     if value is None:
         return None
     folded = re.sub(r"[\s-]+", "_", value.strip().casefold()) if isinstance(value, str) else ""
     found = _ASSIGNED.get(folded)
     if found is None:
-        faults.error(
-            number,
+        at.error(
             f"The assignment {quoted(str(value))} is unknown.",
             "Write support, partial_support or not_support.",
-            topic,
         )
     return found

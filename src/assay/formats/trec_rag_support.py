@@ -15,7 +15,7 @@ from typing import Any
 
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.reasons import why_of
 from assay.formats.text import read_text
 from assay.model.trec_rag import CitedSupport, JudgedSentence, Support, SupportAnswer
@@ -58,42 +58,39 @@ def read_support(path: str | PathLike[str]) -> Parsed[tuple[SupportAnswer, ...]]
             faults.error(number, "The record has no topic id.", 'Give "narrative_id".')
             continue
         run = (one_text(holder, "run_id") or "").strip() or run_name(source.path)
+        at = faults.at(number, topic)
         given = record.get("sentences", record.get("answer"))
         if not isinstance(given, list):
-            faults.error(number, "'sentences' is no list.", "Write a list, [] for none.", topic)
+            at.error("'sentences' is no list.", "Write a list, [] for none.")
             continue
         sentences = tuple(
             sentence
             for place, item in enumerate(given, 1)
-            if (sentence := _sentence(item, place, number, topic, faults)) is not None
+            if (sentence := _sentence(item, place, at)) is not None
         )
         answer = SupportAnswer(run, topic, sentences, number)
         first = found.setdefault((run, topic), answer)
         if first is not answer:
-            faults.at(number, topic).twice(run, first.line)
+            at.twice(run, first.line)
     if not found:
         faults.error(0, "The file holds no answer.", "Write one JSON object an answer.")
     return Parsed(tuple(found.values()), faults.done())
 
 
-def _sentence(
-    item: Any, place: int, number: int, topic: str, faults: FaultList
-) -> JudgedSentence | None:
+def _sentence(item: Any, place: int, at: Spot) -> JudgedSentence | None:
     citations = item.get("citations", []) if isinstance(item, dict) else None
     if not isinstance(citations, list):
         cure = 'Write {"sentenceID": …, "text": …, "citations": […]}.'
-        faults.error(number, f"Sentence {place} has no list of citations.", cure, topic)
+        at.error(f"Sentence {place} has no list of citations.", cure)
         return None
     found = []
     for spot, one in enumerate(citations, 1):
         label = _label(one.get("support")) if isinstance(one, dict) else _UNKNOWN
         if label is _UNKNOWN or not isinstance(one, dict):
             said = quoted(str(one.get("support"))) if isinstance(one, dict) else quoted(str(one))
-            faults.error(
-                number,
+            at.error(
                 f"Sentence {place}, citation {spot}: {said} is no support label.",
                 'Write "2" full, "1" partial, "0" none or "-1" unjudged.',
-                topic,
             )
             continue
         reference = one_id(one, "reference", "docid", "segment_id") or ""

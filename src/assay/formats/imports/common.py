@@ -266,6 +266,11 @@ def flat(value: Any) -> dict[str, Any]:
     return found
 
 
+def snake(name: str) -> str:
+    """``camelCase`` as ``camel_case``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
 def is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 

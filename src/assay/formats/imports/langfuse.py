@@ -3,7 +3,6 @@ download; snake_case or camelCase."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from assay.formats.imports.common import (
     objects_in,
     parsed,
     passages_of,
+    snake,
 )
 from assay.formats.imports.spans import MODEL, RETRIEVER, TraceStep, moment, records_of
 from assay.model.errors import SettingsError
@@ -60,14 +60,10 @@ def _rows(rows: list[Any]) -> Iterator[Row]:
         if isinstance(row.get("data"), list):
             yield from _rows(row["data"])
             continue
-        plain = {_snake(key): value for key, value in row.items()}
+        plain = {snake(key): value for key, value in row.items()}
         inner = objects_in(plain.pop("observations", None))
         yield plain
         yield from _rows(inner)
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _observation(row: Mapping[str, Any], choices: Choices) -> TraceStep:

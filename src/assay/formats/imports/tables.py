@@ -21,6 +21,7 @@ from assay.formats.imports.common import (
     parsed,
     passages_of,
     question_id,
+    snake,
 )
 from assay.model.errors import SettingsError
 from assay.model.records import text_id
@@ -86,7 +87,7 @@ def read_deepeval(files: Files, choices: Choices) -> Imported:
                 '--split "|".'
             )
     for row in _objects(files, found):
-        row = {_snake(key): value for key, value in row.items()}
+        row = {snake(key): value for key, value in row.items()}
         meta = flat(row.get("additional_metadata"))
         turns = parsed(row.get("turns"))
         if isinstance(turns, list):
@@ -246,10 +247,6 @@ def _split(value: Any, choices: Choices) -> list[str]:
 def _source(text: str) -> Row:
     found = _SOURCE.fullmatch(text)
     return {"text": text} if found is None else {"id": found[1], "text": found[2]}
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _grouped(rows: list[Row]) -> list[Row]:
