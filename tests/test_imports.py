@@ -14,6 +14,7 @@ NAMED_ELSEWHERE = {
     "systems/corpus/readers.py": "libraries that read documents",
     "cli/main.py": "the table of commands",
     "labellers/custom.py": "what a SPEC names",
+    "model/extras.py": "packages that extras bring",
     "model/confined.py": "what another process is told of",
     "protocols/aside.py": "what another process is told of",
     "protocols/registry.py": "what assay.toml or a package names",
