@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
-
-import snowballstemmer
+from functools import cache, lru_cache
+from typing import Any
 
 __all__ = ["UNANSWERABLE", "edit_distance", "ill_formed", "is_correct", "matches", "normalised",
            "unanswerable"]  # fmt: skip
@@ -43,7 +42,6 @@ STOP_WORDS = frozenset(
     such only own same so than too very and but if or because as until while just also""".split()  # noqa: SIM905
 )
 
-_STEMMER = snowballstemmer.stemmer("porter")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _OPTION = r"(?:[a-z]|[ivx]{2,5})"
 _LABEL = re.compile(rf"[\[(]\s*{_OPTION}\s*[\])][.:]?|{_OPTION}\s*[.:)\]]+")
@@ -81,7 +79,15 @@ def normalised(text: str) -> str:
 def _stem(word: str) -> str:
     # Porter's paper leaves words of one or two letters as they are, and speaks of English alone.
     plain = len(word) > 2 and word.isascii() and word.isalpha()
-    return str(_STEMMER.stemWord(word)) if plain else word
+    return str(_stemmer().stemWord(word)) if plain else word
+
+
+@cache
+def _stemmer() -> Any:
+    # It brings the stemmers of all languages along, for which nearly no command has a use.
+    import snowballstemmer  # noqa: PLC0415 (see above)
+
+    return snowballstemmer.stemmer("porter")
 
 
 def edit_distance(a: str, b: str, most: int | None = None) -> int:
