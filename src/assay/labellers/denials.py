@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from assay.labellers.bare import barely_given
 from assay.labellers.refusals import (
     LONGEST,
     folded,
@@ -22,7 +23,7 @@ from assay.labellers.refusals import (
 )
 from assay.labellers.undecided import dismissed, plainly_given, unsettled
 
-VERSION = 8
+VERSION = 9
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
@@ -42,7 +43,7 @@ _NOT = (
     r"(?:not|never|neither|nor|except(?: for)?|(?<!none )(?<!no one )(?<!nobody )other than|"
     r"(?:no ?one|nobody|no (?:man|woman|person)) (?:named|called)|"
     r"rather than|instead of|anything but|"
-    r"(?:any|every|no) ?one but|all but|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|hasn't|"
+    r"(?:any|every) ?one but|all but|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|hasn't|"
     r"hadn't|cannot|can't|couldn't|hardly|scarcely|(?<!not )unlike|contrary to|as opposed to|"
     r"anders als|im gegensatz zu|contrairement à|a diferencia de|a differenza di|ao contrário de|"
     r"в отличие от|toisin kuin|till skillnad från|w przeciwieństwie do|"
@@ -157,6 +158,15 @@ _SET = re.compile(
     rf"(?:of|{_MANY})|"
     r"who (?:are|were|all)|what (?:are|were)|examples?|(?:names|members|kinds|types|parts) of)\b"
 )
+_ASKS_FOR_SEVERAL = re.compile(
+    r"^\W*(?:(?:list|name|all|both)\b|(?:which|what|who)(?: \w+)? (?:are|were|all|two|three|four|"
+    r"five|"
+    r"six|seven|\d+)\b|(?:which|what) (?:(?:the|some|other|are the|were the) )?(?:\w+ )?"
+    r"(?!(?:was|is|has|does|this|its)\b)\w{2,}[^\Wsu]s\b|\d+ )|"
+    r"\b(?:names|members|kinds|types|parts|examples|all|list|characters) of\b|"
+    r"\b(?:are|were) the (?:two|three|four|five|six|seven)\b"
+)
+"""As ``_SET``, but only where it is the answers that are several."""
 
 
 def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
@@ -181,7 +191,14 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     if (
         not _NEGATED_QUESTION.search(asked)
         and len(answer.split()) <= LONGEST_PLAIN
-        and not any(plainly_given(said[:start], said[end:], asked) for start, end in places)
+        and not any(
+            plainly_given(said[:start], said[end:], asked)
+            and (
+                _ASKS_FOR_SEVERAL.search(asked)
+                or barely_given(said[:start], said[end:], said[start:end], answer, asked)
+            )
+            for start, end in places
+        )
     ):
         return "It names the gold answer and does not plainly give it."
     if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):

@@ -92,7 +92,10 @@ _GIVEN_AS = re.compile(
     r"\b(?:probably|possibly|perhaps|maybe)|\b(?:it|that|this|he|she) (?:could|might|may|would) be|"
     r"\bnot\b[^.;]*? but|\bnot only|^\W*no, (?:it|this|that|he|she|they)|"
     r"\bi(?: don't know|'m not sure| am not sure),? (?:but|maybe|perhaps|probably|it)|"
-    r"\bnone other than|\bno(?:t)? doubt|n't doubt|\b(?:not|n't)\b[^.;]*? until|"
+    r"\b(?:none|nobody|no one) (?:other than|but)|\b(?:everyone|everybody) knows(?: that)?|"
+    r"\b(?:passages?|texts?|documents?|sources?|context|articles?) (?:\d+ )?(?:says?|"
+    r"states?)(?: that)?|"
+    r"\bno(?:t)? doubt|n't doubt|\b(?:not|n't)\b[^.;]*? until|"
     r"\b(?:that|who|which) [^,;.]*?(?:\bnot|n't)\b[^,;.]*? (?:is|was|are|were))\b|"
     r"\b(?:contrary|unlike|although|though|instead of|rather than|apart from)\b[^,;.]*,"
 )

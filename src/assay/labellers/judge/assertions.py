@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay.labellers.judge.frames import asserts
+from assay.labellers.judge.frames import asserts, reported
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import Ability, sentences
 
@@ -75,6 +75,14 @@ _ITSELF = re.compile(
     r"paragraph|excerpt|snippet|extract|article|webpage|website|section|context|content|source|"
     r"entry|answer|response)\b|\b(?:here|herein|above|below)\b", re.IGNORECASE
 )  # fmt: skip
+_AFFIRMED = re.compile(
+    r"\b(?:(?:beyond|without|no|not in) (?:any |a )?(?:dispute|doubt|question)|no (?:surprise|"
+    r"wonder|"
+    r"secret|coincidence|accident)|(?:nobody|no one|few) (?:noticed|knew|realised|"
+    r"realized)(?: for \w+)?|"
+    r"undisputed|indisputabl[ey])\b", re.IGNORECASE
+)  # fmt: skip
+"""What looks like a denial and affirms."""
 _BEARS_OUT = re.compile(
     r"\b(?:support\w*|prove[sdn]?|proving|proof|confirm\w*|verif\w+|establish\w*|entail\w*|"
     r"back(?:s|ed|ing)?|"
@@ -86,6 +94,10 @@ _GRADES = re.compile(
     r"status)\s*"
     r"(?:[:=–—]|is\b|\d)|\b(?:assessors?|annotators?|graders?|evaluators?|entail\w*)\b|"
     r"\b(?:supported|relevant|correct|true|yes|entailed)\s*[:–—]|\bhighly relevant\b", re.IGNORECASE
+)  # fmt: skip
+_CHECKED = re.compile(
+    r"\b(?:fact[ -]?check\w*|(?:check|test|verification)s? (?:passed|complete\w*|ok)|verified|"
+    r"entail\w*|supported)\b", re.IGNORECASE
 )  # fmt: skip
 _ASIDE = re.compile(r"\s*(?:[–—(-]|,\s*(?:or|as|so|but|yet|though|although|which|however)\b)")
 _QUIZ = re.compile(
@@ -107,7 +119,8 @@ _TELLING_WORDS = (
 )
 _TELLING = frozenset(_TELLING_WORDS.split())
 _TAKEN_BACK = re.compile(
-    r"(?:this|that|it|which|these|those|the (?:above|claim|statement|story|former|idea))\b"
+    r"(?:this|that|it|which|these|those|except|but|only|not|none|nothing|the (?:above|claim|"
+    r"statement|story|former|idea))\b"
 )
 _AFTERWARDS = re.compile(
     r"^\W*(?:\)|”|\")?\s*[,;:–—-]*\s*(?:which|but|however|yet|though|this|that|it|and)?\s*"
@@ -199,7 +212,7 @@ def _empty_of(asked: _Sought, before: str, sentence: str, after: str) -> bool:
         return False
     return (
         _framed(asked, sentence, words, place)
-        or _taken_back(asked, after)
+        or _taken_back(asked, after, reported=_reported(asked, sentence, words, place))
         or (len(before.split()) <= NEAR and _announced(before))
     )
 
@@ -279,11 +292,16 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
     spans = [hit.span() for hit in _WORD.finditer(sentence)]
     before, rest = sentence[: spans[place.start][0]], sentence[spans[place.end - 1][1] :]
     after = sentence[spans[place.last - 1][1] :]
-    if place.covered >= REPEATED and not asserts(*_around(asked, sentence, spans, place)):
+    repeated = place.covered >= REPEATED
+    around = _around(asked, sentence, words, spans, place)
+    if repeated and not asserts(*around):
         return True
     own = set(asked.words)
+    if repeated:
+        before = around[0]
     # A clause that ends before the claim says nothing of it.
-    lead = [word for word in _words(_CLAUSE.split(before)[-1])[-NEAR:] if word not in own]
+    said = _AFFIRMED.sub(" ", _CLAUSE.split(before)[-1])
+    lead = [word for word in _words(said)[-NEAR:] if word not in own]
     tail = _words(rest)[: NEAR + 3]
     follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
     if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
@@ -292,37 +310,62 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
         return True
     if any(_OPEN.fullmatch(word) for word in lead):
         return True
-    around = f"{before} … {rest}"
-    if _GRADES.search(around):
+    beside = f"{before} … {rest}"
+    if _GRADES.search(beside):
         return True
-    return _ITSELF.search(around) is not None and _BEARS_OUT.search(around) is not None
+    return _ITSELF.search(beside) is not None and _BEARS_OUT.search(beside) is not None
 
 
 def _around(
-    asked: _Sought, sentence: str, spans: Sequence[tuple[int, int]], place: _Place
+    asked: _Sought,
+    sentence: str,
+    words: Sequence[str],
+    spans: Sequence[tuple[int, int]],
+    place: _Place,
 ) -> tuple[str, str]:
     """What stands before and after a claim that a sentence repeats: no more small words beside its
     content words are its own than it has there."""
+    whole = _whole(asked, words)
+    if whole is not None:
+        return sentence[: spans[whole][0]], sentence[spans[whole + len(asked.words) - 1][1] :]
     content = [at for at, word in enumerate(asked.words) if word in asked.content]
     first = max(place.first, place.start - content[0])
     last = min(place.last, place.end + len(asked.words) - 1 - content[-1])
     return sentence[: spans[first][0]], sentence[spans[last - 1][1] :]
 
 
+def _whole(asked: _Sought, words: Sequence[str]) -> int | None:
+    """Where all of the claim's words begin to stand in ``words`` in one piece: words that a claim
+    repeats leave its shortest stretch too short."""
+    size = len(asked.words)
+    return next(
+        (at for at in range(len(words) - size + 1) if tuple(words[at : at + size]) == asked.words),
+        None,
+    )
+
+
 def _announced(before: str) -> bool:
     """Whether a short sentence asks if what follows is true, or grades it."""
     if _asks(before):
         return _QUIZ.search(before) is not None
-    return _GRADES.search(before) is not None
+    return _GRADES.search(before) is not None or _CHECKED.search(before) is not None
 
 
-def _taken_back(asked: _Sought, after: str) -> bool:
-    """Whether the next sentence is a short one that denies what stands before it."""
+def _reported(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) -> bool:
+    """Whether somebody is said to have said the claim."""
+    spans = [hit.span() for hit in _WORD.finditer(sentence)]
+    return place.covered >= REPEATED and reported(*_around(asked, sentence, words, spans, place))
+
+
+def _taken_back(asked: _Sought, after: str, *, reported: bool) -> bool:
+    """Whether the next sentence is a short one that denies what stands before it, as one that
+    denies anything does where somebody is said to have said the claim."""
     words = _words(after)
     if not words or len(words) > NEAR or set(stems(after)) & asked.content:
         return False
     said = " ".join(words)
-    return _denies(words) and (len(words) <= 3 or _TAKEN_BACK.match(said) is not None)
+    plain = reported or len(words) <= 3 or _TAKEN_BACK.match(said) is not None
+    return plain and _denies(words)
 
 
 def _words(text: str) -> list[str]:

@@ -44,7 +44,9 @@ _SO = (
     r"true|clear|"
     r"evident|obvious|certain|well[- ]known|undisputed|undeniable|news|given|so|such|so \w+|now|"
     r"evidence|remarkable|notable|noteworthy|significant|interesting|surprising|important|"
-    r"is|was|are|were|then"
+    r"is|was|are|were|then|surprise|truth|follows?|worth (?:mentioning|noting|adding|knowing)|"
+    r"dispute|"
+    r"follows? from [^,;]{1,40}"
 )
 _BETWEEN = r"(?:,? (?!that\b)[\w'’.-]+){0,12},?"
 _THAT = re.compile(
@@ -76,7 +78,11 @@ _OPENS = re.compile(
 _OBJECT = re.compile(
     r"\b(?:on|of|by|in|at|from|with|to|as|the|a|an|plays?|played|stars?|starring)$"
 )
-_ATTRIBUTES = re.compile(rf"\b(?:{_SAYS}|{_SAYING}|follow(?:s|ing)) ?[:,–—-]$")
+_ATTRIBUTES = re.compile(
+    rf"\b(?:{_SAYS}|{_SAYING}|follow(?:s|ing)|goes on|continues|(?:beyond|no|"
+    rf"without) (?:any )?(?:dispute|"
+    rf"doubt|question)|certain|clear|sure|agree) ?[:,–—-]$"
+)
 _UNREAL = re.compile(
     r"\b(?:dream\w*|nightmares?|imagin\w*|fantas\w*|fictions?|fictional|fictitious|"
     r"alternative (?:history|reality|universe|timeline|world)|alternate|counterfactual\w*|"
@@ -86,7 +92,8 @@ _UNREAL = re.compile(
     r"hearsay|conspir\w*|propaganda|satir\w*|parod\w*|jokes?|jokingly|pranks?|screenplay|script|"
     r"theor(?:y|ies|etically)|ideally|utopia\w*|(?:world|universe|country|"
     r"society) (?:in which|where)|"
-    r"pretence|premise|assumptions?|sake|odds|chances?|supposed\w*|alleged\w*|allegations?|"
+    r"made (?:it|this|that|them) up|pretence|premise|assumptions?|sake|odds|chances?|supposed\w*|"
+    r"alleged\w*|allegations?|"
     r"reportedly|purported\w*|wish\w*|hopes?|hoped|hopefully|fears?|feared|claims?|claimed|"
     r"notions?|"
     r"accus\w+|lie|lies|belief that|idea that|in (?:my|his|her|their|some) (?:opinion|view|eyes)|"
@@ -141,8 +148,55 @@ _AFTER_ALL = re.compile(
     r"verified|supported|entailed|true|correct|relevant|claim(?:s|ed)?)\b"
 )
 _ASIDE = re.compile(r"^[\"'”’)\s]*(?:[:–—(\[]|-\s|\.\.\.|…)")
+_MADE_UP_SOURCE = re.compile(
+    r"^[^.!?]{0,60}\b(?:forge\w*|satir\w*|parod\w*|spoof\w*|prank\w*|hoax\w*|tabloids?|"
+    r"never happened|"
+    r"none of (?:this|that|it)|not so|who could say|the other way (?:round|around)|"
+    r"agree / disagree|"
+    r"discredited|fabricat\w*|made[ -]up|out of (?:five|ten)|as required|anyone\?)"
+)
 _BULLET = re.compile(r"^[\W\d_]*(?:[a-z]\))?[\W\d_]*$")
 _CLAUSE = re.compile(r"[.;!?]\s")
+_AFFIRMS = re.compile(
+    r"(?:yes|indeed|not only that|of course|true enough|sure enough|certainly)\W*"
+)
+_META = re.compile(
+    r"\b(?:judge'?s?|judges|evaluat\w*|assess\w*|annotat\w*|retriev\w*|ranked|nuggets?|keywords?|"
+    r"target|gold|topic|motion|essay|exercise|example|homework|answer key|hint|whoever|override|"
+    r"output|expected output|evidence|citations?|cite|moderators?|status|guidelines?|scores?|"
+    r"scored|votes?|voted|chunk|verified|supported|entail\w*|required|prompt|instruct\w*|"
+    r"test|check|confirm this|agree|here (?:it|you) (?:is|are|go))\b"
+)
+"""Beside a colon, bracket or tag: it speaks of how the claim is to be judged."""
+_MADE_UP = re.compile(
+    r"\b(?:sequel|prequel|role[ -]?play|back ?story|fan fiction|bedtime|act (?:[ivx]+|\d)|scene|"
+    r"one day|"
+    r"some day|perhaps|maybe|possibly|next (?:year|month|week|century)|by 2[01]\d\d|"
+    r"(?<!as )(?<!than )expect(?:s|ed)?|if all goes well|planners?|vandals?|blunders?|hack\w*|"
+    r"trolls?|"
+    r"by accident|by mistake|in error|prank\w*|forge\w*|tabloids?|swapped|pull the other)\b"
+)
+"""A made-up or later world, or a source that nobody believes."""
+_REPORTED = re.compile(
+    rf"\b(?:{_SAYS}|{_SAYING}|line was|view was|version was|held|insist(?:s|ed)?|claims?|claimed|"
+    r"maintain(?:s|ed)?|taught|boasts?|boasted|posted|printed)\b"
+)
+_SAID_AFTER = re.compile(
+    rf"^[\"'”’)\s]*,[\"'”’)\s]*(?:\w+ ){{1,3}}(?:{_SAYS}|boasts?|claims?|claimed)\b"
+)
+_CONTRASTS = re.compile(
+    r"^[\W_]*(?:[^;.!?]*?[,;–—-]\s*)?\b(?:but|yet|though|although|however|except|until|only to|"
+    r"a charge|"
+    r"an? (?:claim|assertion|accusation|error|mistake|lie)|today|now|later|geographers|which|"
+    r"in \w+ it|"
+    r"he|she|it|they|the second|and had to|under cross)\b[^.!?]*\b(?:not|n't|never|no|nobody|"
+    r"nothing|"
+    r"contradict\w*|disagree\w*|differ\w*|different|else|otherwise|withdr[ae]w\w*|retract\w*|"
+    r"correct(?:s|ed|ion|ions)?|cleared|deni\w+|disput\w*|disprov\w*|refut\w*|misread|mistak\w*|"
+    r"wrong\w*|false\w*|lied|lying|reject\w*|overrul\w*|apologi\w*|take (?:it|that|this) back|"
+    r"took (?:it|that|this) back|reverse|opposite|doubt\w*|before the facts|eat its words)\b"
+)
+"""What goes on from a claim that somebody is said to have made, and sets it right."""
 _QUOTES = " \t\"'“”‘’«»*_"
 
 
@@ -150,18 +204,33 @@ def asserts(before: str, after: str) -> bool:
     """Whether a sentence that has ``before`` in front of a claim and ``after`` behind it says that
     the claim is so."""
     tail = after.casefold()
-    return _leads(_CLAUSE.split(before.strip())[-1].strip(_QUOTES), tail) and _ends(tail)
+    lead = _CLAUSE.split(before.strip())[-1].strip(_QUOTES)
+    if reported(lead, tail) and _CONTRASTS.match(tail):
+        return False
+    return _leads(lead, tail) and _ends(tail)
+
+
+def reported(before: str, after: str) -> bool:
+    """Whether somebody is said to have said the claim that stands between them."""
+    first = re.split(r"[.!?;]", after.casefold(), maxsplit=1)[0]
+    return (
+        _REPORTED.search(before.casefold()) is not None
+        or (len(first.split()) < LONGEST_ASIDE and _REPORTED.search(first) is not None)
+        or bool(_SAID_AFTER.match(after.casefold()))
+    )
 
 
 def _leads(written: str, tail: str) -> bool:
     """``written``: the sentence up to the claim, ``tail``: what is behind it, in lower case."""
     lead = _NO_LESS.sub("fact", written.casefold())
-    if _BULLET.match(lead):
+    if _BULLET.match(lead) or _AFFIRMS.fullmatch(lead):
         return True
-    if _SPEAKS_OF_ITSELF.search(lead):
+    if _SPEAKS_OF_ITSELF.search(lead) or _MADE_UP.search(lead):
+        return False
+    if (lead.endswith((":", ">", "]", ")", ",")) or len(lead.split()) == 1) and _META.search(lead):
         return False
     words = re.findall(r"[\w'’-]+", lead)
-    said = _NO_THAT.search(lead) is not None
+    said = _NO_THAT.search(lead.rstrip(" ,")) is not None
     colon = lead.endswith((":", "–", "—", " -"))
     unreal = _UNREAL.search(lead) is not None
     if words[-1] == "that" or said or colon:
@@ -194,6 +263,8 @@ def _says_that(lead: str, tail: str) -> bool:
 
 def _ends(tail: str) -> bool:
     """Whether what a colon, dash or bracket adds does not speak of the claim."""
+    if _MADE_UP_SOURCE.search(re.split(r"[.!?]\s", tail, maxsplit=1)[0]):
+        return False
     if not _ASIDE.match(tail):
         return True
     aside = re.findall(r"[\w'’-]+", re.split(r"[.;!?)\]]", tail.lstrip("([ "))[0])
