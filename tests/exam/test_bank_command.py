@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
@@ -36,6 +37,7 @@ def test_edits_are_recorded_and_any_version_can_be_had_back(bank, folder):
     file = folder / "bank.jsonl"
     first = shown(bank, folder)
     assert first["version"] == 0
+    began = datetime.now(UTC).replace(microsecond=0)
     bank("edit", file, "--by", "KIM", "--reword", "q1/a", "--text", "Name the layers.")
     bank("edit", file, "--by", "KIM", "--drop", "q1/d")
     bank("edit", file, "--by", "LEE", "--weigh", "q1/b", "--weight", "3")
@@ -52,6 +54,8 @@ def test_edits_are_recorded_and_any_version_can_be_had_back(bank, folder):
     assert [(one["by"], one["action"]) for one in history] == [
         ("KIM", "reword"), ("KIM", "drop"), ("LEE", "weigh"), ("LEE", "key"), ("LEE", "add"),
     ]  # fmt: skip
+    assert began <= datetime.fromisoformat(history[0]["at"])
+    assert history == sorted(history, key=lambda one: one["at"])
     assert "Why itch?" in bank("list", file, "--history", "--csv").stdout
     diff = json.loads(bank("diff", f"{file}@0", file, "--json").stdout)
     assert [(one["id"], one["what"]) for one in diff["changes"]][:4] == [
@@ -72,6 +76,7 @@ def test_a_diff_lists_the_passages_and_runs_that_it_moves(assay, bank, folder):
     document = json.loads(done.stdout)
     # Without q1/a the best grade of p1 falls from 5 to 4; that of p2 stays.
     assert document["passages"] == [{"query": "q1", "passage": "p1", "before": 5, "after": 4}]
+    assert type(document["passages"][0]["before"]) is int
     assert document["runs"] == [
         {"run": "good", "before": 0.625, "after": pytest.approx((2 / 3 + 1 / 2) / 2)},
         {"run": "half", "before": 0.25, "after": pytest.approx((1 / 3 + 0) / 2)},
@@ -167,6 +172,17 @@ def test_a_wrong_number_of_questions_is_a_failure_that_is_told(assay, folder):
     assert "0 questions added" in done.stdout
     assert not (folder / "new.jsonl").exists()
     assert not (folder / "new.history.jsonl").exists()
+
+
+def test_a_version_that_is_not_there_is_named(bank, folder):
+    file = folder / "bank.jsonl"
+    late = bank("diff", f"{file}@1", file)
+    assert "has 0 edits; there is no version 1" in str(late.exception)
+    for name in (f"{file}@one", f"{folder}/none.jsonl", f"{folder}/none.jsonl@0"):
+        assert name.removesuffix("@0") in str(bank("diff", name, file).exception)
+    named = folder / "bank@7"
+    named.write_bytes(file.read_bytes())
+    assert bank("diff", file, named).exit_code == 0
 
 
 def test_what_an_edit_does_not_concern_stays(bank, tmp_path, shared_data):
