@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from assay.labellers.bare import barely_given
 from assay.labellers.refusals import (
     LONGEST,
     folded,
@@ -158,15 +157,6 @@ _SET = re.compile(
     rf"(?:of|{_MANY})|"
     r"who (?:are|were|all)|what (?:are|were)|examples?|(?:names|members|kinds|types|parts) of)\b"
 )
-_ASKS_FOR_SEVERAL = re.compile(
-    r"^\W*(?:(?:list|name|all|both)\b|(?:which|what|who)(?: \w+)? (?:are|were|all|two|three|four|"
-    r"five|"
-    r"six|seven|\d+)\b|(?:which|what) (?:(?:the|some|other|are the|were the) )?(?:\w+ )?"
-    r"(?!(?:was|is|has|does|this|its)\b)\w{2,}[^\Wsu]s\b|\d+ )|"
-    r"\b(?:names|members|kinds|types|parts|examples|all|list|characters) of\b|"
-    r"\b(?:are|were) the (?:two|three|four|five|six|seven)\b"
-)
-"""As ``_SET``, but only where it is the answers that are several."""
 
 
 def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
@@ -191,14 +181,7 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     if (
         not _NEGATED_QUESTION.search(asked)
         and len(answer.split()) <= LONGEST_PLAIN
-        and not any(
-            plainly_given(said[:start], said[end:], asked)
-            and (
-                _ASKS_FOR_SEVERAL.search(asked)
-                or barely_given(said[:start], said[end:], said[start:end], answer, asked)
-            )
-            for start, end in places
-        )
+        and not any(plainly_given(said[:start], said[end:], asked) for start, end in places)
     ):
         return "It names the gold answer and does not plainly give it."
     if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):
