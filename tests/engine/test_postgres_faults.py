@@ -153,6 +153,23 @@ def test_connections_that_are_cut_again_and_again(breakable):
         complete(url, 600, len(server.requests))
 
 
+def test_what_is_begun_is_begun_again_nine_times(breakable, monkeypatch):
+    monkeypatch.setattr(module.time, "sleep", lambda _seconds: None)
+    with Ledger.open(breakable.url("nine")) as ledger:
+        tried = []
+
+        def write(again):
+            tried.append(again)
+            if len(tried) < 10:
+                raise module._Lost("cut")
+            return len(tried)
+
+        assert ledger._db.persistently(write) == 10
+        assert tried == [False] + 9 * [True]
+        with pytest.raises(LedgerError, match="cut"):
+            ledger._db.persistently(lambda _again: write(tried.clear() or True))
+
+
 def test_a_commit_of_which_nobody_heard_is_not_made_twice(breakable, monkeypatch):
     with Ledger.open(breakable.url("unheard")) as ledger:
         store, commit = ledger._db, ledger._db.commit

@@ -26,7 +26,7 @@ from assay.model.errors import LedgerError
 
 PATIENCE = 60.0
 """Seconds that a server is waited for which was there before."""
-_TRIES = 5  # times that one thing is begun again because the connection was lost
+_TRIES = 10  # of one thing while connections are lost, the last ones a second apart
 _SETTINGS = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -149,6 +149,8 @@ class PostgresStore:
                     if attempt == _TRIES - 1:
                         raise
                 self._reconnect()
+                if attempt:  # a line that is cut again and again needs time, not haste
+                    time.sleep(min(0.025 * 2**attempt, 1.0))
         raise AssertionError("unreachable")
 
     def close(self) -> None:
