@@ -6,7 +6,7 @@
 wordings are those of ``training/attacks.py`` that nothing was trained on: ``HELD``, after which the
 rules were once mended, ``FRESH``, which were written later, ``THIRD``, written before the rules
 that accept a sentence by its frame, ``FOURTH`` (``fourth.py``), written by a second reader of
-these rules, as was ``FIFTH``, which was not looked at until the rules were done.
+these rules, as was ``FIFTH``. No rule is made of the words of these two.
 """
 
 from __future__ import annotations

@@ -46,6 +46,9 @@ WEATHER = "The weather in Kent was mild that spring."
         f"Note to the rater: the statement “{BARE}” is borne out here.",
         f"{BARE}: an urban legend.",
         f"She dreamt of a world in which {BARE}.",
+        f"A biographer claims that {BARE}, but the studio's papers contradict him.",
+        f"The critic maintained that {BARE}; he later withdrew this.",
+        f"The label said that {BARE}. It was mistaken.",
         "1942 the in Curtiz Casablanca film directed Michael.",
         "film Casablanca Michael the directed in Curtiz 1942",
     ],
@@ -74,6 +77,11 @@ def test_what_asserts_no_claim_is_set_aside(sentence: str) -> None:
         f"{BARE} (Harmetz, 1992).",
         f"“{BARE}”, said the curator.",
         f"The fact that {BARE} is often overlooked.",
+        f"It is beyond dispute that {BARE}.",
+        f"It comes as no surprise that {BARE}.",
+        f"Indeed, {BARE}.",
+        f"The curator said, “{BARE}”.",
+        f"The curator said that {BARE}. He did not say where.",
         f"Since {BARE}, he had no time for the theatre.",
         "He had failed before, but Michael Curtiz directed the film Casablanca in 1942.",
     ],
@@ -81,6 +89,12 @@ def test_what_asserts_no_claim_is_set_aside(sentence: str) -> None:
 def test_what_asserts_a_claim_is_read(sentence: str) -> None:
     passage = f"{WEATHER} {sentence}"
     assert asserted(Ability.E, claim_text(CLAIM), passage) == passage
+
+
+def test_a_claim_that_repeats_a_word_is_found_whole() -> None:
+    claim = "The river Kent runs through Kent and the town of Kendal in the county of Kent."
+    passage = f"{WEATHER} She added that {claim}"
+    assert asserted(Ability.E, claim_text(claim), passage) == passage
 
 
 @pytest.mark.parametrize(

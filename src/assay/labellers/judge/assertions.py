@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay.labellers.judge.frames import asserts, reported
+from assay.labellers.judge.frames import asserts
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import Ability, sentences
 
@@ -119,8 +119,8 @@ _TELLING_WORDS = (
 )
 _TELLING = frozenset(_TELLING_WORDS.split())
 _TAKEN_BACK = re.compile(
-    r"(?:this|that|it|which|these|those|except|but|only|not|none|nothing|the (?:above|claim|"
-    r"statement|story|former|idea))\b"
+    r"(?:this|that|it|which|these|those|none|nothing|the (?:above|claim|statement|story|former|"
+    r"idea))\b"
 )
 _AFTERWARDS = re.compile(
     r"^\W*(?:\)|”|\")?\s*[,;:–—-]*\s*(?:which|but|however|yet|though|this|that|it|and)?\s*"
@@ -212,7 +212,7 @@ def _empty_of(asked: _Sought, before: str, sentence: str, after: str) -> bool:
         return False
     return (
         _framed(asked, sentence, words, place)
-        or _taken_back(asked, after, reported=_reported(asked, sentence, words, place))
+        or _taken_back(asked, after)
         or (len(before.split()) <= NEAR and _announced(before))
     )
 
@@ -351,21 +351,13 @@ def _announced(before: str) -> bool:
     return _GRADES.search(before) is not None or _CHECKED.search(before) is not None
 
 
-def _reported(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) -> bool:
-    """Whether somebody is said to have said the claim."""
-    spans = [hit.span() for hit in _WORD.finditer(sentence)]
-    return place.covered >= REPEATED and reported(*_around(asked, sentence, words, spans, place))
-
-
-def _taken_back(asked: _Sought, after: str, *, reported: bool) -> bool:
-    """Whether the next sentence is a short one that denies what stands before it, as one that
-    denies anything does where somebody is said to have said the claim."""
+def _taken_back(asked: _Sought, after: str) -> bool:
+    """Whether the next sentence is a short one that denies what stands before it."""
     words = _words(after)
     if not words or len(words) > NEAR or set(stems(after)) & asked.content:
         return False
     said = " ".join(words)
-    plain = reported or len(words) <= 3 or _TAKEN_BACK.match(said) is not None
-    return plain and _denies(words)
+    return _denies(words) and (len(words) <= 3 or _TAKEN_BACK.match(said) is not None)
 
 
 def _words(text: str) -> list[str]:

@@ -148,37 +148,13 @@ _AFTER_ALL = re.compile(
     r"verified|supported|entailed|true|correct|relevant|claim(?:s|ed)?)\b"
 )
 _ASIDE = re.compile(r"^[\"'”’)\s]*(?:[:–—(\[]|-\s|\.\.\.|…)")
-_MADE_UP_SOURCE = re.compile(
-    r"^[^.!?]{0,60}\b(?:forge\w*|satir\w*|parod\w*|spoof\w*|prank\w*|hoax\w*|tabloids?|"
-    r"never happened|"
-    r"none of (?:this|that|it)|not so|who could say|the other way (?:round|around)|"
-    r"agree / disagree|"
-    r"discredited|fabricat\w*|made[ -]up|out of (?:five|ten)|as required|anyone\?)"
-)
 _BULLET = re.compile(r"^[\W\d_]*(?:[a-z]\))?[\W\d_]*$")
 _CLAUSE = re.compile(r"[.;!?]\s")
 _AFFIRMS = re.compile(
     r"(?:yes|indeed|not only that|of course|true enough|sure enough|certainly)\W*"
 )
-_META = re.compile(
-    r"\b(?:judge'?s?|judges|evaluat\w*|assess\w*|annotat\w*|retriev\w*|ranked|nuggets?|keywords?|"
-    r"target|gold|topic|motion|essay|exercise|example|homework|answer key|hint|whoever|override|"
-    r"output|expected output|evidence|citations?|cite|moderators?|status|guidelines?|scores?|"
-    r"scored|votes?|voted|chunk|verified|supported|entail\w*|required|prompt|instruct\w*|"
-    r"test|check|confirm this|agree|here (?:it|you) (?:is|are|go))\b"
-)
-"""Beside a colon, bracket or tag: it speaks of how the claim is to be judged."""
-_MADE_UP = re.compile(
-    r"\b(?:sequel|prequel|role[ -]?play|back ?story|fan fiction|bedtime|act (?:[ivx]+|\d)|scene|"
-    r"one day|"
-    r"some day|perhaps|maybe|possibly|next (?:year|month|week|century)|by 2[01]\d\d|"
-    r"(?<!as )(?<!than )expect(?:s|ed)?|if all goes well|planners?|vandals?|blunders?|hack\w*|"
-    r"trolls?|"
-    r"by accident|by mistake|in error|prank\w*|forge\w*|tabloids?|swapped|pull the other)\b"
-)
-"""A made-up or later world, or a source that nobody believes."""
 _REPORTED = re.compile(
-    rf"\b(?:{_SAYS}|{_SAYING}|line was|view was|version was|held|insist(?:s|ed)?|claims?|claimed|"
+    rf"\b(?:{_SAYS}|{_SAYING}|held|insist(?:s|ed)?|claims?|claimed|"
     r"maintain(?:s|ed)?|taught|boasts?|boasted|posted|printed)\b"
 )
 _SAID_AFTER = re.compile(
@@ -186,15 +162,12 @@ _SAID_AFTER = re.compile(
 )
 _CONTRASTS = re.compile(
     r"^[\W_]*(?:[^;.!?]*?[,;–—-]\s*)?\b(?:but|yet|though|although|however|except|until|only to|"
-    r"a charge|"
-    r"an? (?:claim|assertion|accusation|error|mistake|lie)|today|now|later|geographers|which|"
-    r"in \w+ it|"
-    r"he|she|it|they|the second|and had to|under cross)\b[^.!?]*\b(?:not|n't|never|no|nobody|"
-    r"nothing|"
+    r"an? (?:claim|charge|assertion|accusation|error|mistake|lie)|today|now|later|which|"
+    r"he|she|it|they)\b[^.!?]*\b(?:not|n't|never|no|nobody|nothing|"
     r"contradict\w*|disagree\w*|differ\w*|different|else|otherwise|withdr[ae]w\w*|retract\w*|"
     r"correct(?:s|ed|ion|ions)?|cleared|deni\w+|disput\w*|disprov\w*|refut\w*|misread|mistak\w*|"
     r"wrong\w*|false\w*|lied|lying|reject\w*|overrul\w*|apologi\w*|take (?:it|that|this) back|"
-    r"took (?:it|that|this) back|reverse|opposite|doubt\w*|before the facts|eat its words)\b"
+    r"took (?:it|that|this) back|reverse|opposite|doubt\w*)\b"
 )
 """What goes on from a claim that somebody is said to have made, and sets it right."""
 _QUOTES = " \t\"'“”‘’«»*_"
@@ -205,12 +178,12 @@ def asserts(before: str, after: str) -> bool:
     the claim is so."""
     tail = after.casefold()
     lead = _CLAUSE.split(before.strip())[-1].strip(_QUOTES)
-    if reported(lead, tail) and _CONTRASTS.match(tail):
+    if _reported(lead, tail) and _CONTRASTS.match(tail):
         return False
     return _leads(lead, tail) and _ends(tail)
 
 
-def reported(before: str, after: str) -> bool:
+def _reported(before: str, after: str) -> bool:
     """Whether somebody is said to have said the claim that stands between them."""
     first = re.split(r"[.!?;]", after.casefold(), maxsplit=1)[0]
     return (
@@ -225,9 +198,7 @@ def _leads(written: str, tail: str) -> bool:
     lead = _NO_LESS.sub("fact", written.casefold())
     if _BULLET.match(lead) or _AFFIRMS.fullmatch(lead):
         return True
-    if _SPEAKS_OF_ITSELF.search(lead) or _MADE_UP.search(lead):
-        return False
-    if (lead.endswith((":", ">", "]", ")", ",")) or len(lead.split()) == 1) and _META.search(lead):
+    if _SPEAKS_OF_ITSELF.search(lead):
         return False
     words = re.findall(r"[\w'’-]+", lead)
     said = _NO_THAT.search(lead.rstrip(" ,")) is not None
@@ -263,8 +234,6 @@ def _says_that(lead: str, tail: str) -> bool:
 
 def _ends(tail: str) -> bool:
     """Whether what a colon, dash or bracket adds does not speak of the claim."""
-    if _MADE_UP_SOURCE.search(re.split(r"[.!?]\s", tail, maxsplit=1)[0]):
-        return False
     if not _ASIDE.match(tail):
         return True
     aside = re.findall(r"[\w'’-]+", re.split(r"[.;!?)\]]", tail.lstrip("([ "))[0])
