@@ -1,7 +1,9 @@
 """Make the pairs of the third training, which is about texts unlike those of the first two: the
 sources that came later, long passages, sentences taken over word for word, and attacks.
 
-    python training/broaden.py --shared ../shared/data --start FOLDER --out FOLDER
+    python training/broaden.py --shared ../shared/data --start FOLDER --out FOLDER [--judge ONNX]
+
+Of claims with a name or number swapped those are taken that ``--judge`` is surest are supported.
 
 ``half.npz`` leaves the sources of ``LATER`` out, so that what a training with it is worth on
 sources never seen can be measured on them; ``later.npz``, with which the training goes on, has them
@@ -13,27 +15,31 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from attacks import TRAINED, shuffled, within
+import numpy as np
 from augment import Augmenter
+from grammar import Framer, Grammar
 from prepare import FIRST_TOKENS, WINDOW, assign, choose, load, store
+from readings import margins
 from rows import Row
 from tokenizers import Tokenizer
 
 from assay.labellers.judge.evidence import nearest
+from assay.labellers.judge.model import Network
 from assay.labellers.judge.texts import sentences
 
 OLD = {
-    "snli": (160, 100), "cad_nli": (160, 100), "breaking_nli": (60, 40),
-    "med_monotonicity": (100, 100), "fever": (200, 200), "fever_symmetric": (150, 150),
-    "factcheck_gpt": (150, 150), "wice": (0, 150), "squad2": (220, 220), "disfl_qa": (180, 180),
-    "qnli": (110, 110), "selqa": (140, 120), "evouna": (200, 200), "semeval2013_sra": (160, 140),
-    "truthfulqa_judge": (150, 150),
+    "snli": (400, 250), "cad_nli": (400, 250), "breaking_nli": (120, 80),
+    "med_monotonicity": (220, 220), "fever": (450, 450), "fever_symmetric": (300, 300),
+    "factcheck_gpt": (300, 300), "wice": (0, 250), "squad2": (500, 500), "disfl_qa": (400, 400),
+    "qnli": (240, 240), "selqa": (320, 240), "evouna": (450, 550), "semeval2013_sra": (400, 340),
+    "truthfulqa_judge": (350, 350),
 }  # fmt: skip
 NEW = {"bump": (450, 450), "contract_nli": (350, 350), "infotabs": (800, 800)}
 LATER = {
@@ -42,39 +48,56 @@ LATER = {
 }  # fmt: skip
 """Pairs of a source, (label 0, label .5 or 1)."""
 MADE = {
-    "verbatim": 500, "verbatim spoilt": 500, "two sentences": 250, "two sentences spoilt": 250,
-    "attacked passages": 800, "attacked answers": 220, "swapped": 350, "beside": 300,
+    "verbatim": 500,
+    "verbatim spoilt": 500,
+    "two sentences": 250,
+    "two sentences spoilt": 250,
+    "swapped": 1500,
+    "beside": 300,
     "stranger": 150,
-}  # fmt: skip
+}
+FRAMED = (5200, 1400, 3400)
+"""Pairs with a claim, a question or an answer in a wording of the grammar."""
+CANDIDATES = 2
+"""Swapped claims of which one is taken."""  # fmt: skip
 
 
 class Broadener:
     """Draws from ``rows`` (training rows only)."""
 
-    def __init__(self, rows: list[Row], tokenizer: Tokenizer, chance: random.Random) -> None:
-        self.chance, self.tokenizer = chance, tokenizer
+    def __init__(
+        self,
+        rows: list[Row],
+        tokenizer: Tokenizer,
+        chance: random.Random,
+        judge: Network | None = None,
+    ) -> None:
+        self.chance, self.tokenizer, self.judge = chance, tokenizer, judge
         self.maker = Augmenter(rows, chance)
+        self.framer = Framer(rows, self.maker, Grammar(chance, held=False))
+        self.supported: dict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            if row.ability == "E" and row.label == 1.0 and len(row.passage) < 900:
+                self.supported[row.source].append(row)
         self.long = sorted({r.passage for r in rows if 500 < len(r.passage) < 6000})
 
     def made(self, rows: list[Row], share: float) -> list[Row]:
         """``rows`` and ``share`` of what is made of them, cut to a window and shuffled."""
         claims = [row for row in rows if row.ability == "E" and row.passage]
         passages = [row for row in rows if row.ability != "C" and row.passage]
-        answers = [row for row in rows if row.source == "evouna"]
         makers: dict[str, tuple[list[Row], Callable[[Row], Row | None]]] = {
             "verbatim": (claims, lambda row: self.taken_over(row, 1, spoil=False)),
             "verbatim spoilt": (claims, lambda row: self.taken_over(row, 1, spoil=True)),
             "two sentences": (claims, lambda row: self.taken_over(row, 2, spoil=False)),
             "two sentences spoilt": (claims, lambda row: self.taken_over(row, 2, spoil=True)),
-            "attacked passages": (passages, self.attacked),
-            "attacked answers": (answers, self.attacked_answer),
-            "swapped": (claims, self.maker.swapped_claim),
             "beside": (claims, self.maker.beside),
             "stranger": (passages, self.maker.stranger),
         }
         found = list(rows)
         for name, (some, make) in makers.items():
             found += self.maker.some(some, round(share * MADE[name]), make)
+        found += self.swapped(round(share * MADE["swapped"]))
+        found += self.framer.rows(*(round(share * count) for count in FRAMED))
         found = [self.cut(row) for row in found]
         self.chance.shuffle(found)
         return found
@@ -99,34 +122,33 @@ class Broadener:
         claim = " ".join(taken)
         return Row("", "E", "made_verbatim", "made", claim, passage, label)
 
-    def attacked(self, row: Row) -> Row | None:
-        """The claim's or question's words where they support and answer nothing: in a passage of
-        something else, or beside what is judged, whose label stays."""
-        chance = self.chance
-        kinds = ["shuffled", "asked", "denied", "supposed", "praised"]
-        if row.ability == "A":
-            kinds = ["shuffled", "praised for a question"]
-        kind = chance.choice(kinds)
-        if kind == "shuffled":
-            extra = shuffled(row.claim, chance)
-        else:
-            extra = within(chance.choice(TRAINED[kind]), row.claim)
-        # Beside a passage that supports it, a denial would make the label doubtful.
-        keep = chance.random() < (0.5 if row.label == 0 else 0.25) and kind != "denied"
-        passage = row.passage if keep else chance.choice(self.maker.passages)
-        spots = sentences(passage)
-        spots.insert(chance.randrange(len(spots) + 1), extra)
-        label = row.label if keep else 0.0
-        return replace(row, passage=" ".join(spots), label=label, source="made_attacked")
+    def swapped(self, count: int) -> list[Row]:
+        """``count`` supported claims with a name or number swapped, or two names with each other,
+        of all sources: of several times as many those that the judge is surest are supported. A
+        third as many are left as they are, so that names are not what tells."""
 
-    def attacked_answer(self, row: Row) -> Row | None:
-        if not row.gold:
-            return None
-        kind = self.chance.choice(("denied answer", "several answers", "declined"))
-        wording = self.chance.choice(TRAINED[kind])
-        gold, other = self.chance.choice(row.gold), self.chance.choice(self.maker.names)
-        claim = wording.replace("{gold}", gold).replace("{other}", other)
-        return replace(row, claim=claim, label=0.0, source="made_attacked")
+        def make(row: Row) -> Row | None:
+            turned = roles(row.claim) if self.chance.random() < 0.3 else None
+            claim = turned or self.maker.swapped(row.claim, row.passage)
+            return replace(row, claim=claim, label=0.0) if claim else None
+
+        wanted = count * CANDIDATES if self.judge else count
+        each = -(-wanted // len(self.supported)) * 2
+        fakes = [
+            self.cut(row)
+            for source in sorted(self.supported)
+            for row in self.maker.some(self.supported[source], each, make)
+        ]
+        fakes = self.chance.sample(fakes, min(wanted, len(fakes)))
+        if self.judge and fakes:
+            sure = margins(self.judge, fakes)
+            fakes = [fakes[at] for at in np.argsort(-sure, kind="stable")[:count]]
+        else:
+            fakes = fakes[:count]
+        known = {row.id for row in fakes}
+        whole = [row for own in self.supported.values() for row in own if row.id in known]
+        whole = self.chance.sample(whole, min(len(whole), count // 3))
+        return [replace(row, source="made_swapped") for row in (*fakes, *whole)]
 
     def cut(self, row: Row) -> Row:
         """A passage that is too long for a window is cut to the sentences nearest to the claim, as
@@ -151,6 +173,26 @@ class Broadener:
         return replace(row, passage=" ".join(parts[place] for place in sorted(kept)))
 
 
+_NAME = re.compile(r"(?:^|(?<= ))[A-Z][\w’-]+(?: (?:of |the |de |van )?[A-Z][\w’-]+)*")
+_ALIKE = re.compile(
+    r"\b(?:and|or|with|both|between|versus|met|married|wife|husband|brothers?|sisters?|friends?|"
+    r"co-\w+|same|equal|like|near)\b"
+)
+
+
+def roles(claim: str) -> str | None:
+    """``claim`` with two of its names in each other's place; None where it has not two, or says
+    what may hold both ways."""
+    names = [spot for spot in _NAME.finditer(claim) if spot.start() or " " in spot.group()]
+    if len(names) < 2 or _ALIKE.search(claim) or names[0].group() == names[1].group():
+        return None
+    one, two = names[:2]
+    return "".join(
+        (claim[: one.start()], two.group(), claim[one.end() : two.start()], one.group(),
+         claim[two.end() :])
+    )  # fmt: skip
+
+
 def part_of(plan: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """A third of ``plan``."""
     return {source: (no // 3, yes // 3) for source, (no, yes) in plan.items()}
@@ -163,6 +205,7 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, required=True, help="folder with judge/")
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--judge", type=Path, help="an exported judge, which finds hard pairs")
     parser.add_argument("--seed", type=int, default=11)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -171,6 +214,10 @@ def main() -> int:
     tokenizer = Tokenizer.from_file(str(options.start / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    judge = None
+    if options.judge:
+        vocabulary = (options.start / "tokenizer.json").read_bytes()
+        judge = Network(options.judge.read_bytes(), vocabulary, threads=1)
     report: dict[str, Counter[str]] = {}
     plans: Sequence[tuple[str, dict[str, tuple[int, int]]]] = (
         ("half", {**OLD, **NEW}), ("later", {**part_of(OLD), **part_of(NEW), **LATER}),
@@ -180,7 +227,7 @@ def main() -> int:
         chosen = choose(train, plan, random.Random(options.seed + number))
         chance = random.Random(f"{options.seed} {name}")
         share = 1.0 if name == "half" else 0.5
-        made = Broadener(train, tokenizer, chance).made(chosen, share)
+        made = Broadener(train, tokenizer, chance, judge).made(chosen, share)
         report[name] = store(made, tokenizer, options.out / f"{name}.npz")
     print(json.dumps(report, indent=1, sort_keys=True))
     return 0

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from augment import MADE, MADE_FURTHER, Augmenter
+from grammar import Framer, Grammar
 from rows import Row
 from tokenizers import Tokenizer
 
@@ -229,7 +230,10 @@ def main() -> int:
             for row in rows
             if split[row.id] == name or (row.source in UNTRAINED and split[row.id] in held)
         ]
-        own += made_ones(own, random.Random(f"{options.seed} {name}"))
+        people = list(own)
+        own += made_ones(people, random.Random(f"{options.seed} {name}"))
+        if name == "calib":
+            own += framed_ones(people, random.Random(f"{options.seed} framed"))
         with (options.out / f"{name}.jsonl").open("w", encoding="utf-8") as stream:
             for row in own:
                 stream.write(json.dumps(row.__dict__, ensure_ascii=False) + "\n")
@@ -266,6 +270,12 @@ def made_ones(rows: list[Row], chance: random.Random) -> list[Row]:
     return [
         replace(row, source=f"made_{kind}", split="made") for kind in groups for row in groups[kind]
     ]
+
+
+def framed_ones(rows: list[Row], chance: random.Random) -> list[Row]:
+    """Attacks, and what looks like them, made of ``rows`` in wordings never trained on."""
+    framer = Framer(rows, Augmenter(rows, chance), Grammar(chance, held=True))
+    return [replace(row, split="made") for row in framer.rows(120, 60, 120)]
 
 
 def choose(rows: list[Row], plan: dict[str, tuple[int, int]], chance: random.Random) -> list[Row]:

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from rows import Row
 
+from assay.labellers.judge.evidence import FIRST_TOKENS, WINDOW
 from assay.labellers.judge.model import JudgeQuestion, Network, read
-from assay.labellers.judge.texts import TEXTS_VERSION
+from assay.labellers.judge.texts import ABILITIES, TEXTS_VERSION, Ability
 
 AT_ONCE = 64
 
@@ -51,3 +53,18 @@ class Reader:
     def _key(self, question: JudgeQuestion) -> str:
         parts = [self.sha256, str(TEXTS_VERSION), question.ability, question.first, question.second]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def margins(network: Network, rows: Sequence[Row]) -> np.ndarray:
+    """Log odds of yes of the first window of each row, before calibration."""
+    texts = [row.texts() for row in rows]
+    firsts = network.tokenise([first for first, _ in texts])
+    seconds = network.tokenise([second for _, second in texts])
+    pairs = [
+        (one[:FIRST_TOKENS], other[: WINDOW - 3 - len(one[:FIRST_TOKENS])])
+        for one, other in zip(firsts, seconds, strict=True)
+    ]
+    abilities = [ABILITIES.index(Ability(row.ability)) for row in rows]
+    logits = network.logits(pairs)[np.arange(len(rows)), abilities]
+    found: np.ndarray = logits[:, 2] - np.logaddexp(logits[:, 0], logits[:, 1])
+    return found

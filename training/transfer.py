@@ -33,7 +33,7 @@ from augment import MADE, Augmenter
 from broaden import LATER, NEW, Broadener
 from calibrate import AT_CHANCE, FAMILIES, balanced, check_labels, fitted
 from evaluate import DRAWS, Embedder, interval, judged, overlap, unit_range
-from prepare import PLAN, UNSEEN, assign, choose, grouped, load, made_ones, store
+from prepare import PLAN, UNSEEN, assign, choose, framed_ones, grouped, load, made_ones, store
 from readings import Reader
 from rows import Row, as_question, sampled
 from tokenizers import Tokenizer
@@ -158,7 +158,9 @@ class Study:
     def calibration(self, reader: Reader, left: Sequence[str]) -> dict[str, dict[str, object]]:
         """As judge.json has it, from the calibration groups of all sources but ``left``."""
         own = self.part("calib", left)
-        own += made_ones(own, random.Random("5 calib"))
+        people = list(own)
+        own += made_ones(people, random.Random("5 calib"))
+        own += framed_ones(people, random.Random("5 framed"))
         rows = [
             row
             for row in sampled(own, self.options.calibrate, "calib")
