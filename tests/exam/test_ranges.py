@@ -105,6 +105,15 @@ def test_showing_nothing_never_raises_a_floor(pool):
             assert shown[name].floor <= shown[name].ceiling
 
 
+@pytest.mark.parametrize(("alpha", "again"), [(0, 1.0), (0.5, 0.5), (1, 0.0)])
+def test_a_repetition_counts_by_the_measures_own_alpha_where_grades_are_missing(alpha, again):
+    matrix = np.array([[1, 0], [1, 0], [0, NO_GRADE]], dtype=np.int8)
+    run = Ranking.of(["p0", "p1"])
+    name = f"α-nDCG(alpha={alpha})@2"
+    gain, ideal = 1 + again / np.log2(3), 1 + 1 / np.log2(3)  # which has p2, if it answers q1
+    assert scored(matrix, run, 1, 1, 2, (name,))[name].floor == pytest.approx(gain / ideal)
+
+
 def test_a_question_without_any_grade_is_open_in_the_bank_and_not_there_among_the_graded():
     matrix = np.array([[1, NO_GRADE], [0, NO_GRADE]], dtype=np.int8)
     run = Ranking.of(["p0"])

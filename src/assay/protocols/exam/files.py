@@ -116,7 +116,7 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
             GradedPassage(
                 name,
                 inputs.texts.get(name, ""),
-                (Judgment(query, judged[name], query),) if _unjudged(name, known, judged) else (),
+                (Judgment(query, judged[name]),) if _unjudged(name, known, judged) else (),
                 ranks.get(name, ()),
                 known[name].record if name in known else {},
             )
