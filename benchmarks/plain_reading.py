@@ -28,7 +28,7 @@ _INNERMOST = re.compile(
     r"\{\{((?:(?!\{\{|\}\}|\[\[|\]\]).)*)\}\}|\[\[((?:(?!\{\{|\[\[|\]\]).)*)\]\]", re.S
 )
 _ADDRESS = re.compile(r"\[(?:https?:)?//[^\s\]]+\s*([^\]\n]*)\]|(?:https?:)?//[^\s|<>{}\]]+", re.I)
-_ASIDE = re.compile(
+_ADDITION = re.compile(
     r"(?:harv\w*|sfn\w*|snf|refn?|efn\w*|note ?list\w*|note label|ref label|reflist|rp|"
     r"navbox\w*|.* navbox|.* sidebar|portal.*|commons.*|wiki\w+|wookiee\w+|sister.*|"
     r"authority.*|use .*|engvar\w?|short desc.*|display ?title.*|default ?sort.*|good article|"
@@ -128,7 +128,7 @@ def _link(inside: str) -> str:
 def _template(inside: str) -> str:
     name, *parameters = inside.split("|")
     plain = " ".join(name.replace("_", " ").split()).casefold()
-    if _ASIDE.match(plain):
+    if _ADDITION.match(plain):
         return ""
     keyed = [part for part in parameters if re.match(r"\s*[\w .-]+?\s*=", part)]
     box = "infobox" in plain or (

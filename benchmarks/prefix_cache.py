@@ -31,10 +31,10 @@ def entailment_requests() -> list[Request]:
     """Every distinct nugget of the example with its passage, in the engine's order."""
     # Any labeller will do: the order is the plan's.
     folder = Folder.open(FILMS, labeller="openai:any")
-    ahead = Evaluation.open(folder, R2C2, None).look_ahead(None)
+    forecast = Evaluation.open(folder, R2C2, None).look_ahead(None)
     return [
         request
-        for _, plan in ahead.plans
+        for _, plan in forecast.plans
         for _, request in plan.todo
         if request.task.name == ENTAILMENT.name
     ]

@@ -16,7 +16,6 @@ NAMED_ELSEWHERE = {
     "labellers/custom.py": "what a SPEC names",
     "model/extras.py": "packages that extras bring",
     "model/confined.py": "what another process is told of",
-    "protocols/aside.py": "what another process is told of",
     "protocols/registry.py": "what assay.toml or a package names",
     "systems/retrieval/embedders.py": "the package of an embedder",
 }

@@ -44,12 +44,6 @@ if TYPE_CHECKING:
 _EVALUATION = frozenset(("Evaluation", "evaluate", "open"))
 _COMPARING = frozenset(("agree", "compare", "correlate"))
 _MEASURING = frozenset(("measure", "read_qrels", "read_run"))
-_MEASURES = frozenset(
-    (
-        "AP", "ERR", "Judged", "P", "Q", "RBP", "RR", "Recall", "Rprec", "Success", "alpha_nDCG",
-        "iRBU", "nDCG", "nDCG_JK", "nERR", "niRBU",
-    )
-)  # fmt: skip
 
 # Not open: ``from assay import *`` is not to take the place of Python's own.
 __all__ = [
@@ -90,9 +84,7 @@ if not TYPE_CHECKING:  # which see above what there is, and what is not
 
     def __getattr__(name: str) -> object:
         # Late, as a script needs few of these, and some of their rooms take long to load.
-        if name in _MEASURES:
-            import assay.measures as room  # noqa: PLC0415
-        elif name in _MEASURING:
+        if name in _MEASURING:
             from assay.api import measuring as room  # noqa: PLC0415
         elif name in _COMPARING:
             from assay.api import comparing as room  # noqa: PLC0415
@@ -107,10 +99,13 @@ if not TYPE_CHECKING:  # which see above what there is, and what is not
         elif name in ("corpus", "index"):
             from assay import api as room  # noqa: PLC0415
             from assay.api import corpus, index  # noqa: F401, PLC0415 (which puts them there)
-        else:
-            raise AttributeError(f"module 'assay' has no attribute '{name}'")
-        found = globals()[name] = getattr(room, name)
-        return found
+        else:  # a measure of ranking, or nothing
+            import assay.measures as room  # noqa: PLC0415
+
+            if name.startswith("_") or not isinstance(getattr(room, name, None), room.Measure):
+                raise AttributeError(f"module 'assay' has no attribute '{name}'")
+        value = globals()[name] = getattr(room, name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ def block(kind):
 
 def test_the_protocol_of_the_page_runs(tmp_path):
     source = block("python")
-    assert len(source.splitlines()) < 100
+    assert len(source.splitlines()) < 80
     (tmp_path / "headlines.py").write_text(source)
     folder = tmp_path / "folder"
     (folder / "prompts").mkdir(parents=True)
@@ -55,7 +55,9 @@ def test_the_protocol_of_the_page_runs(tmp_path):
     assert "Did you mean headlines_fit.j2?" in " ".join(refused.stderr.split())
     misspelt.rename(folder / "prompts" / "of_another_setting.j2")  # may be the protocol's
     assert run("score", folder).returncode == 0
-    (folder / "articles.tsv").write_text("1 no tab\n")
+    (folder / "articles.tsv").write_text("1notab\n")
+    (folder / "runs" / "half.tsv").write_text('{"id": "1"}\n')
     broken = run("evaluate", folder)
     assert broken.returncode == 2
-    assert "articles.tsv:1 There is no tab" in broken.stderr
+    for fault in ("articles.tsv:1", "half.tsv:1"):
+        assert fault in broken.stderr

@@ -9,7 +9,7 @@ import pytest
 
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Question
-from assay.protocols.answers.acts import act_of, is_asked, is_to_refuse, said_of
+from assay.protocols.answers.acts import act_of, correctness_of, is_asked, is_to_refuse
 from assay.tasks.r2c2 import Act
 
 MACHINE = LabellerId("openai:m", "model")
@@ -82,13 +82,13 @@ def test_category_or_gold_answers_say_whether_to_refuse(question, to_refuse) -> 
 )
 def test_correctness_follows_from_the_act(question, given, answer, correct) -> None:
     found = act_of(given, question, "I do not know.")
-    assert said_of(found, given, answer, question).correct is correct
+    assert correctness_of(found, given, answer, question).correct is correct
 
 
 def test_where_acts_are_asked_of_nobody_the_word_on_the_answer_counts() -> None:
     def right(given: Label | None, answer: Label | None, question: Question = PLAIN) -> bool | None:
         known = act_of(given, question, "Perhaps.")
-        return said_of(known, given, answer, question, expected=False).correct
+        return correctness_of(known, given, answer, question, expected=False).correct
 
     assert right(None, said(True)) is True
     assert right(None, said(False), PREMISE) is False

@@ -14,7 +14,7 @@ from assay.api.opened import Opened
 from assay.formats.r2c2 import read_questions
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Question
-from assay.protocols.answers.acts import said_of
+from assay.protocols.answers.acts import correctness_of
 from assay.tasks.r2c2 import EVERY_ANSWER, Act, EveryAnswerUnit
 from assay.web.desk import Desk
 from assay.web.forms import controls
@@ -148,7 +148,7 @@ def test_whose_word_counts_is_the_same_for_recall_as_for_correctness(
     given = [{"number": 1, "given": True}, {"number": 2, "given": False}]
     answer = _labelled({"required": given, "correct": False}, of_answer)
     label = _labelled({"act": act}, of_act)
-    assert said_of(Act(act), label, answer, question) == (False, recall)
+    assert correctness_of(Act(act), label, answer, question) == (False, recall)
 
 
 def test_a_label_that_contradicts_itself_is_not_taken_in(tmp_path, assay):

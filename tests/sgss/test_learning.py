@@ -51,9 +51,9 @@ def test_what_was_held_out_says_what_new_queries_will():
     found = rates(differences(1, 40, weights=truth), differences(2, 200, weights=truth, test=True))
     for name in (ALL, SELECTED, DEFAULT, "SF alone"):
         assert abs(found[name].mar - found[name].test_mar) < 0.05
-    low, high = found[ALL].ahead
+    low, high = found[ALL].against_default
     assert 0 < low < found[ALL].mar - found[DEFAULT].mar < high
-    assert found[DEFAULT].ahead is None
+    assert found[DEFAULT].against_default is None
     assert found["OS alone"].mar < found["SF alone"].mar
     low, high = found[ALL].interval
     assert low < found[ALL].mar < high

@@ -28,7 +28,7 @@ from assay.systems.corpus.store import Documents, Layout, read_passages, write_p
 from assay.systems.retrieval import dense
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer, rounded
-from assay.systems.retrieval.dense import DenseIndex, Known, build_dense
+from assay.systems.retrieval.dense import DenseIndex, KnownVectors, build_dense
 from assay.systems.retrieval.embedders import Endpoint, make_embedder, unit
 from assay.systems.retrieval.fusion import rrf
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
@@ -327,7 +327,7 @@ def test_an_index_in_8_bits_takes_half_as_much_and_stays_in_them(assay, small):
 
 def test_updates_keep_8_bits(tmp_path):
     build_dense(tmp_path / "one", Letters(), TEXTS, form=Form.INT8)
-    known = Known.of(tmp_path / "one", Letters.name)
+    known = KnownVectors.of(tmp_path / "one", Letters.name)
     none = Letters(fail_at=0)
     build_dense(tmp_path / "two", none, TEXTS, known=known, form=Form.INT8)
     name = "vectors.int8"

@@ -13,7 +13,7 @@ from assay.model.labels import Status
 from assay.web import prospects
 from assay.web.desk import Desk
 from assay.web.forms import controls, verdict_of
-from assay.web.prospects import Ahead, look_ahead
+from assay.web.prospects import Prospects, look_ahead
 from assay.web.runs import ScoredFolder, ranges_in
 from assay.web.values import ago
 from tests.web.conftest import write_folder
@@ -110,7 +110,7 @@ def test_it_says_why_it_cannot_be_worked_out(folder, monkeypatch):
 
     monkeypatch.setattr(Ledger, "copy", full)
     found, _, _ = looked(folder)
-    assert found == Ahead(why="database or disk is full")
+    assert found == Prospects(why="database or disk is full")
 
 
 def test_ages_are_told():

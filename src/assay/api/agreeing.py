@@ -20,7 +20,7 @@ from assay.api.undefined import (
 )
 from assay.formats.cells import LARGEST
 from assay.formats.label_pairs import LabelPair
-from assay.formats.label_records import Said
+from assay.formats.label_records import LabelNote
 from assay.formats.label_tables import Unit, read_labels
 from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
@@ -113,15 +113,15 @@ class Labels:
     def edits(self) -> dict[str, int]:
         """Of the units with a label in both, how many labels of B are ``from scratch`` and how many
         ``post-edited``; those of A where B's do not say. Empty where neither does."""
-        for said in reversed(self.pair.said):
-            ways = Counter(way_of(said, unit) for unit in self.pair.both)
+        for notes in reversed(self.pair.notes):
+            ways = Counter(way_of(notes, unit) for unit in self.pair.both)
             if ways.keys() - {UNKNOWN}:
                 return {way: ways[way] for way in (*WAYS, UNKNOWN) if ways[way]}
         return {}
 
     def way(self, unit: Unit) -> str:
         """How a unit was labelled, as :meth:`edits` counts it."""
-        first, second = (way_of(said, unit) for said in self.pair.said)
+        first, second = (way_of(notes, unit) for notes in self.pair.notes)
         return first if second == UNKNOWN else second
 
 
@@ -129,9 +129,9 @@ WAYS = ("from scratch", "post-edited")
 UNKNOWN = "not said"
 
 
-def way_of(said: Mapping[Unit, Said], unit: Unit) -> str:
+def way_of(notes: Mapping[Unit, LabelNote], unit: Unit) -> str:
     """Whether a unit's label began as another's."""
-    edited = said[unit].why.edited if unit in said else None
+    edited = notes[unit].why.edited if unit in notes else None
     return UNKNOWN if edited is None else WAYS[edited]
 
 
@@ -173,7 +173,7 @@ class Agreed:
         for unit in pair.both:
             a, b = pair.first[unit], pair.second[unit]
             if a != b:
-                beside = [said.get(unit, Said()) for said in pair.said]
+                beside = [notes.get(unit, LabelNote()) for notes in pair.notes]
                 text = beside[0].text or beside[1].text
                 reasons = (beside[0].why.reason, beside[1].why.reason)
                 found.append(Disagreement(unit, text, a, b, *reasons))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
+from assay.api.answer_forecast import AnswerForecast
 from assay.api.answer_inputs import (
     check_ac_name,
     checked_run,
@@ -20,7 +21,6 @@ from assay.api.answer_inputs import (
     rules_of,
 )
 from assay.api.answer_options import AnswerOptions, AnswerProtocol
-from assay.api.answers_ahead import AnswersAhead
 from assay.api.forecast import TitledPlans
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
@@ -160,7 +160,7 @@ class Answering:
         return self._look_ahead(None, retry_failed=False)[0]
 
     def _look_ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
-        expected = AnswersAhead(
+        expected = AnswerForecast(
             self.topics, self.sources, self.settings, self.writer, self.certainty, ledger,
             retry_failed=retry_failed,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.api.bank_changes import moved_scores
+from assay.api.bank_changes import changed_scores
 from assay.api.bank_versions import (
     Edit,
     changes,
@@ -245,7 +245,7 @@ def differences(
     document: dict[str, Any] = {"changes": [asdict(one) for one in changes(before, after)]}
     if folder is not None:
         seen = Folder.open(folder, labeller=labeller).seen_by("exam")
-        document.update(moved_scores(seen, before, after, policy).document())
+        document.update(changed_scores(seen, before, after, policy).document())
     return document
 
 

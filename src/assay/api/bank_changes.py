@@ -18,7 +18,7 @@ Ends = Mapping[tuple[str, str], Range | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class BankChanges:
     """What is not the same under both banks: labels by query and passage, scores by run and
     measure, before and after. One that hangs on grades that nobody has given yet runs from what it
     is if they all were 0 to what it is if they all were the best. ``missing`` counts them, under
@@ -68,14 +68,14 @@ class _Side:
     missing: int
 
 
-def moved_scores(folder: Folder, old: Bank, new: Bank, policy: str | None = None) -> Moved:
+def changed_scores(folder: Folder, old: Bank, new: Bank, policy: str | None = None) -> BankChanges:
     """Score the folder's runs under both banks by the labels of its ledger; asks nobody. Raises as
     reading the folder does."""
     opened = Evaluation.open(folder, EXAM, policy)
     with folder.open_ledger(create=False) as ledger:
         ledger.checked()  # before a number rests on a label
         before, after = (_side(opened, bank, opened.book(ledger)) for bank in (old, new))
-    return Moved(
+    return BankChanges(
         _differences(before.labels, after.labels),
         _differences(before.scores, after.scores),
         (before.missing, after.missing),

@@ -17,7 +17,7 @@ from assay.protocols.output import write_bytes
 
 _MOST_MOVES = 20
 _MOST_TEXT = 160
-_MOVED = ("run", "topic", "measure", "first", "second", "another")
+_CHANGE_COLUMNS = ("run", "topic", "measure", "first", "second", "another")
 
 
 def hanging_in_words(found: Difference) -> Iterator[str]:
@@ -36,8 +36,8 @@ def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
             shown = (shortened(text, _MOST_TEXT) for text in (o.question, o.before, o.after))
             row = (o.run, o.topic, o.measure, int(o.first), int(o.second), o.why)
             rows.append((*row, *shown) if texts else row)
-        yield Table(f"Flips: {counted(len(found.flips), 'value')} turned", (*_MOVED, *more), rows,
-                    texts=frozenset(more))  # fmt: skip
+        title = f"Flips: {counted(len(found.flips), 'value')} turned"
+        yield Table(title, (*_CHANGE_COLUMNS, *more), rows, texts=frozenset(more))
     differing = [one for one in found.tests if one.differs]
     if differing:
         columns: dict[str, list[Value]] = {
@@ -59,7 +59,7 @@ def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
     others = [one for one in found.moves if not one.flip]
     if others:
         title = f"What else moved most ({min(len(others), _MOST_MOVES)} of {len(others)})"
-        yield Table(title, _MOVED,
+        yield Table(title, _CHANGE_COLUMNS,
                     [(o.run, o.topic, o.measure, o.first, o.second, o.why)
                      for o in others[:_MOST_MOVES]])  # fmt: skip
     if found.changed:

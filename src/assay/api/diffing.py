@@ -20,7 +20,15 @@ from assay.statistics.confidence import MEASURES, compare_confidence
 from assay.statistics.significance import bootstrap_difference, holm, randomisation_test
 from assay.statistics.worsening import detectable_loss
 
-_ASIDE = {"outputs", "ledger", "labels_sha256", "reproduce", "report", "stands_on", "warnings"}
+_ALWAYS_DIFFERENT = {
+    "outputs",
+    "ledger",
+    "labels_sha256",
+    "reproduce",
+    "report",
+    "stands_on",
+    "warnings",
+}
 """Entries of a manifest that differ wherever anything does."""
 
 _MOST_TEXT = 160
@@ -269,7 +277,7 @@ def _manifests(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[
     """The entries that differ, prompts and labellers included."""
     for name in dict.fromkeys((*first, *second)):
         a, b = first.get(name), second.get(name)
-        if a == b or name in _ASIDE:
+        if a == b or name in _ALWAYS_DIFFERENT:
             continue
         if isinstance(a, dict) and isinstance(b, dict):
             for key in dict.fromkeys((*a, *b)):

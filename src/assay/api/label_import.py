@@ -20,7 +20,7 @@ from assay.ledger.exchange import person, read_file
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import listed, printable
-from assay.protocols.answers.marked import Originals, Said, read_edits, unlike
+from assay.protocols.answers.marked import Originals, Rulings, read_edits, unlike
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.places import Place, WhereUsed
@@ -94,12 +94,12 @@ def import_marked(
             f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
             'mark would change. Set policy = "people" in [settings] of assay.toml.'
         )
-    said = _said(words, paths, originals)
+    rulings = _rulings(words, paths, originals)
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
         ledger.checked()  # before anybody's label takes the place of another
         before = evaluation.score(ledger, whole=True)
         published = before.findings.detail.answers
-        edits = read_edits(paths, originals, published, who, said=said, reason=reason)
+        edits = read_edits(paths, originals, published, who, rulings=rulings, reason=reason)
         for path in edits.spaced:
             differs = "blanks or line ends differ from the answer run's, which are kept."
             note(f"{printable(str(path))}: {differs}")
@@ -107,7 +107,7 @@ def import_marked(
             return Imported(0, 0, 0, labels=())
         trial.add(edits.labels)
         after = evaluation.score(ledger, whole=True)
-        faults = unlike(edits, after.findings.detail.answers, said)
+        faults = unlike(edits, after.findings.detail.answers, rulings)
         if faults:
             raise FormatError(faults)
         labels = tuple(_written(edits.labels, before, after))  # while the labels are there
@@ -135,12 +135,14 @@ def _marked(opened: Folder, path: Path) -> Evaluation:
     )
 
 
-def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], originals: Originals) -> Said:
+def _rulings(
+    words: Iterable[tuple[str, bool]], paths: Sequence[Path], originals: Originals
+) -> Rulings:
     """What is said outright of answers, by run and question; raises SettingsError for an answer
     that is not in exactly one of the files."""
     given = [run_name(path) for path in paths]
     known = {one.id for one in originals.questions}
-    said: dict[tuple[str, str], bool] = {}
+    rulings: dict[tuple[str, str], bool] = {}
     for text, right in words:
         run, _, question = text.rpartition("/") if text not in known else ("", "", text)
         question = normal_id(question)
@@ -162,9 +164,9 @@ def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], originals: O
                 f"{option}: {len(runs)} of the given files have an answer to it. Write which: "
                 f"{', '.join(f'{name}/{question}' for name in runs)}."
             )
-        if said.setdefault((runs[0], question), right) is not right:
+        if rulings.setdefault((runs[0], question), right) is not right:
             raise SettingsError(f"{option}: the answer is said to be right and wrong. Keep one.")
-    return said
+    return rulings
 
 
 def _written(labels: Iterable[NewLabel], before: Result, after: Result) -> Iterator[Written]:

@@ -9,7 +9,7 @@ from assay.formats.nugget_text import NuggetLine
 from assay.ledger import Ledger, NewLabel
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
-from assay.protocols.trec_rag.bank import Kept, TopicBank
+from assay.protocols.trec_rag.bank import StandingNugget, TopicBank
 from assay.tasks.base import canonical, content_hash, unit_hash
 from assay.tasks.trec_rag_nuggets import EDIT, EditedNugget, NuggetEdit
 
@@ -42,7 +42,7 @@ def edit_nuggets(bank: TopicBank, ledger: Ledger, lines: Sequence[NuggetLine], n
     labels: list[NewLabel] = []
     now = {root: _becomes(standing, root) for root in ("", *(one.text for one in listed))}
     for root, before in now.items():
-        after = tuple(_as_kept(line) for line in lines if root in _roots(line, standing))
+        after = tuple(_as_nugget(line) for line in lines if root in _roots(line, standing))
         if after == before:
             continue
         told = bank.edits.get(root, bank.made_by if root else None)
@@ -52,7 +52,7 @@ def edit_nuggets(bank: TopicBank, ledger: Ledger, lines: Sequence[NuggetLine], n
     return _count(standing, lines, len(labels))
 
 
-def _roots(line: NuggetLine, standing: Sequence[Kept]) -> tuple[str, ...]:
+def _roots(line: NuggetLine, standing: Sequence[StandingNugget]) -> tuple[str, ...]:
     """The machine's nuggets that a line comes from; the empty one for what was added."""
     found: dict[str, None] = {}
     for number in line.numbers:
@@ -60,7 +60,7 @@ def _roots(line: NuggetLine, standing: Sequence[Kept]) -> tuple[str, ...]:
     return tuple(found) or ("",)
 
 
-def _becomes(standing: Sequence[Kept], root: str) -> Becomes:
+def _becomes(standing: Sequence[StandingNugget], root: str) -> Becomes:
     return tuple(
         (
             one.nugget.text,
@@ -72,7 +72,7 @@ def _becomes(standing: Sequence[Kept], root: str) -> Becomes:
     )
 
 
-def _as_kept(line: NuggetLine) -> tuple[str, str | None, str | None]:
+def _as_nugget(line: NuggetLine) -> tuple[str, str | None, str | None]:
     importance = line.importance.value if line.importance else None
     return (line.text, importance, line.sub_narrative)
 
@@ -107,7 +107,7 @@ def _label(
     )
 
 
-def _count(standing: Sequence[Kept], lines: Sequence[NuggetLine], labels: int) -> Edited:
+def _count(standing: Sequence[StandingNugget], lines: Sequence[NuggetLine], labels: int) -> Edited:
     uses = [number for line in lines for number in line.numbers]
     changed = 0
     for line in lines:

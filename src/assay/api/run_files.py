@@ -14,7 +14,7 @@ from assay.api.reading import Note
 from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
-from assay.measures.base import Measure
+from assay.measures.base import MEASURES, Measure
 from assay.measures.frames import IDEALS, Ideal, RunScores, run_scores, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
@@ -27,6 +27,7 @@ from assay.model.wording import listed, printable
 
 COLUMNS = ("run", "topic", "measure", "value")
 DEFAULTS = ("nDCG@20", "AP", "RR")
+KNOWN = tuple(MEASURES)
 OFFICIAL = (
     "map",
     "Rprec",

@@ -12,7 +12,7 @@ import typer
 from assay.api.answer_options import AnswerOptions
 from assay.api.answering import Answered, Answering, ledger_beside
 from assay.api.prompts_compared import PromptsCompared
-from assay.cli.answers_told import answers_shown
+from assay.cli.answer_progress import answers_shown
 from assay.cli.common import forms, present, remark
 from assay.cli.forecast import print_ahead, print_prompts, tallied, told
 from assay.cli.judging import (
@@ -27,7 +27,7 @@ from assay.cli.taking import takes
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
-from assay.systems.answers_told import Teller
+from assay.systems.reply_lines import Teller
 from assay.systems.topics import load_topics
 from assay.systems.writers import WRITER_HELP
 

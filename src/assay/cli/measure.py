@@ -13,6 +13,7 @@ from assay.api.run_files import (
     CHOICES,
     COLUMNS,
     DEFAULTS,
+    KNOWN,
     OFFICIAL,
     ScoredRuns,
     measures_named,
@@ -34,7 +35,7 @@ def measure_command(
         list[str] | None,
         Option(
             "A measure, e.g. nDCG@20, 'Q(beta=1)@20', AP, or trec_eval's ndcg_cut_20, map; "
-            f"may be given again. Without any: {', '.join(DEFAULTS)}.",
+            f"may be given again. Without any: {', '.join(DEFAULTS)}. Known: {', '.join(KNOWN)}.",
             flag="-m --measure",
             metavar="NAME",
         ),
@@ -44,7 +45,7 @@ def measure_command(
     ] = False,
     **given: Any,
 ) -> None:
-    """Measure runs against relevance grades: nDCG, Q, AP, ERR, iRBU, RBP, P, RR and more.
+    """Measure runs against relevance grades: nDCG, Q, AP, ERR and more.
 
     Files may be compressed with gzip or bzip2; columns are separated by tabs or spaces. For
     alpha-nDCG the second column of the qrels is the subtopic. R2C2 PR runs are measured against

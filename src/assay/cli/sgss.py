@@ -71,7 +71,7 @@ def _people(made: LearnedWeights) -> Iterator[Table | str]:
         "On queries that nothing was chosen on",
         columns,
         [
-            (one.model, one.mar, _ends(one.interval), _ends(one.ahead, sign=True))
+            (one.model, one.mar, _ends(one.interval), _ends(one.against_default, sign=True))
             for one in learned.compared
         ],
         digits=3,
@@ -98,9 +98,9 @@ def _ends(ends: tuple[float, float] | None, *, sign: bool = False) -> str:
 
 
 def _verdict(learned: Learned) -> str:
-    if learned.own.ahead is None:
+    if learned.own.against_default is None:
         return "Too few queries to tell whether they agree better than the default weights."
-    low, high = learned.own.ahead
+    low, high = learned.own.against_default
     if low > 0:
         return "They agree better than the default weights."
     if high < 0:

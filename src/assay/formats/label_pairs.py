@@ -30,7 +30,7 @@ class LabelPair:
         only_first: how many units only the first file has.
         only_second: how many only the second one has.
         runs: whether both files have a column of runs.
-        said: what is known beside the labels of each file.
+        notes: what is known beside the labels of each file.
         names: what labels are called.
     """
 
@@ -47,7 +47,7 @@ class LabelPair:
         self.only_first = len(a.labels) - self.shared
         self.only_second = len(b.labels) - self.shared
         self.runs = a.runs and b.runs
-        self.said = (a.said, b.said)
+        self.notes = (a.notes, b.notes)
         self.names = {**b.names, **a.names}
 
 

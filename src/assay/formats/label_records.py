@@ -20,7 +20,7 @@ from assay.model.labels import NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
 from assay.model.trec_rag import Assigned, AssignedNugget, Importance
 from assay.model.wording import listed
 
-__all__ = ["Labels", "Said", "labels_of_records"]
+__all__ = ["LabelNote", "Labels", "labels_of_records"]
 
 _Unit = tuple[str, str, str]
 
@@ -43,7 +43,7 @@ _SCALES = (
 """Words of verdicts that are scales, the least first."""
 
 
-class Said(NamedTuple):
+class LabelNote(NamedTuple):
     """What is known of a label beside it: what it is about, its reason, whether it is an edit."""
 
     text: str = ""
@@ -56,17 +56,17 @@ class Labels:
 
     Attributes:
         values: the labels.
-        said: what is known beside them.
+        notes: what is known beside them.
         names: what labels are called.
         runs: whether units are of runs.
     """
 
     values: dict[_Unit, float | None] = field(default_factory=dict)
-    said: dict[_Unit, Said] = field(default_factory=dict)
+    notes: dict[_Unit, LabelNote] = field(default_factory=dict)
     names: Mapping[float, str] = field(default_factory=dict)
     runs: bool = True
 
-    def add(self, unit: _Unit, value: float | None, said: Said) -> None:
+    def add(self, unit: _Unit, value: float | None, note: LabelNote) -> None:
         """Keep a label; the same unit again has its number in its name."""
         topic, run, what = unit
         place, key = 1, unit
@@ -74,8 +74,8 @@ class Labels:
             place += 1
             key = (topic, run, f"{what} ({place})")
         self.values[key] = value
-        if said != Said():
-            self.said[key] = said
+        if note != LabelNote():
+            self.notes[key] = note
 
 
 def labels_of_records(
@@ -123,7 +123,7 @@ def _support(source: SourceText) -> Parsed[Labels]:
                 found.add(
                     (one.topic, one.run, f"sentence {place}, {cited.reference}"),
                     None if cited.support is None else float(CODES[cited.support]),
-                    Said(sentence.text, cited.why),
+                    LabelNote(sentence.text, cited.why),
                 )
     return Parsed(found, read.faults)
 
@@ -134,7 +134,7 @@ def _assigned(source: SourceText) -> Parsed[Labels]:
     for one in read.value or ():
         for each in one.nuggets:
             unit = (one.topic, one.run, each.nugget.text)
-            found.add(unit, _ASSIGNED[each.assigned], Said(why=each.why))
+            found.add(unit, _ASSIGNED[each.assigned], LabelNote(why=each.why))
     return Parsed(found, read.faults)
 
 
@@ -161,7 +161,7 @@ def _importances(source: SourceText) -> Parsed[Labels]:
                 continue
             seen.add(unit)
             source_said = {"source": nugget.sources[0]} if len(nugget.sources) == 1 else {}
-            found.add(unit, _IMPORTANCE[nugget.importance], Said(why=why_of(source_said)))
+            found.add(unit, _IMPORTANCE[nugget.importance], LabelNote(why=why_of(source_said)))
     return Parsed(found, faults)
 
 
@@ -175,7 +175,7 @@ def _battles(source: SourceText) -> Parsed[Labels]:
         unit = (one.topic or str(one.line), "", f"{low} against {high}")
         if one.verdict is None and unit in found.values:
             continue  # the other order was judged
-        found.add(unit, one.outcome_for(low), Said(why=one.why))
+        found.add(unit, one.outcome_for(low), LabelNote(why=one.why))
     return Parsed(found, read.faults)
 
 
@@ -192,13 +192,13 @@ def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
         what = f"labels of {len(tasks)} tasks: {listed(tasks)}" if tasks else "no such label"
         faults.error(0, f"The file has {what}.", "Name one task with --label.")
         return Parsed(None, faults.done())
-    words = [(unit, word, said) for record in records for unit, word, said in _words(record)]
+    words = [(unit, word, note) for record in records for unit, word, note in _words(record)]
     given = [word for _, word, _ in words if word is not None]
     values = _values(given)
     found = Labels(names={value: word for word, value in values.items() if word != str(value)})
-    for unit, word, said in words:
+    for unit, word, note in words:
         if unit not in found.values:  # a label that is used twice at a place counts once
-            found.add(unit, None if word is None else values[word], said)
+            found.add(unit, None if word is None else values[word], note)
     return Parsed(found, faults.done())
 
 
@@ -206,7 +206,7 @@ def _is_task(task: str, label: str) -> bool:
     return task == label or task.rpartition(".")[2] == label
 
 
-def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, Said]]:
+def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, LabelNote]]:
     """Of an exported label, at each place: its choice, or each of a list's."""
     verdict, about = record.get("verdict"), record.get("unit")
     unit = about if isinstance(about, dict) else {}
@@ -224,7 +224,7 @@ def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, Said]
             own = str(texts[number - 1]) if texts else _about(unit)
             key = f"{where} {number}".strip() if several else where
             word = one if isinstance(one, str) or one is None else str(one)
-            yield (topic, run, key), word, Said(own, why)
+            yield (topic, run, key), word, LabelNote(own, why)
 
 
 def _about(unit: Mapping[str, Any]) -> str:
@@ -236,8 +236,8 @@ def _about(unit: Mapping[str, Any]) -> str:
 def _is_edit(record: Mapping[str, Any]) -> bool | None:
     """Whether a person's label began as another's; None where a machine gave it."""
     detail, who = record.get("detail"), record.get("labeller")
-    said = detail.get(WORKBENCH) if isinstance(detail, dict) else None
-    mode = said.get("mode") if isinstance(said, dict) else None
+    note = detail.get(WORKBENCH) if isinstance(detail, dict) else None
+    mode = note.get("mode") if isinstance(note, dict) else None
     if mode:
         return mode in (POST_EDIT, SEEN)
     human = isinstance(who, dict) and who.get("kind") == "human"

@@ -20,7 +20,7 @@ from assay.formats.cells import (
     separator,
 )
 from assay.formats.jsonl import first_object
-from assay.formats.label_records import Said, labels_of_records
+from assay.formats.label_records import LabelNote, labels_of_records
 from assay.formats.naming import clean, normal_id
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.reasons import why_of
@@ -49,14 +49,14 @@ class LabelTable:
         labels: the label of every unit; None where the cell is empty.
         qrels: whether the file is qrels, where −1 says that the document was not judged.
         runs: whether the file has a column of runs.
-        said: what is known beside labels.
+        notes: what is known beside labels.
         names: what labels are called; others are known by their number.
     """
 
     labels: Mapping[Unit, float | None] = field(repr=False)
     qrels: bool
     runs: bool = False
-    said: Mapping[Unit, Said] = field(default_factory=dict, repr=False)
+    notes: Mapping[Unit, LabelNote] = field(default_factory=dict, repr=False)
     names: Mapping[float, str] = field(default_factory=dict)
 
 
@@ -81,7 +81,7 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
         read = records.value
         if read is None:
             return Parsed(None, records.faults)
-        table = LabelTable(read.values, False, read.runs, read.said, read.names)
+        table = LabelTable(read.values, False, read.runs, read.notes, read.names)
         return Parsed(table, records.faults)
     if first is not None:
         faults = FaultList(source.file)
@@ -125,8 +125,8 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
     found = _labels(cells, places, column, faults)
     if not cells.rows:
         faults.error(0, "The file holds no label.", "Add one line a topic and document.")
-    said = _reasons(cells, places)
-    return Parsed(LabelTable(found, qrels=False, runs=by_run, said=said), faults.done())
+    notes = _reasons(cells, places)
+    return Parsed(LabelTable(found, qrels=False, runs=by_run, notes=notes), faults.done())
 
 
 def _judgment_run(path: str | PathLike[str], lines: Sequence[str]) -> Parsed[LabelTable] | None:
@@ -159,14 +159,14 @@ def _is_table(lines: Sequence[str]) -> bool:
     return not first.strip() or ("," in first and len(first.split()) < 4)
 
 
-def _reasons(cells: Cells, places: tuple[int | None, ...]) -> dict[Unit, Said]:
+def _reasons(cells: Cells, places: tuple[int | None, ...]) -> dict[Unit, LabelNote]:
     """What is said beside the labels of a table: in columns of the names that records have."""
     found = {}
     for _, row in cells.rows:
         why = why_of(dict(zip(cells.names, row, strict=True)))
         if why != NO_REASON:
             topic, run, doc = ("" if place is None else normal_id(row[place]) for place in places)
-            found[topic, run, doc] = Said(why=why)
+            found[topic, run, doc] = LabelNote(why=why)
     return found
 
 

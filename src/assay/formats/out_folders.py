@@ -110,7 +110,7 @@ class LabelsAt:
     texts: dict[str, str] = field(default_factory=dict)
 
 
-class Said(NamedTuple):
+class RecordedVerdict(NamedTuple):
     """A label of ``labels.jsonl`` without reasons: task, unit, verdict, labeller."""
 
     task: str
@@ -121,17 +121,17 @@ class Said(NamedTuple):
 
 def read_labels_at(
     path: Path, wanted: Iterable[tuple[str, str]]
-) -> tuple[dict[tuple[str, str], LabelsAt], dict[tuple[str, str], Said]]:
+) -> tuple[dict[tuple[str, str], LabelsAt], dict[tuple[str, str], RecordedVerdict]]:
     """What ``labels.jsonl`` of an ``out/`` says of the ``wanted`` (run, topic), and all labels by
     task and unit. Empty where there is no such file. Raises FormatError."""
     keys = {f"{run} {topic}": (run, topic) for run, topic in wanted}
     at = {key: LabelsAt() for key in keys.values()}
-    every: dict[tuple[str, str], Said] = {}
+    every: dict[tuple[str, str], RecordedVerdict] = {}
     for record in _records(path / "labels.jsonl"):
         task, unit = str(record.get("task")), str(record.get("unit_hash"))
         verdict = _number(without_reasons(record.get("verdict")))
         who, about = (_object(record.get(name)) for name in ("labeller", "unit"))
-        every[task, unit] = Said(task, unit, verdict, str(who.get("name")))
+        every[task, unit] = RecordedVerdict(task, unit, verdict, str(who.get("name")))
         used_at = record.get("used_at")
         for place in used_at if isinstance(used_at, list) else ():
             for key in _begins(for_terminal(str(place)), keys):  # as in per_topic.csv

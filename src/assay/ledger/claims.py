@@ -22,7 +22,7 @@ except ImportError:  # Windows has no such locks: nobody is kept out there
     fcntl = None  # type: ignore[assignment]
 
 _LONGEST = 200
-_AGAIN = 0.01  # seconds
+_RETRY_AFTER = 0.01  # seconds
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def _locked(path: Path, what: str, shards: int) -> int:
         if not alone and not (joined and holder == own):
             os.close(file)
             if shards and holder in ("", own):  # another shard is taking it, or letting go of it
-                time.sleep(_AGAIN)
+                time.sleep(_RETRY_AFTER)
                 continue
             raise LedgerError(
                 f"{what} by another process{f' ({holder})' if holder else ''}. Wait until it is "

@@ -19,7 +19,7 @@ _SAID = """
 """What labels of the first two versions say; overruled uids are of another type in each."""
 
 
-def _kept(table: str, what: str) -> str:
+def _never_deleted(table: str, what: str) -> str:
     """Triggers by which the database refuses to change or delete rows."""
     return f"""
     CREATE TRIGGER {table}_keep BEFORE UPDATE ON {table}
@@ -57,8 +57,8 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX labels_key ON labels (key);
     CREATE INDEX labels_unit ON labels (unit);
-    {_kept("labels", "labels")}
-    {_kept("units", "units")}
+    {_never_deleted("labels", "labels")}
+    {_never_deleted("units", "units")}
     """,
     # 2: hashes as 16 bytes instead of 32 letters, units and tasks referred to by number: a label
     # takes two thirds of the room, and labels and their units lie in the same order.
@@ -109,8 +109,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX labels_key ON labels (key);
     CREATE INDEX labels_unit ON labels (unit);
     CREATE INDEX units_task ON units (task);
-    {_kept("labels", "labels")}
-    {_kept("units", "units")}
+    {_never_deleted("labels", "labels")}
+    {_never_deleted("units", "units")}
     """,  # noqa: S608 (constants)
     # 3: labels are looked up by unit and key, not by key alone. Keys are random, so that every
     # label of a large ledger changed another page of an index of keys; units come in order.
@@ -145,7 +145,7 @@ MIGRATIONS: tuple[str, ...] = (
         drawn INTEGER NOT NULL CHECK (drawn IN (0, 1)),
         PRIMARY KEY (draw, name)
     ) WITHOUT ROWID;
-    {_kept("draws", "draws")}
-    {_kept("drawn", "draws")}
+    {_never_deleted("draws", "draws")}
+    {_never_deleted("drawn", "draws")}
     """,
 )

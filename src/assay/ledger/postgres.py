@@ -182,7 +182,7 @@ class PostgresStore:
     # -- queries ---------------------------------------------------------------------------------
 
     def execute(self, sql: str, values: Row = (), /) -> Rows:
-        def asked(_again: bool) -> Rows:
+        def asked(_retried: bool) -> Rows:
             try:
                 return self._connection.execute(spoken(sql), values or None)
             except psycopg.Error as error:

@@ -64,7 +64,7 @@ Judged = relevance.Judged()
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *MEASURES})
 
 
 def __getattr__(name: str) -> Any:
@@ -72,4 +72,6 @@ def __getattr__(name: str) -> Any:
         from assay.measures.library import evaluate as found  # noqa: PLC0415 (polars, numpy)
 
         return found
+    if name in MEASURES:  # one that no line above names
+        return MEASURES[name]()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

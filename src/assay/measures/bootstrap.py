@@ -135,13 +135,13 @@ def confidence_intervals(
 
 
 @lru_cache(maxsize=4)
-def _kept_draws(n: int, resamples: int, seed: int) -> tuple[Integers, ...]:
+def _cached_draws(n: int, resamples: int, seed: int) -> tuple[Integers, ...]:
     kind = np.min_scalar_type(n)  # a quarter of the memory of what the generator gives
     return tuple(one.astype(kind) for one in _fresh_draws(n, resamples, seed))
 
 
 @lru_cache(maxsize=4)
-def _kept_counts(n: int, resamples: int, seed: int) -> tuple[Floats, ...]:
+def _cached_counts(n: int, resamples: int, seed: int) -> tuple[Floats, ...]:
     return tuple(map(_count, _fresh_draws(n, resamples, seed)))
 
 
@@ -153,7 +153,7 @@ def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
     whole_number(resamples, "resamples")
     whole_number(seed, "seed", 0)
     keep = n * resamples <= _CELLS_KEPT
-    return (_kept_draws if keep else _fresh_draws)(n, resamples, seed)
+    return (_cached_draws if keep else _fresh_draws)(n, resamples, seed)
 
 
 def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
@@ -167,7 +167,7 @@ def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
     whole_number(resamples, "resamples")
     whole_number(seed, "seed", 0)
     if n * resamples <= _CELLS_KEPT:
-        return _kept_counts(n, resamples, seed)
+        return _cached_counts(n, resamples, seed)
     return map(_count, _fresh_draws(n, resamples, seed))
 
 

@@ -15,13 +15,13 @@ from assay.measures.judgements import Ideals
 from assay.measures.ranges import Range
 from assay.measures.ranking.relevance import BinaryMeasure, RPrecision
 
-__all__ = ["Known", "score_ranges"]
+__all__ = ["KnownGrades", "score_ranges"]
 
 _AT_ONCE = 1 << 20
 """Documents of ranked and ideal lists that are scored at once."""
 
 
-class Known(NamedTuple):
+class KnownGrades(NamedTuple):
     """A ranked list of which grades are known only from and to.
 
     ``worst`` and ``best`` are the least and greatest grades in rank order, ``None`` for a document
@@ -35,7 +35,9 @@ class Known(NamedTuple):
     ideal_best: Sequence[float]
 
 
-def score_ranges(measure: Measure, lists: Sequence[Known], g_max: Iterable[float]) -> list[Range]:
+def score_ranges(
+    measure: Measure, lists: Sequence[KnownGrades], g_max: Iterable[float]
+) -> list[Range]:
     """Score ranked lists whose grades are known only from and to.
 
     Every measure rises with the grades that a list shows, and falls with those of its ideal list:

@@ -48,7 +48,7 @@ class Tested:
 @dataclass(frozen=True, slots=True)
 class Gated:
     """A measure with what a gate asks of it. ``before`` and ``now`` are the scores of the whole
-    run (None: undefined or not there). ``bounds`` are sentences of bounds that are broken, ``kept``
+    run (None: undefined or not there). ``bounds`` are sentences of bounds that are broken, ``held``
     those that hold."""
 
     measure: str
@@ -57,7 +57,7 @@ class Gated:
     verdict: Verdict
     tested: Tested | None = None
     bounds: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
     why: str = ""
 
 

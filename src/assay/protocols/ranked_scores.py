@@ -9,7 +9,7 @@ from assay.measures.frames import run_hits
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
-from assay.measures.ranking_ranges import Known, score_ranges
+from assay.measures.ranking_ranges import KnownGrades, score_ranges
 from assay.protocols.ranked import Ranked
 
 Rising = Mapping[str, Mapping[str, float]]
@@ -60,13 +60,13 @@ def _highest_grades(ranked: Ranked, rising: Rising) -> list[float]:
     return [least, *(float(grade) for grade in range(int(least) + 1, int(most) + 1))]
 
 
-def _known(ranked: Ranked, rising: Rising, ranking: Sequence[str], topic: str) -> Known:
+def _known(ranked: Ranked, rising: Rising, ranking: Sequence[str], topic: str) -> KnownGrades:
     worst = ranked.qrels.get(topic, {})
     best = {**worst}
     for unit, more in rising.get(topic, {}).items():
         best[unit] = best.get(unit, 0.0) + more
     ideal = ranking if ranked.own_ideal else best
-    return Known(
+    return KnownGrades(
         [worst.get(unit) for unit in ranking],
         [best.get(unit) for unit in ranking],
         [worst.get(unit, 0.0) for unit in ideal],

@@ -69,7 +69,7 @@ def remarks(gate: Gate) -> Iterator[str]:
     for one in gate.measures:
         for said in one.bounds:
             yield f"Bound broken: {said}."
-        for said in one.kept:
+        for said in one.held:
             yield f"Bound kept: {said}."
         if one.why:
             yield f"{one.measure}: {one.why}."

@@ -210,8 +210,8 @@ class ItemBoard:
         one = self._topics[topic]
         groups = np.array([len(one.values)])
         if one.certain:
-            kept = one.values if without is None else np.delete(one.values, without, axis=1)
-            _, groups = np.unique(kept.sum(axis=1), return_counts=True)
+            remaining = one.values if without is None else np.delete(one.values, without, axis=1)
+            _, groups = np.unique(remaining.sum(axis=1), return_counts=True)
         each, over = np.divmod(groups, self._levels)
         within = over * (each + 1) ** 2 + (self._levels - over) * each**2
         return int((groups**2 - within).sum() // 2)

@@ -57,9 +57,6 @@ class AskYesNo(Protocol):
 class Task(Generic[U, V]):
     """A labelling task.
 
-    ``template`` names the chat prompt (``NAME.j2`` with the blocks ``system`` and ``user``) and the
-    yes/no questions (``NAME.probes.j2``, where it can be decided so): the task's own name, with
-    ``_`` for its dots, where nothing is said.
     ``check`` returns what is wrong with a verdict that fits the schema but not the unit (it is
     shown to the model in the repair turn), or None; ``person_check`` takes its place for a person's
     verdict where people may say less. ``decide`` builds the verdict from yes/no
@@ -81,7 +78,6 @@ class Task(Generic[U, V]):
     unit: type[U]
     verdict: type[V]
     version: str = "1"
-    template: str = ""
     check: Callable[[U, V], str | None] = lambda _unit, _verdict: None
     person_check: Callable[[U, V], str | None] | None = None
     decide: Callable[[U, AskYesNo], V] | None = None
@@ -96,8 +92,12 @@ class Task(Generic[U, V]):
     judged: tuple[str, ...] = ()
     usual_labeller: str = ""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "template", self.template or self.name.replace(".", "_"))
+    @property
+    def template(self) -> str:
+        """What the files of its prompts are called: ``TEMPLATE.j2`` has the chat prompt, in the
+        blocks ``system`` and ``user``, ``TEMPLATE.probes.j2`` the yes/no questions, where it can be
+        decided so."""
+        return self.name.replace(".", "_")
 
     @property
     def judged_fields(self) -> tuple[str, ...]:

@@ -159,11 +159,9 @@ def _yes_no_from_prose(unit: DirectUnit, reply: str) -> DirectYesNo | None:
 def _direct(name: str, title: str) -> AnyTask:
     return Task(
         name=f"exam.{name}",
-        version="1",
         title=f"Direct grading: {title}",
         unit=DirectUnit,
         verdict=DirectYesNo,
-        template=f"exam_{name}",
         plain=_yes_no_from_prose,
         max_tokens=120,
     )

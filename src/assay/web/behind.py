@@ -23,7 +23,7 @@ class Behind(Generic[T]):
         self._make = make
         self._found: T | None = None
         self._at, self._due = -math.inf, 0.0
-        self._work: asyncio.Task[T] | None = None
+        self._making: asyncio.Task[T] | None = None
 
     async def last(self) -> tuple[T | None, float]:
         """What was worked out last, and how many seconds ago; None where nothing was yet. Waits
@@ -42,9 +42,9 @@ class Behind(Generic[T]):
 
     def _begun(self) -> asyncio.Task[T]:
         """The work that is under way, or was done last."""
-        if self._work is None or (self._work.done() and time.monotonic() >= self._due):
-            self._work = asyncio.create_task(self._worked())
-        return self._work
+        if self._making is None or (self._making.done() and time.monotonic() >= self._due):
+            self._making = asyncio.create_task(self._worked())
+        return self._making
 
     async def _worked(self) -> T:
         began = time.monotonic()

@@ -41,7 +41,7 @@ Pick = Callable[[Sequence[Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class Prospects:
     """What ``labels`` more would do under so many ``outcomes``: the least and the greatest width of
     each run's range; the ``plan`` where no label is missing; or ``why`` that could not be worked
     out."""
@@ -53,26 +53,26 @@ class Ahead:
     plan: LabelPlan | None = None
 
 
-def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = bool) -> Ahead:
+def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = bool) -> Prospects:
     """How wide those ranges would be that are open ``now``, after :data:`MORE` labels. Between two
     outcomes it ends where it is ``stopped``."""
     if now.seconds > _SECONDS:
-        return Ahead(why=f"to score the folder once takes {now.seconds:.0f} seconds")
+        return Prospects(why=f"to score the folder once takes {now.seconds:.0f} seconds")
     measure, runs = now.open_ranges()
     try:
         if not runs:
-            return Ahead(plan=plan_opened(opened, Aim(n=MORE)))
+            return Prospects(plan=plan_opened(opened, Aim(n=MORE)))
         with (
             opened.ledger() as ledger,
             WorkbenchState(inside(opened.folder.path, FILE, "The workbench")) as state,
         ):
             rows = _next(state, [task.name for task in opened.tasks()])
             if ledger.file_size() > _MOST_BYTES:
-                return Ahead(why=f"the ledger is larger than {_MOST_BYTES >> 20} MiB")
+                return Prospects(why=f"the ledger is larger than {_MOST_BYTES >> 20} MiB")
             with ledger.copy() as copy:
                 return _tried(opened, copy, rows, measure, list(runs), stopped)
     except (AssayError, OSError, MemoryError, sqlite3.Error) as error:
-        return Ahead(why=str(error) or type(error).__name__)
+        return Prospects(why=str(error) or type(error).__name__)
 
 
 def _next(state: WorkbenchState, tasks: Sequence[str]) -> list[UnitRow]:
@@ -88,7 +88,7 @@ def _next(state: WorkbenchState, tasks: Sequence[str]) -> list[UnitRow]:
 def _tried(
     opened: Opened, ledger: Ledger, rows: Sequence[UnitRow], measure: str, runs: Sequence[str],
     stopped: Callable[[], bool],
-) -> Ahead:  # fmt: skip
+) -> Prospects:  # fmt: skip
     began = time.monotonic()
     found: list[Mapping[str, tuple[float, float]]] = []
     labels = 0
@@ -105,7 +105,9 @@ def _tried(
         run: [high - low for low, high in (one.get(run, (0.0, 0.0)) for one in found)]
         for run in runs
     }
-    return Ahead(labels, len(found), {run: (min(all_), max(all_)) for run, all_ in widths.items()})
+    return Prospects(
+        labels, len(found), {run: (min(all_), max(all_)) for run, all_ in widths.items()}
+    )
 
 
 def _outcomes(seed: int) -> Iterator[Pick]:

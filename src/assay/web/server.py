@@ -40,7 +40,7 @@ from assay.web.behind import Behind
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
 from assay.web.people import Person, Role
-from assay.web.prospects import Ahead, look_ahead
+from assay.web.prospects import Prospects, look_ahead
 from assay.web.replies import BENCH
 from assay.web.runs import ScoredFolder
 from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
@@ -71,7 +71,7 @@ class Bench:
     _rests_until: float = field(default=0.0, init=False)
     _scored: ScoredFolder | None = field(default=None, init=False)
     _pairs: tuple[Head | None, Sequence[live.LabellerPair]] | None = field(default=None, init=False)
-    _tried: tuple[ScoredFolder, Ahead] | None = field(default=None, init=False)
+    _tried: tuple[ScoredFolder, Prospects] | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
     _turns: Turns = field(default_factory=Turns, init=False)
 
@@ -176,7 +176,7 @@ class Bench:
         """Scores and agreement, for a page that is looked at all the time."""
         return await self.scored(), await self.agreement()
 
-    async def _prospects(self) -> Ahead:
+    async def _prospects(self) -> Prospects:
         """What more labels would do, tried once for each state of the ledger."""
         scored = await self.scored()
         if self._tried is None or self._tried[0] is not scored or self._tried[1].why:

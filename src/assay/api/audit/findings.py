@@ -24,7 +24,7 @@ CHANGE, EQUAL = "change", "share equal"
 RESAMPLES = 2000
 _FEW_TOPICS = 10  # with fewer an interval by topic is rough
 
-Said = Mapping[tuple[str, int], Label]
+LabelsBySample = Mapping[tuple[str, int], Label]
 """Labels of an audit by the hash of the unit and the number of the sample."""
 
 
@@ -96,7 +96,7 @@ def verdict_of(label: Label | None) -> Mapping[str, Any] | None:
     return label.verdict if label is not None and label.status is Status.OK else None
 
 
-def findings(trial: Trial, said: Said, *, level: float, seed: int) -> Iterator[Finding]:
+def findings(trial: Trial, labels: LabelsBySample, *, level: float, seed: int) -> Iterator[Finding]:
     """What a trial came to; one finding that says why where it came to nothing."""
     nothing = Finding(trial.probe, "", trial.of.task.name, trial.of.labeller.id.name)
     if not trial.asks:
@@ -104,11 +104,11 @@ def findings(trial: Trial, said: Said, *, level: float, seed: int) -> Iterator[F
         return
     variants = dict.fromkeys(ask.variant for ask in trial.asks)
     if trial.probe == REPEAT:
-        yield _equal(nothing, "the same again", trial.asks, said, trial.of.view, level)
+        yield _equal(nothing, "the same again", trial.asks, labels, trial.of.view, level)
         return
     for variant in variants:
         asks = [ask for ask in trial.asks if ask.variant == variant]
-        pairs, missing = _pairs(trial, asks, said)
+        pairs, missing = _pairs(trial, asks, labels)
         own = replace(nothing, variant=variant, missing=missing, against=asks[0].against)
         if not pairs:
             yield replace(own, note="no usable label came of it")
@@ -120,18 +120,20 @@ def findings(trial: Trial, said: Said, *, level: float, seed: int) -> Iterator[F
             yield _changed(own, trial, trial.of.view, pairs, level, seed)
 
 
-def _pairs(trial: Trial, asks: Sequence[Ask], said: Said) -> tuple[list[VerdictPair], int]:
+def _pairs(
+    trial: Trial, asks: Sequence[Ask], labels: LabelsBySample
+) -> tuple[list[VerdictPair], int]:
     """The pairs of verdicts of a variant, and of how many one is missing."""
     other = {
         (ask.base.unit, ask.variant): ask.request.unit_hash for ask in trial.asks
     }  # what a variant made of each unit
     pairs = []
     for ask in asks:
-        after = verdict_of(said.get((ask.request.unit_hash, ask.request.sample)))
+        after = verdict_of(labels.get((ask.request.unit_hash, ask.request.sample)))
         before: Mapping[str, Any] | None = ask.base.verdict
         if ask.against:
             unit = other.get((ask.base.unit, ask.against), "")
-            before = verdict_of(said.get((unit, 0)))
+            before = verdict_of(labels.get((unit, 0)))
         if before is not None and after is not None:
             pairs.append(VerdictPair(ask, before, after))
     return pairs, len(asks) - len(pairs)
@@ -212,14 +214,19 @@ def _changed(
 
 
 def _equal(
-    own: Finding, variant: str, asks: Sequence[Ask], said: Said, view: View | None, level: float
+    own: Finding,
+    variant: str,
+    asks: Sequence[Ask],
+    labels: LabelsBySample,
+    view: View | None,
+    level: float,
 ) -> Finding:
     """The same questions put again: the share of labels that are as before. A unit is one, however
     often it was asked."""
     pairs = [
         VerdictPair(ask, ask.base.verdict, after)
         for ask in asks
-        if (after := verdict_of(said.get((ask.request.unit_hash, ask.request.sample))))
+        if (after := verdict_of(labels.get((ask.request.unit_hash, ask.request.sample))))
     ]
     missing = len(asks) - len(pairs)
     if not pairs:
@@ -285,21 +292,21 @@ def _orders(
         )  # fmt: skip
 
 
-def drift_findings(trial: Trial, said: Said, *, level: float) -> Iterator[Finding]:
-    """Units asked anew on several days, each day's labels set against the first ones; ``said`` has
-    those of all days. The intervals hold together however many days there are, and so does the
+def drift_findings(trial: Trial, labels: LabelsBySample, *, level: float) -> Iterator[Finding]:
+    """Units asked anew on several days, each day's labels set against the first ones; ``labels``
+    has those of all days. The intervals hold together however many days there are, and so does the
     alarm: it is raised where the exact test of a day speaks against chance at that day's level."""
     own = Finding(trial.probe, "", trial.of.task.name, trial.of.labeller.id.name)
     if not trial.asks:
         yield replace(own, note=trial.why)
         return
     view = trial.of.view
-    days = sorted({sample // STRIDE for _, sample in said})
+    days = sorted({sample // STRIDE for _, sample in labels})
     for look, day in enumerate(days, 1):
         own_level = look_level(look, level=level)
         asks = [replace(ask, request=repeated(ask.base, day)) for ask in trial.asks]
         named = date.fromordinal(day).isoformat()
-        one = _equal(own, named, asks, said, view, own_level)
+        one = _equal(own, named, asks, labels, view, own_level)
         if view is None or not one.n:
             yield one
             continue

@@ -99,7 +99,7 @@ _CHECKED = re.compile(
     r"\b(?:fact[ -]?check\w*|(?:check|test|verification)s? (?:passed|complete\w*|ok)|verified|"
     r"entail\w*|supported)\b", re.IGNORECASE
 )  # fmt: skip
-_ASIDE = re.compile(r"\s*(?:[–—(-]|,\s*(?:or|as|so|but|yet|though|although|which|however)\b)")
+_ADDITION = re.compile(r"\s*(?:[–—(-]|,\s*(?:or|as|so|but|yet|though|although|which|however)\b)")
 _QUIZ = re.compile(
     r"\b(?:true|false|right|correct|fact|myth|agree|know|believe|statement|claim)\b", re.IGNORECASE
 )
@@ -306,7 +306,7 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
     follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
     if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
         return True
-    if _ASIDE.match(after) and any(map(_UNTRUE.fullmatch, tail)):
+    if _ADDITION.match(after) and any(map(_UNTRUE.fullmatch, tail)):
         return True
     if any(_OPEN.fullmatch(word) for word in lead):
         return True

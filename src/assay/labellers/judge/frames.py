@@ -17,7 +17,7 @@ WHOLE_CLAUSE = 6
 """Words from which what ends with a comma may be a clause of its own, beside the claim."""
 LONGEST_PART = 3
 """Words before a claim that are taken for a part of its subject, or for a heading."""
-LONGEST_ASIDE = 8
+LONGEST_ADDITION = 8
 """Words after a colon, dash or bracket that may speak of the claim."""
 
 _SAYS = (
@@ -147,7 +147,7 @@ _AFTER_ALL = re.compile(
     r"tales?|jokes?|pranks?|so (?:runs|goes|says|say|they)|or so|supposedly|allegedly|yes|no|not|"
     r"verified|supported|entailed|true|correct|relevant|claim(?:s|ed)?)\b"
 )
-_ASIDE = re.compile(r"^[\"'”’)\s]*(?:[:–—(\[]|-\s|\.\.\.|…)")
+_ADDITION = re.compile(r"^[\"'”’)\s]*(?:[:–—(\[]|-\s|\.\.\.|…)")
 _BULLET = re.compile(r"^[\W\d_]*(?:[a-z]\))?[\W\d_]*$")
 _CLAUSE = re.compile(r"[.;!?]\s")
 _AFFIRMS = re.compile(
@@ -188,7 +188,7 @@ def _reported(before: str, after: str) -> bool:
     first = re.split(r"[.!?;]", after.casefold(), maxsplit=1)[0]
     return (
         _REPORTED.search(before.casefold()) is not None
-        or (len(first.split()) < LONGEST_ASIDE and _REPORTED.search(first) is not None)
+        or (len(first.split()) < LONGEST_ADDITION and _REPORTED.search(first) is not None)
         or bool(_SAID_AFTER.match(after.casefold()))
     )
 
@@ -234,7 +234,7 @@ def _says_that(lead: str, tail: str) -> bool:
 
 def _ends(tail: str) -> bool:
     """Whether what a colon, dash or bracket adds does not speak of the claim."""
-    if not _ASIDE.match(tail):
+    if not _ADDITION.match(tail):
         return True
-    aside = re.findall(r"[\w'’-]+", re.split(r"[.;!?)\]]", tail.lstrip("([ "))[0])
-    return len(aside) > LONGEST_ASIDE or _AFTER_ALL.search(" ".join(aside)) is None
+    words = re.findall(r"[\w'’-]+", re.split(r"[.;!?)\]]", tail.lstrip("([ "))[0])
+    return len(words) > LONGEST_ADDITION or _AFTER_ALL.search(" ".join(words)) is None

@@ -50,7 +50,7 @@ def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
     return act in (None, Act.ANSWER) or (nuggets > 0 and is_to_refuse(question))
 
 
-class Said(NamedTuple):
+class Correctness(NamedTuple):
     """What the labels of an answer's act and of the answer itself come to: whether it is right,
     None where that is not known, and which share of the required answers it gives, 1 or 0 where
     one is asked for."""
@@ -59,29 +59,29 @@ class Said(NamedTuple):
     recall: Range
 
 
-def said_of(
+def correctness_of(
     act: Act | None,
     act_label: Label | None,
     answer: Label | None,
     question: Question,
     *,
     expected: bool = True,
-) -> Said:
+) -> Correctness:
     """What counts for an answer, given the labels of its act and of the answer itself. A person's
     word on the answer goes before a machine's on the act. Where no label of an act is ``expected``,
     nor there, that of the answer counts alone. Where it is not known which of the two counts, what
     they have in common is."""
-    itself, by_person = Said(None, Range(0.0, 1.0)), False
+    itself, by_person = Correctness(None, Range(0.0, 1.0)), False
     if answer is not None and answer.verdict is not None:
         given = answer.verdict.get("required", [{"given": answer.verdict["correct"]}])
         share = sum(bool(one["given"]) for one in given) / len(given)
-        itself = Said(bool(answer.verdict["correct"]), Range.certain(share))
+        itself = Correctness(bool(answer.verdict["correct"]), Range.certain(share))
         by_person = answer.labeller.is_human
     outranks = by_person and (act_label is None or not act_label.labeller.is_human)
     if act is Act.ANSWER or outranks or (act_label is None and not expected):
         return itself
     right = is_to_refuse(question)
     if act is not None:
-        return Said(right, Range.certain(float(right)))
+        return Correctness(right, Range.certain(float(right)))
     ends = (*itself.recall, float(right))
-    return Said(right if itself.correct is right else None, Range(min(ends), max(ends)))
+    return Correctness(right if itself.correct is right else None, Range(min(ends), max(ends)))

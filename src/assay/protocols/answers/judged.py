@@ -13,7 +13,7 @@ import numpy as np
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Passage, PassageKey, Question
-from assay.protocols.answers.acts import act_of, is_asked, said_of
+from assay.protocols.answers.acts import act_of, correctness_of, is_asked
 from assay.protocols.answers.columns import AnswerLabels, JudgedRun
 from assay.protocols.answers.requests import (
     Content,
@@ -83,11 +83,11 @@ def judge_answers(
     while some := list(islice(every, _AT_ONCE)):
         results = (
             result
-            for task, alike in groupby(
+            for task, same_task in groupby(
                 (one for _, _, one in some if one is not None),
                 lambda one: answer_task(one.question),
             )
-            for result in answers.judge(task, list(alike), nuggets, acts)
+            for result in answers.judge(task, list(same_task), nuggets, acts)
         )
         for run, question, one in some:
             if one is None:
@@ -217,7 +217,9 @@ class _AnswerJudge:
                 if book.counts_machine(task):
                     helps.update(_helps(machine, answer, which))
         act = act_of(act_label, question, answer.text)
-        correct, recall = said_of(act, act_label, label, question, expected=self._acts_expected)
+        correct, recall = correctness_of(
+            act, act_label, label, question, expected=self._acts_expected
+        )
         if label is not None and not is_asked(act, question, len(beside)):
             # It was judged before its act was known: a person's word alone still counts.
             label = label if label.labeller.is_human else None

@@ -6,7 +6,7 @@ beside its entailed nuggets. So an answer of which any mark was changed gets one
 beside the nuggets that are entailed now, which says of each whether it helped, and each nugget that
 was made bogus, or is no longer, gets one too. Marks do not tell a wrong answer from a right one
 that no nugget helped: a relevant nugget makes the answer right, else it stays what it was, unless
-the person says (``said``).
+the person says (``rulings``).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from assay.protocols.answers.results import AnswerResult, Judged, NuggetResult
 from assay.protocols.places import Place
 from assay.tasks.r2c2 import ENTAILMENT
 
-Said = Mapping[tuple[str, str], bool]
+Rulings = Mapping[tuple[str, str], bool]
 """(run, question) → whether the person says outright that the answer is right."""
 
 _NONE = "no mark"
@@ -70,7 +70,7 @@ def read_edits(
     published: Judged,
     who: LabellerId,
     *,
-    said: Said,
+    rulings: Rulings,
     reason: str | None = None,
 ) -> Edits:
     """What ``who`` changed in the marks of answer runs, set against what scoring publishes now.
@@ -78,7 +78,7 @@ def read_edits(
     Raises FormatError with all faults of all files: whatever else was changed, marks that were
     taken off, and marks that cannot stand beside each other.
     """
-    edited = _Edited(originals, published, said, reason or "")
+    edited = _Edited(originals, published, rulings, reason or "")
     for path in paths:
         edited.read(path)
     by_unit: dict[str, list[_Spoken]] = {}
@@ -103,7 +103,7 @@ def read_edits(
     return Edits(tuple(labels.values()), edited.files, tuple(edited.spaced))
 
 
-def unlike(edits: Edits, after: Judged, said: Said) -> list[Fault]:
+def unlike(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
     """What would not come out as it stands in the edited files, or as it is said of their answers,
     although every label of that were written: it hangs on labels that these do not go before."""
     faults = []
@@ -124,7 +124,7 @@ def unlike(edits: Edits, after: Judged, said: Said) -> list[Fault]:
                         f"{mark or _NONE}, not as {nugget.mark or _NONE}."
                     )
                     faults.append(Fault(str(path), nugget.line, question, why, cure))
-            wanted = said.get((run, question))
+            wanted = rulings.get((run, question))
             if wanted is not None and result.correct is not wanted:
                 why = f"The answer cannot be made {'right' if wanted else 'wrong'} so."
                 faults.append(Fault(str(path), answer.line, question, why, cure))
@@ -149,7 +149,7 @@ class _Edited:
 
     originals: Originals
     published: Judged
-    said: Said
+    rulings: Rulings
     reason: str
     files: dict[str, tuple[Path, AnswerRun]] = field(default_factory=dict)
     spaced: list[Path] = field(default_factory=list)
@@ -199,16 +199,16 @@ class _Edited:
     def _answer(self, path: Path, answer: Answer, result: AnswerResult, *, same: bool) -> None:
         """Take the marks of one answer, changed or not; but for marks it is the ``same``."""
         run, question = result.run, result.question.id
-        said = self.said.get((run, question))
+        ruling = self.rulings.get((run, question))
         known = {one.nugget.num: one for one in result.nuggets}
         pairs = [(one, known[one.num]) for one in answer.nuggets if one.num in known]
         changed = any(nugget.mark is not own.mark for nugget, own in pairs)
-        edited = changed or (said is not None and said is not result.correct)
+        edited = changed or (ruling is not None and ruling is not result.correct)
         relevant = any(nugget.mark is Mark.RELEVANT for nugget in answer.nuggets)
-        correct = True if relevant else result.correct if said is None else said
+        correct = True if relevant else result.correct if ruling is None else ruling
         before = len(self.faults)
         for nugget, own in pairs:
-            wrong = _wrong(nugget, own, said, correct, edited, f"{run}/{question}")
+            wrong = _wrong(nugget, own, ruling, correct, edited, f"{run}/{question}")
             if wrong is not None:
                 self._fault(path, nugget.line, question, *wrong)
         if len(self.faults) > before or not same:
@@ -299,18 +299,18 @@ def _contradictions(every: Sequence[_Spoken]) -> Iterator[Fault]:
 def _wrong(
     nugget: Nugget,
     known: NuggetResult,
-    said: bool | None,
+    ruling: bool | None,
     correct: bool | None,
     edited: bool,
     name: str,
 ) -> tuple[str, str] | None:
-    """Why a mark cannot stand, and the cure; None where it can. ``said`` is what the person says of
-    the answer outright, ``correct`` what it comes to."""
+    """Why a mark cannot stand, and the cure; None where it can. ``ruling`` is what the person
+    says of the answer outright, ``correct`` what it comes to."""
     num, mark = nugget.num, nugget.mark
     if mark is None and known.mark is not None:
         why = f"The mark {known.mark} of nugget {num} was taken off."
         return why, "Write B, R or N: labels are never taken back."
-    if mark is Mark.RELEVANT and said is False:
+    if mark is Mark.RELEVANT and ruling is False:
         why = f"Nugget {num} is relevant (R), but the answer is said to be wrong."
         return why, f"Write N{num}, or leave out --wrong."
     if mark is Mark.NONRELEVANT and correct is None:

@@ -32,7 +32,7 @@ from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range, Ranges
 from assay.measures.ranking.subtopics import AlphaNDCG
-from assay.measures.ranking_ranges import Known, score_ranges
+from assay.measures.ranking_ranges import KnownGrades, score_ranges
 from assay.model.computed import Computed
 from assay.model.exam import Bank, Ranking, Run
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
@@ -436,7 +436,7 @@ def _ranked(shown: _Shown, measures: Iterable[Measure]) -> Iterator[list[Range]]
         rows = places[:length]
         worst = [least[row] if judged[row] else None for row in rows]
         best = [None if row == absent else most[row] for row in rows]
-        known = [Known(worst, best, least, most)]
+        known = [KnownGrades(worst, best, least, most)]
         yield [score_ranges(measure, known, top)[0] for measure in measures]
 
 

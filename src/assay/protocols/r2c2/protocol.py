@@ -104,8 +104,8 @@ def _steps(inputs: R2c2Inputs, settings: R2C2Settings) -> Iterator[Step]:
     for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
         if which is ANSWER or several(inputs.questions):
             asked = partial(_answers, inputs, which)
-            ahead = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
-            yield Step(name, which, asked, waits=True, assumed=ahead)
+            assumed = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
+            yield Step(name, which, asked, waits=True, assumed=assumed)
 
 
 def _answers(

@@ -48,14 +48,14 @@ class SelectionStep:
 @dataclass(frozen=True, slots=True)
 class ModelRates:
     """How a way to weigh agrees with preferences. ``mar`` is its MAR on the training pairs, each of
-    a query that took no part in any choice, with its interval over queries; ``ahead`` the interval
-    of its difference from the default weights; None where there is but one query. ``test_mar`` is
-    that on the test pairs, None without any."""
+    a query that took no part in any choice, with its interval over queries;
+    ``against_default`` the interval of its difference from the default weights; None where there
+    is but one query. ``test_mar`` is that on the test pairs, None without any."""
 
     model: str
     mar: float | None
     interval: Ends | None
-    ahead: Ends | None
+    against_default: Ends | None
     test_mar: float | None
     test_interval: Ends | None
 

@@ -57,7 +57,7 @@ Pooled = tuple[str, str]
 """topic, document"""
 
 
-class Kept(NamedTuple):
+class StandingNugget(NamedTuple):
     """A nugget as it stands, and the machine's nuggets (texts) that it was made from; none for one
     that a person added."""
 
@@ -342,14 +342,14 @@ class TopicBank:
         return found
 
     @cached_property
-    def edited(self) -> list[Kept]:
+    def edited(self) -> list[StandingNugget]:
         """The list after people's edits: nuggets that became the same text are one."""
-        found: dict[str, Kept] = {}
+        found: dict[str, StandingNugget] = {}
 
         def add(nugget: RagNugget, roots: tuple[str, ...]) -> None:
             known = found.get(nugget.text)
             if known is None:
-                found[nugget.text] = Kept(nugget, roots)
+                found[nugget.text] = StandingNugget(nugget, roots)
                 return
             merged = RagNugget(
                 nugget.text,
@@ -357,7 +357,9 @@ class TopicBank:
                 known.nugget.sub_narrative or nugget.sub_narrative,
                 tuple(dict.fromkeys((*known.nugget.sources, *nugget.sources))),
             )
-            found[nugget.text] = Kept(merged, tuple(dict.fromkeys((*known.roots, *roots))))
+            found[nugget.text] = StandingNugget(
+                merged, tuple(dict.fromkeys((*known.roots, *roots)))
+            )
 
         for one in (*(self.machine_list or ()), RagNugget("")):
             label = self.edits.get(one.text)
@@ -427,14 +429,14 @@ class TopicBank:
         return found
 
     @cached_property
-    def nuggets(self) -> tuple[Kept, ...] | None:
+    def nuggets(self) -> tuple[StandingNugget, ...] | None:
         """The nuggets as they stand under the policy, with importance and sub-narrative where
         these are known; None while there is no list."""
         if self.machine_list is None:
             return None
         importance, mapped = self._importance(), self._mapping()
 
-        def known(table: Mapping[str, Any], standing: Kept) -> Any:
+        def known(table: Mapping[str, Any], standing: StandingNugget) -> Any:
             """What is said of the nugget itself, else of the first it was made from."""
             texts = (standing.nugget.text, *standing.roots)
             return next((table[one] for one in texts if one in table), None)
@@ -447,7 +449,7 @@ class TopicBank:
             return names.setdefault(sub_narrative_key(name), name) if name else None
 
         return tuple(
-            Kept(
+            StandingNugget(
                 one.nugget._replace(
                     importance=one.nugget.importance or known(importance, one),
                     sub_narrative=named(one.nugget.sub_narrative or known(mapped, one)),

@@ -15,8 +15,8 @@ from assay.systems.corpus.mending import MOST_PASSES, leftovers, mended, outer_b
 from assay.systems.corpus.templates import COMPUTED
 from assay.systems.corpus.words import listed, name_set
 
-KEPT_OPEN = "\ue000"  # marks text that is shown as it stands (nowiki, math, code)
-KEPT_CLOSE = "\ue001"
+VERBATIM_OPEN = "\ue000"  # marks text that is shown as it stands (nowiki, math, code)
+VERBATIM_CLOSE = "\ue001"
 
 _ELEMENTS = listed(
     """
@@ -53,8 +53,8 @@ _VERBATIM = name_set("nowiki math ce chem pre syntaxhighlight source code")
 _EXTENSION = re.compile(
     rf"<(/?)({'|'.join(sorted(_DROPPED | _VERBATIM | {'gallery'}))})\b[^<>]*>", re.I
 )
-_MARKS = re.compile(f"[{KEPT_OPEN}{KEPT_CLOSE}{COMPUTED}]")
-_KEPT = re.compile(f"{KEPT_OPEN}(\\d+){KEPT_CLOSE}")
+_MARKS = re.compile(f"[{VERBATIM_OPEN}{VERBATIM_CLOSE}{COMPUTED}]")
+_VERBATIM_MARK = re.compile(f"{VERBATIM_OPEN}(\\d+){VERBATIM_CLOSE}")
 _DOUBLED = re.compile(r"\{{2,}|\}{2,}|\[{2,}|\]{2,}")  # they would open or close markup
 _MAGIC = re.compile(r"__[A-Z]{3,}__")
 _BARE_URL_LINK = re.compile(r"\[(?:https?:|ftp:)?//[^\s\]]*[ \t]*([^\]\n]*)\]", re.I)
@@ -71,7 +71,7 @@ _EMPTY_BRACKETS = re.compile(
     r"equal to|equivalent to|[\s,;:/–—-])*\)|\[\s*\]",
     re.I,
 )
-_COMPUTED_ASIDE = re.compile(
+_COMPUTED_BRACKETS = re.compile(
     rf"(?:,?[ \t]+)?\((?:[^()\n\d]{{0,40}}(?:equal|equivalent|approx\w*|about|worth|around|aged?)"
     r"[^()\n\d]{0,20}|[^\w()\n]*)"
     rf"{COMPUTED}[^()\n]{{0,60}}\)"
@@ -85,7 +85,7 @@ _BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 
-class Kept:
+class Verbatim:
     """Texts that no parser may look into, put back at the end."""
 
     def __init__(self) -> None:
@@ -94,13 +94,13 @@ class Kept:
     def take(self, text: str) -> str:
         """A mark that stands for ``text``."""
         self._texts.append(text)
-        return f"{KEPT_OPEN}{len(self._texts) - 1}{KEPT_CLOSE}"
+        return f"{VERBATIM_OPEN}{len(self._texts) - 1}{VERBATIM_CLOSE}"
 
     def restore(self, text: str) -> str:
         """``text`` with every mark replaced; marks that were not made here vanish."""
-        if KEPT_OPEN not in text:
+        if VERBATIM_OPEN not in text:
             return text
-        return _KEPT.sub(self._text, text)
+        return _VERBATIM_MARK.sub(self._text, text)
 
     def _text(self, found: re.Match[str]) -> str:
         number = int(found.group(1)) if len(found.group(1)) < 9 else len(self._texts)
@@ -108,7 +108,7 @@ class Kept:
         return _DOUBLED.sub(lambda two: " ".join(two.group()), text)
 
 
-def before_parsing(wikitext: str, verbatim: Kept) -> str:
+def before_parsing(wikitext: str, verbatim: Verbatim) -> str:
     """``wikitext`` without comments, references and dropped extensions, with galleries as lists
     and verbatim text taken out."""
     text = _CONTROL.sub("", _BREAKS.sub("\n", wikitext))  # at a NUL the parser stops reading
@@ -157,7 +157,7 @@ def _uncommented(text: str) -> str:
     return "".join(parts) + text[at:]
 
 
-def _extensions(text: str, verbatim: Kept) -> str:
+def _extensions(text: str, verbatim: Verbatim) -> str:
     """``text`` with extension tags dealt with, in one go whatever is not closed: verbatim text
     taken out, galleries as lists, the others dropped. Of a tag without its end only the tag goes,
     as of an end without its tag."""
@@ -188,7 +188,7 @@ def _extensions(text: str, verbatim: Kept) -> str:
     return "".join(parts) + text[at:]
 
 
-def _said(name: str, inside: str, verbatim: Kept) -> str:
+def _said(name: str, inside: str, verbatim: Verbatim) -> str:
     """What an extension tag leaves in the text."""
     if name in _DROPPED:
         return ""
@@ -199,7 +199,7 @@ def _said(name: str, inside: str, verbatim: Kept) -> str:
     return verbatim.take(inside)
 
 
-def after_parsing(text: str, verbatim: Kept, account: Account) -> str:
+def after_parsing(text: str, verbatim: Verbatim, account: Account) -> str:
     """The last pass: whatever markup the parser left is taken out, white space made regular.
 
     The result holds no ``{{``, ``}}``, ``[[``, ``]]``, ``|-``, known HTML element or named
@@ -208,7 +208,7 @@ def after_parsing(text: str, verbatim: Kept, account: Account) -> str:
     if "{" in text or "}" in text or "[[" in text or "]]" in text:
         text = leftovers(text, account)
     if COMPUTED in text:
-        text = _COMPUTED_ASIDE.sub("", text).replace(COMPUTED, "…")
+        text = _COMPUTED_BRACKETS.sub("", text).replace(COMPUTED, "…")
     text = verbatim.restore(text)
     text = _no_markup(text)
     text = _INVISIBLE.sub("", _CONTROL.sub("", text))

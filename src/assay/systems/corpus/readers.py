@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import logging
 import re
@@ -148,7 +147,8 @@ def _said(inline: Any) -> str:
 
 def parquet_rows(path: Path, at_once: int = 2000) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file, some at a time. Raises OSError for what cannot be read."""
-    pl = importlib.import_module("polars")  # late: most sources need none of it
+    import polars as pl  # noqa: PLC0415 (slow to load, and most sources need none of it)
+
     try:
         frame = pl.scan_parquet(path)
         height = int(frame.select(pl.len()).collect().item())

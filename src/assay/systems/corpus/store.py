@@ -7,7 +7,6 @@ passages of one document); field names may differ a little.
 from __future__ import annotations
 
 import gzip
-import importlib
 import os
 import re
 import sqlite3
@@ -380,8 +379,15 @@ def _write_documents(passages: Iterable[CutPassage], folder: Path) -> int:
 
 def _write_parquet(passages: Iterable[CutPassage], target: Path) -> int:
     """Through a JSONL file beside it, which polars turns into Parquet as a stream."""
-    pl = importlib.import_module("polars")
-    schema = {name: getattr(pl, kind) for name, kind in _SCHEMA.items()}
+    import polars as pl  # noqa: PLC0415 (slow to load, and most stores are JSON Lines)
+
+    text, number = pl.String, pl.Int64
+    schema = pl.Schema(
+        {
+            "id": text, "doc": text, "title": text, "number": number, "text": text,
+            "words": number, "overlap": number, "start": number, "overlap_ratio": pl.Float64,
+        }
+    )  # fmt: skip
     middle = target.with_name(".passages.jsonl.part")
     fresh = target.with_name(".passages.parquet.part")
     count = 0
@@ -396,19 +402,6 @@ def _write_parquet(passages: Iterable[CutPassage], target: Path) -> int:
     middle.unlink()
     fresh.replace(target)
     return count
-
-
-_SCHEMA = {
-    "id": "String",
-    "doc": "String",
-    "title": "String",
-    "number": "Int64",
-    "text": "String",
-    "words": "Int64",
-    "overlap": "Int64",
-    "start": "Int64",
-    "overlap_ratio": "Float64",
-}
 
 
 def _fault(path: Path, line_: int, why: str) -> FormatError:

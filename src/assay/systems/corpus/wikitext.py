@@ -17,7 +17,7 @@ from typing import Any
 from assay.model.extras import brought
 from assay.systems.corpus.accounting import Account, Fate, words
 from assay.systems.corpus.markup import (
-    Kept,
+    Verbatim,
     after_parsing,
     before_parsing,
     caption,
@@ -85,7 +85,7 @@ def clean(
     the templates. Raises PrerequisiteError where the parsers are not installed.
     """
     how = settings or CleanSettings()
-    verbatim = Kept()
+    verbatim = Verbatim()
     text = before_parsing(wikitext, verbatim)
     account = Account() if account is None else account
     renderer = _Renderer(title, how, account)

@@ -29,7 +29,7 @@ Done = TypeVar("Done")
 Begin = Callable[[int], None]
 """Called by the work on a batch with the position of each page that it begins."""
 
-Work = Callable[[int, Sequence[Page], Collection[int], Begin], Done]
+Job = Callable[[int, Sequence[Page], Collection[int], Begin], Done]
 """Does the batch of a number but for the pages at some positions, which take too long."""
 
 
@@ -37,7 +37,7 @@ Work = Callable[[int, Sequence[Page], Collection[int], Begin], Done]
 class Workers(Generic[Page, Done]):
     """``count`` processes that do ``job``; a page may take ``seconds`` of one."""
 
-    job: Work[Page, Done]
+    job: Job[Page, Done]
     count: int
     seconds: float
     _all: list[_Worker[Page]] = field(default_factory=list, init=False)
@@ -90,7 +90,7 @@ class _Worker(Generic[Page]):
     batch: tuple[int, list[Page]] | None = None
     left_out: Collection[int] = ()
 
-    def start(self, job: Work[Page, Any]) -> None:
+    def start(self, job: Job[Page, Any]) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
         self.at = _CONTEXT.RawValue(ctypes.c_long, -1)
         self.process = _CONTEXT.Process(target=_serve, args=(theirs, self.at, job), daemon=True)
@@ -136,7 +136,7 @@ def _died() -> AssayError:
     )
 
 
-def _serve(pipe: Connection[Any, Any], at: Any, job: Work[Any, Any]) -> None:
+def _serve(pipe: Connection[Any, Any], at: Any, job: Job[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def begin(position: int) -> None:

@@ -37,7 +37,7 @@ _HASH = 16  # bytes of a text's hash
 _CHUNK = 32_768  # vectors multiplied at once
 
 
-class Known(NamedTuple):
+class KnownVectors(NamedTuple):
     """Vectors that there are already, by the hashes of their texts."""
 
     rows: dict[bytes, int]
@@ -45,7 +45,7 @@ class Known(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, folder: Path, embedder: str) -> Known | None:
+    def of(cls, folder: Path, embedder: str) -> KnownVectors | None:
         """Those in ``folder`` by ``embedder``; None where there are none that can be told apart."""
         if not (folder / ABOUT).is_file() or not (folder / HASHES).is_file():
             return None
@@ -63,7 +63,7 @@ def build_dense(
     embedder: Embedder,
     texts: Iterable[str],
     *,
-    known: Known | None = None,
+    known: KnownVectors | None = None,
     ann_above: int = ANN_ABOVE,
     form: Form | None = None,
     told: Callable[[int], None] = lambda _done: None,
@@ -133,7 +133,7 @@ def _embedded(
     embedder: Embedder,
     texts: list[str],
     marks: list[bytes],
-    known: Known | None,
+    known: KnownVectors | None,
 ) -> Vectors:
     """A row for each text, those that are known as they are, the others made."""
     old = [None if known is None else known.rows.get(mark) for mark in marks]

@@ -24,7 +24,7 @@ from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.analysis import FORM, STEMMERS, Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
 from assay.systems.retrieval.dense import ABOUT as DENSE
-from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, Known, build_dense
+from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, KnownVectors, build_dense
 from assay.systems.retrieval.embedders import Embedder, make_embedder
 from assay.systems.retrieval.languages import NAMES, languages, likely_language, told_apart
 from assay.systems.retrieval.stored import Form
@@ -149,7 +149,7 @@ def _with_vectors(
     in ``was`` are not made again."""
     count = int(about["passages"])
     if embedder is not None:
-        known = None if was is None else Known.of(was, embedder.name)
+        known = None if was is None else KnownVectors.of(was, embedder.name)
         build_dense(
             folder / about["dense"],
             embedder,

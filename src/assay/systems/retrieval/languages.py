@@ -100,7 +100,7 @@ def languages(texts: Iterable[str]) -> dict[str, float]:
     return {code: count / found.total() for code, count in found.most_common()}
 
 
-_ALIKE = (
+_EASILY_CONFUSED = (
     frozenset(("zh", "ja")),
     frozenset(("ar", "fa", "ur")),
     frozenset(("hi", "mr")),
@@ -111,7 +111,7 @@ _ALIKE = (
 
 def told_apart(one: str, other: str) -> bool:
     """Whether two languages are two, and a short text can be told to be in the one."""
-    return one != other and not any({one, other} <= group for group in _ALIKE)
+    return one != other and not any({one, other} <= group for group in _EASILY_CONFUSED)
 
 
 def _by_letters(text: str, codes: Iterable[str]) -> str:

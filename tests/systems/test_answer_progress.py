@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assay.api.answer_options import AnswerOptions
 from assay.api.answering import Answering
-from assay.cli import answers_told, judging
+from assay.cli import answer_progress, judging
 from assay.judging.progress import Silent
 from assay.labellers import endpoints
 from assay.labellers.base import Outcome, Request
@@ -18,7 +18,7 @@ from assay.labellers.streams import Stream, joined
 from assay.model.labels import Status
 from assay.model.rag import PassageKey
 from assay.systems.answering import PassageSource
-from assay.systems.answers_told import Teller
+from assay.systems.reply_lines import Teller
 from assay.tasks.answering import CERTAINTY, REPORT, Certainty, CertaintyUnit, Report, ReportUnit
 from tests.engine.server import Pieces, serve
 from tests.systems.test_answering_steps import PR, QUESTIONS, command, part, says
@@ -166,10 +166,10 @@ def test_on_a_terminal_what_is_written_stands_beneath_the_bar(place, monkeypatch
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100, highlight=False)
     monkeypatch.setattr(judging, "err", lambda: console)
-    monkeypatch.setattr(answers_told, "err", lambda: console)
+    monkeypatch.setattr(answer_progress, "err", lambda: console)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     sources = {"1": [PassageSource(PassageKey("ONE", 1), "d", "text")]}
-    shown = answers_told.answers_shown(Teller(sources))
+    shown = answer_progress.answers_shown(Teller(sources))
     request = Request(REPORT, ReportUnit(narrative="n", passages=("text",), words=9), topic="1")
     shown.begin("Answers", 2, 0)
     shown.heard(request, '{"sentences": [{"text": "Half a sen')

@@ -27,7 +27,7 @@ _ASSUMED_NUGGET = "A claim in one sentence of some twelve words that the passage
 
 
 @dataclass(frozen=True)
-class AnswersAhead:
+class AnswerForecast:
     """Topics, the passages that they are answered from, the models, and the ledger as it is (None:
     nothing is known)."""
 

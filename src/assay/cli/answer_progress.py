@@ -14,7 +14,7 @@ from assay.cli.screen import err
 from assay.judging.progress import Progress as Judging
 from assay.judging.progress import Silent
 from assay.labellers.base import Outcome, Request
-from assay.systems.answers_told import Teller
+from assay.systems.reply_lines import Teller
 
 _ROWS = 6  # replies under way that are shown at once
 
