@@ -40,17 +40,11 @@ def assert_score(
     Where labels are missing a score is a range: the bound must hold for all of it. A range that
     the bound cuts through fails too, and says that labels decide it.
 
-    Args:
-        folder: the folder, or what :func:`assay.open` gave.
-        measure: its name in ``scores.csv``.
-        at_least: the least that the score may be.
-        at_most: the most that it may be.
-        run: the run; every run that has the measure where left out.
-        policy: which labels count; the folder's own where left out.
-
-    Raises:
-        AssertionError: a bound does not hold, the score is undefined, or there is none.
-        ValueError: no bound is given.
+    ``folder``: the folder, or what :func:`assay.open` gave. ``measure``: its name in
+    ``scores.csv``. ``at_least``: the least that the score may be. ``at_most``: the most that it may
+    be. ``run``: the run; every run that has the measure where left out. ``policy``: which labels
+    count; the folder's own where left out. Raises AssertionError where a bound does not hold, the
+    score is undefined, or there is none; ValueError where no bound is given.
     """
     if at_least is None and at_most is None:
         raise ValueError("give at_least or at_most")

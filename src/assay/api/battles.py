@@ -97,11 +97,9 @@ class Settings(NamedTuple):
 class Orders:
     """What is seen of the order in which two answers are shown.
 
-    Attributes:
-        first_won: decided battles that the answer shown first won.
-        decided: battles that one of both won.
-        both: pairs of a topic that a judge saw in both orders.
-        disagree: those of which the verdicts differ.
+    ``first_won``: decided battles that the answer shown first won. ``decided``: battles that one of
+    both won. ``both``: pairs of a topic that a judge saw in both orders. ``disagree``: those of
+    which the verdicts differ.
     """
 
     first_won: int
@@ -114,16 +112,11 @@ class Orders:
 class BattleScores:
     """Runs rated by their battles.
 
-    Attributes:
-        runs: their names, in the order of the arrays.
-        topics: names of topics.
-        table: the battles that count.
-        rated: what came of them.
-        settings: how.
-        failed: battles without a verdict, which enter nothing.
-        both_bad: ties in which both answers were bad.
-        orders: of the judgments as they stand in the files.
-        by_battle: whether the files have no topics, so that each battle is one.
+    ``runs``: their names, in the order of the arrays. ``topics``: names of topics. ``table``: the
+    battles that count. ``rated``: what came of them. ``settings``: how. ``failed``: battles without
+    a verdict, which enter nothing. ``both_bad``: ties in which both answers were bad. ``orders``:
+    of the judgments as they stand in the files. ``by_battle``: whether the files have no topics, so
+    that each battle is one.
     """
 
     runs: Sequence[str]

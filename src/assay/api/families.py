@@ -36,7 +36,7 @@ class FamilyOff:
 
 
 def off_by(a: Floats, judge: Floats, found: Estimates, level: float) -> tuple[float, float, float]:
-    """How far the judge is off in a sum over runs with weights *a* (a mean of some, or one less
+    """How far the judge is off in a sum over runs with weights ``a`` (a mean of some, or one less
     another), with its interval: a·(judge − θ̂) with variance aᵀCa. The judge's own scores of these
     topics are known; the fewest degrees of freedom count."""
     off = float(a @ (judge - found.value))
@@ -56,12 +56,8 @@ def off_by_family(
     """How far the judge is off for each family with runs here, then for each two
     (:func:`off_by`).
 
-    Args:
-        runs: R names.
-        judge: R scores by the judge alone.
-        found: the corrected scores, of these topics.
-        families: family by run or pattern.
-        level: of the intervals.
+    ``runs``: R names. ``judge``: R scores by the judge alone. ``found``: the corrected scores, of
+    these topics. ``families``: family by run or pattern. ``level``: of the intervals.
     """
     named = [family_of(run, families) for run in runs]
     means: dict[str, Floats] = {}

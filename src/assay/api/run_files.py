@@ -113,11 +113,10 @@ class ScoredRuns:
         """The scores as trec_eval prints them: single topics in the order of their ids, then the
         means; run after run.
 
-        Args:
-            per_topic: whether single topics are printed (``-q``); as in trec_eval only those that
-                the run has, even where the mean is taken over all (``-c``).
-            counts: whether ``runid`` and the counts ``num_q num_ret num_rel num_rel_ret`` are
-                printed too, as trec_eval does where no measure was asked for.
+        ``per_topic``: whether single topics are printed (``-q``); as in trec_eval only those that
+        the run has, even where the mean is taken over all (``-c``). ``counts``: whether ``runid``
+        and the counts ``num_q num_ret num_rel num_rel_ret`` are printed too, as trec_eval does
+        where no measure was asked for.
         """
         relevant = self.judged.relevant()
         for run, scores in self.runs.items():

@@ -24,12 +24,9 @@ def explained(row: dict[str, Any], reason: str | None, undefined: int = 0) -> di
 
 
 def undefined_values(mark: str, found: Iterable[tuple[str, str | None]]) -> Iterator[str]:
-    """For every reason a sentence that names the values that it leaves undefined.
-
-    Args:
-        mark: what stands in their place.
-        found: name and reason of every value; without a reason it is defined.
-    """
+    """For every reason a sentence that names the values that it leaves undefined. ``mark``: what
+    stands in their place. ``found``: name and reason of every value; without a reason it is
+    defined."""
     names: dict[str, list[str]] = {}
     for name, reason in found:
         if reason is not None:

@@ -61,12 +61,11 @@ _RAW_NAMES = {"correctness_topical": "validity"}
 class Crowd:
     """What to take from files of CrowdRAG-25.
 
-    Attributes:
-        dimension: one of :data:`DIMENSIONS`.
-        votes: whether each worker's vote is a battle; else the gold label is one.
-        most_spam: votes whose worker is spamming with a greater probability are left out.
-        inference: the labels by a model that were asked for ``combined`` or ``individual``.
-        runs: the run of every response; a response that is not in it is its own run.
+    ``dimension``: one of :data:`DIMENSIONS`. ``votes``: whether each worker's vote is a battle;
+    else the gold label is one. ``most_spam``: votes whose worker is spamming with a greater
+    probability are left out. ``inference``: the labels by a model that were asked for ``combined``
+    or ``individual``. ``runs``: the run of every response; a response that is not in it is its own
+    run.
     """
 
     dimension: str = "quality_overall"

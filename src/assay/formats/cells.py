@@ -35,10 +35,9 @@ LARGEST = 1e100  # as in the statistics, whose squares and sums would overflow
 class Cells:
     """A table as it stands in a file.
 
-    Attributes:
-        line: the number of the header's line.
-        header: the columns' names as written, without white space around them.
-        rows: every row with its line number; all are as wide as the header.
+    ``line``: the number of the header's line. ``header``: the columns' names as written, without
+    white space around them. ``rows``: every row with its line number; all are as wide as the
+    header.
     """
 
     line: int
@@ -51,7 +50,7 @@ class Cells:
         return tuple("_".join(name.casefold().split()) for name in self.header)
 
     def places(self, among: Sequence[str]) -> list[int]:
-        """The columns whose name is one of *among*."""
+        """The columns whose name is one of ``among``."""
         return [place for place, name in enumerate(self.names) if name in among]
 
 

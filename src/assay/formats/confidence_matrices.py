@@ -24,13 +24,10 @@ __all__ = ["ConfidenceMatrix", "Confident", "at_end", "read_confidences"]
 class ConfidenceMatrix:
     """Stated confidence and correctness of topics × runs, none missing.
 
-    Attributes:
-        topics: the topics, one a row.
-        runs: the runs, one a column.
-        confidences: the rows of confidences, 0 to 1.
-        correct: the rows of correctness, 1 or 0.
-        left_out: topics that some run lacks one of the two for; they are in no row.
-        runs_left_out: runs without both on any topic; they are in no column.
+    ``topics``: the topics, one a row. ``runs``: the runs, one a column. ``confidences``: the rows
+    of confidences, 0 to 1. ``correct``: the rows of correctness, 1 or 0. ``left_out``: topics that
+    some run lacks one of the two for; they are in no row. ``runs_left_out``: runs without both on
+    any topic; they are in no column.
     """
 
     topics: tuple[str, ...]
@@ -70,16 +67,11 @@ def read_confidences(
 ) -> Parsed[ConfidenceMatrix]:
     """Read confidence and correctness of topics × runs.
 
-    Args:
-        path: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
-            measures Confidence and Accuracy.
-        measure: the measure of confidence that they are read for.
-        end: ``floor`` or ``ceiling``, and how what is missing of a run turned out there. With None
-            a topic on which something is not known leaves all runs, and a question left out counts
-            as wrong with confidence 1.
-
-    Raises:
-        FormatError: the file cannot be read at all.
+    ``path``: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
+    measures Confidence and Accuracy. ``measure``: the measure of confidence that they are read for.
+    ``end``: ``floor`` or ``ceiling``, and how what is missing of a run turned out there. With None
+    a topic on which something is not known leaves all runs, and a question left out counts as wrong
+    with confidence 1. Raises FormatError where the file cannot be read at all.
     """
     cells, faults = read_score_cells(path)
     answers: _Answers = {}

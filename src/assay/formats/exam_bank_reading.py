@@ -100,11 +100,8 @@ def has_words(item: Any) -> bool:
 
 
 def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuestion:
-    """The question that an item of a record holds.
-
-    Raises:
-        ValueError: it cannot be read; the arguments are why, and the cure.
-    """
+    """The question that an item of a record holds. Raises ValueError where it cannot be read; the
+    arguments are why, and the cure."""
     text = (one_text(item, *TEXTS) or "").strip()
     gold = item.get("gold_answers") or ()
     if isinstance(gold, str) or not all(isinstance(one, str) for one in gold):

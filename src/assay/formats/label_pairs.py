@@ -13,25 +13,16 @@ _UNJUDGED = -1.0
 class LabelPair:
     """The labels of two files, matched by unit.
 
-    Args:
-        a: the first file's labels.
-        b: the second file's.
-        scale: the labels that there are; None where it is not said.
-        files: how messages name the files.
-
-    Attributes:
-        first: the labels of the first file by unit, without units that have none.
-        second: the second file's.
-        unjudged_first: how many units of the first file have no label.
-        unjudged_second: how many of the second file.
-        units: the units of either file, those of the first one first.
-        shared: how many units both files have, with a label or without.
-        both: the units with a label in both, in the first file's order.
-        only_first: how many units only the first file has.
-        only_second: how many only the second one has.
-        runs: whether both files have a column of runs.
-        notes: what is known beside the labels of each file.
-        names: what labels are called.
+    ``a``: the first file's labels. ``b``: the second file's. ``scale``: the labels that there are;
+    None where it is not said. ``files``: how messages name the files. ``first``: the labels of the
+    first file by unit, without units that have none. ``second``: the second file's.
+    ``unjudged_first``: how many units of the first file have no label. ``unjudged_second``: how
+    many of the second file. ``units``: the units of either file, those of the first one first.
+    ``shared``: how many units both files have, with a label or without. ``both``: the units with a
+    label in both, in the first file's order. ``only_first``: how many units only the first file
+    has. ``only_second``: how many only the second one has. ``runs``: whether both files have a
+    column of runs. ``notes``: what is known beside the labels of each file. ``names``: what labels
+    are called.
     """
 
     def __init__(

@@ -54,11 +54,8 @@ class LabelNote(NamedTuple):
 class Labels:
     """Labels by topic, run and what is labelled; None where there is none.
 
-    Attributes:
-        values: the labels.
-        notes: what is known beside them.
-        names: what labels are called.
-        runs: whether units are of runs.
+    ``values``: the labels. ``notes``: what is known beside them. ``names``: what labels are called.
+    ``runs``: whether units are of runs.
     """
 
     values: dict[_Unit, float | None] = field(default_factory=dict)
@@ -90,14 +87,9 @@ def labels_of_records(
     A citation is known by its document and its sentence's place in the answer, a nugget by its
     text, a battle by its two runs.
 
-    Args:
-        source: the file.
-        first: its first record.
-        label: ``importance`` of files of assignments; which task's labels of an export, by the end
-            of its name.
-
-    Returns:
-        None where the record is nothing of this.
+    ``source``: the file. ``first``: its first record. ``label``: ``importance`` of files of
+    assignments; which task's labels of an export, by the end of its name. Returns None where the
+    record is nothing of this.
     """
     if "unit_hash" in first:
         return _exported(source, label)

@@ -45,12 +45,10 @@ Unit = tuple[str, str, str]
 class LabelTable:
     """The labels of one file, by topic, run and document in file order.
 
-    Attributes:
-        labels: the label of every unit; None where the cell is empty.
-        qrels: whether the file is qrels, where −1 says that the document was not judged.
-        runs: whether the file has a column of runs.
-        notes: what is known beside labels.
-        names: what labels are called; others are known by their number.
+    ``labels``: the label of every unit; None where the cell is empty. ``qrels``: whether the file
+    is qrels, where −1 says that the document was not judged. ``runs``: whether the file has a
+    column of runs. ``notes``: what is known beside labels. ``names``: what labels are called;
+    others are known by their number.
     """
 
     labels: Mapping[Unit, float | None] = field(repr=False)
@@ -69,10 +67,8 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
     label a run and topic. Columns may be in any order, others are ignored. A file is taken for a
     table where its first line looks like one: it names a topic and a label column, or has commas
     where qrels have spaces. A relevance judgment run of TREC RAG (topic, Q0, document, label 0 to
-    4, confidence, run) is read too, with a warning, as a ranked run has as many columns.
-
-    Raises:
-        FormatError: the file cannot be read at all.
+    4, confidence, run) is read too, with a warning, as a ranked run has as many columns. Raises
+    FormatError where the file cannot be read at all.
     """
     source = read_text(path)
     first = first_object(source)
@@ -217,7 +213,7 @@ def _labels(
 def _twice(at: Spot, raw: str, unit: Unit, first: tuple[int, str], *, same: bool) -> None:
     """Report a unit that stands on two lines: a warning where both say the same.
 
-    Labels are shown as they stand in the file, so that no two that differ look alike; *first* is
+    Labels are shown as they stand in the file, so that no two that differ look alike; ``first`` is
     the number and the label of the earlier line.
     """
     _, run, doc = unit

@@ -19,11 +19,8 @@ __all__ = ["read_rankings"]
 def read_rankings(
     given: str | PathLike[str] | SourceText,
 ) -> tuple[str, Parsed[dict[str, list[str]]]]:
-    """Return a PR run's name (its file's) and its rankings.
-
-    Raises:
-        FormatError: the file cannot be read at all.
-    """
+    """A PR run's name (its file's) and its rankings. Raises FormatError where the file
+    cannot be read at all."""
     parsed = read_pr_run(given)
     run = parsed.value
     if run is None:

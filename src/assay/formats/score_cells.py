@@ -82,14 +82,9 @@ def read_score_cells(
     """The cells of a file of scores, without a column of line numbers, and the faults so far.
 
     ``per_topic.csv`` and the ``per_topic_ranges.csv`` beside it, which holds the ends of what is
-    empty there, are read as one table, whichever of the two is named.
-
-    Args:
-        path: the file.
-        header: how to begin a file that is empty: what a fault of it says.
-
-    Raises:
-        FormatError: the file cannot be read at all.
+    empty there, are read as one table, whichever of the two is named. ``path``: the file.
+    ``header``: how to begin a file that is empty: what a fault of it says. Raises FormatError where
+    the file cannot be read at all.
     """
     given = Path(path)
     values, ranges = (given.with_name(name) for name in (_PER_TOPIC, _RANGES))

@@ -38,14 +38,10 @@ _OF_RUNS = re.compile(r"(?:run|system)s?[\W_]*(?:(?:id|name|tag|topic)s?)?")
 class ScoreMatrix:
     """Scores of topics × runs, none missing.
 
-    Attributes:
-        name: the score's name.
-        topics: the topics, one a row.
-        runs: the runs, one a column.
-        scores: the rows.
-        left_out: topics that some run has no score for; they are in no row.
-        runs_left_out: runs without a score of any topic; they are in no column.
-        wide: whether the file has one column a run, and so one score only.
+    ``name``: the score's name. ``topics``: the topics, one a row. ``runs``: the runs, one a column.
+    ``scores``: the rows. ``left_out``: topics that some run has no score for; they are in no row.
+    ``runs_left_out``: runs without a score of any topic; they are in no column. ``wide``: whether
+    the file has one column a run, and so one score only.
     """
 
     name: str
@@ -62,16 +58,12 @@ def read_matrix(
 ) -> Parsed[ScoreMatrix]:
     """Read a matrix of topics × runs: one column a run, or one line a run and topic.
 
-    Args:
-        path: a CSV or TSV file. The first column of a matrix holds the topics; one with a
-            column of runs is refused, as its columns would be topics, or measures. Means (of the
-            topic ``all``) are left out.
-        score: which score of a long table, as in :func:`assay.formats.score_tables.read_scores`;
-            None where there is one only.
-        option: what names the score on the command line, for messages.
-
-    Raises:
-        FormatError: the file cannot be read at all.
+    ``path``: a CSV or TSV file. The first column of a matrix holds the topics; one with a column of
+    runs is refused, as its columns would be topics, or measures. Means (of the topic ``all``) are
+    left out. ``score``: which score of a long table, as in
+    :func:`assay.formats.score_tables.read_scores`; None where there is one only. ``option``: what
+    names the score on the command line, for messages. Raises FormatError where the file cannot be
+    read at all.
     """
     cells, faults = read_score_cells(path, "topic, then a column a run")
     if cells is None:
@@ -218,7 +210,7 @@ def complete(
     """The runs that have a score of any topic, and those without; the rows of the topics that each
     of these has a score for, and the other topics.
 
-    Where too little is left, and some scores are *uncertain*, the fault says which and the cure.
+    Where too little is left, and some scores are ``uncertain``, the fault says which and the cure.
     """
     runs = tuple(run for run, scores in by_run.items() if set(scores.values()) - {None})
     empty = tuple(run for run in by_run if run not in runs)

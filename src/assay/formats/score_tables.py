@@ -37,14 +37,11 @@ __all__ = ["ScoreTable", "parse_scores", "read_scores"]
 class ScoreTable:
     """One score of every run of a file, in file order; None stands for an empty cell.
 
-    Attributes:
-        name: the score's name: the measure, or the column.
-        by_topic: by run, then topic; empty where the file has no topics, else with every run of
-            it, also with those that have a mean only.
-        means: by run, what the file gives for the run as a whole: a line without a topic, or of
-            the topic ``all`` in any case.
-        uncertain: which values are ranges and so missing, and how to take their ends; None where
-            none are.
+    ``name``: the score's name: the measure, or the column. ``by_topic``: by run, then topic; empty
+    where the file has no topics, else with every run of it, also with those that have a mean only.
+    ``means``: by run, what the file gives for the run as a whole: a line without a topic, or of the
+    topic ``all`` in any case. ``uncertain``: which values are ranges and so missing, and how to
+    take their ends; None where none are.
     """
 
     name: str
@@ -77,17 +74,12 @@ def read_scores(
 ) -> Parsed[ScoreTable]:
     """Read one score of a table of runs.
 
-    Args:
-        path: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. One
-            without a name is the score only where no other can be. A value that is empty beside a
-            ``floor`` and a ``ceiling`` is missing: it is not certain.
-        score: the score's column, or its name in the column ``measure``, as files or tables write
-            it; None where there is one only. ``NAME:floor`` and ``NAME:ceiling`` are the ends of
-            the values.
-        option: what names the score on the command line, for messages.
-
-    Raises:
-        FormatError: the file cannot be read at all.
+    ``path``: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. One
+    without a name is the score only where no other can be. A value that is empty beside a ``floor``
+    and a ``ceiling`` is missing: it is not certain. ``score``: the score's column, or its name in
+    the column ``measure``, as files or tables write it; None where there is one only.
+    ``NAME:floor`` and ``NAME:ceiling`` are the ends of the values. ``option``: what names the score
+    on the command line, for messages. Raises FormatError where the file cannot be read at all.
     """
     cells, faults = read_score_cells(path)
     if cells is None:
@@ -198,7 +190,7 @@ def _chosen(
 ) -> str | None:
     """The score that is asked for, or the only one; else a fault that lists what there is.
 
-    *words* are what holds a score, a column or a measure, and the option that names one.
+    ``words`` are what holds a score, a column or a measure, and the option that names one.
     """
     what, option = words
     if score is None:
@@ -249,7 +241,7 @@ class _ScoreReader:
     def row(
         self, number: int, run: str, topic: str | None, raw: str, ends: tuple[str, ...]
     ) -> None:
-        """Take one line; *topic* is None where the table has no topics, *ends* are floor and
+        """Take one line; ``topic`` is None where the table has no topics, ``ends`` are floor and
         ceiling."""
         at = self.faults.at(number, topic)
         if not run or topic == "":
@@ -291,7 +283,7 @@ class _ScoreReader:
         return {run: self.by_topic.get(run, {}) for run, _ in self.lines}
 
     def done(self, option: str, name: str) -> tuple[str, str] | None:
-        """Report what is missing; say which values of the score *name* are ranges."""
+        """Report what is missing; say which values of the score ``name`` are ranges."""
         uncertain = None
         if self.open:
             uncertain = uncertainty((one for _, one in self.open), option, name)

@@ -19,13 +19,9 @@ _COLUMNS = 4
 
 @dataclass(frozen=True, slots=True)
 class SubtopicQrels:
-    """Relevance grades by subtopic.
-
-    Attributes:
-        subtopics: topic → subtopic → document id → grade.
-        grades: topic → document id → its highest grade over the subtopics, for measures that know
-            of none.
-    """
+    """Relevance grades by subtopic. ``subtopics``: topic → subtopic → document id → grade.
+    ``grades``: topic → document id → its highest grade over the subtopics, for measures that know
+    of none."""
 
     subtopics: Mapping[str, Mapping[str, Mapping[str, int]]] = field(repr=False)
     grades: Mapping[str, Mapping[str, int]] = field(repr=False)
@@ -34,10 +30,8 @@ class SubtopicQrels:
 def read_subtopic_qrels(path: str | PathLike[str]) -> Parsed[SubtopicQrels]:
     """Read qrels whose second column is the subtopic; ``0`` on all lines means a single one.
 
-    A document may be judged once for each subtopic of its topic.
-
-    Raises:
-        FormatError: the file cannot be read at all.
+    A document may be judged once for each subtopic of its topic. Raises FormatError where the file
+    cannot be read at all.
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)

@@ -29,7 +29,7 @@ class Keeper:
         self._fresh = True
 
     async def keep(self, *labels: NewLabel) -> None:
-        """Return when the labels survive a kill; raises what the ledger raises."""
+        """When the labels survive a kill; raises what the ledger raises."""
         if not labels:
             return
         if self._written is None:

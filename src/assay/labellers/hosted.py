@@ -39,7 +39,7 @@ class Remote(Protocol):
     """A host as it is seen from here."""
 
     async def ready(self) -> None:
-        """Return once it can answer. Raises LabellerUnreachable where it never will."""
+        """Once it can answer. Raises LabellerUnreachable where it never will."""
 
     async def answer(self, block: bytes) -> bytes:
         """What :meth:`assay.labellers.host.Host.answer` says. Raises LabellerUnreachable where it

@@ -53,14 +53,14 @@ def _plain(text: str) -> str:
 
 
 def unanswerable(answer: str) -> bool:
-    """Whether *answer* is one of the expressions of unanswerability (whatever its case, quotes
+    """Whether ``answer`` is one of the expressions of unanswerability (whatever its case, quotes
     and closing punctuation), or empty."""
     bare = _plain(answer).strip("\"'“”‘’ .!,;:")
     return not bare or bare in UNANSWERABLE
 
 
 def ill_formed(answer: str) -> bool:
-    """Whether *answer* is no answer but the label of an option: ``a.``, ``(iii)``, ``[B]``; or
+    """Whether ``answer`` is no answer but the label of an option: ``a.``, ``(iii)``, ``[B]``; or
     holds no letter and no digit. A letter without punctuation may be an answer (vitamin C)."""
     bare = _plain(answer).strip("\"'“”‘’ ")
     return not any(char.isalnum() for char in bare) or bool(_LABEL.fullmatch(bare))
@@ -68,7 +68,7 @@ def ill_formed(answer: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def normalised(text: str) -> str:
-    """Return *text* in lower case, without stop words, stemmed (Porter); the words of a text that
+    """``text`` in lower case, without stop words, stemmed (Porter); the words of a text that
     holds nothing but stop words stay."""
     words = [word.replace("’", "'") for word in _WORD.findall(_plain(text))]
     telling = [word for word in words if word not in STOP_WORDS] or words
@@ -91,7 +91,7 @@ def _stemmer() -> Any:
 
 
 def edit_distance(a: str, b: str, most: int | None = None) -> int:
-    """Return the Levenshtein distance; where it is above *most*, some number above *most*."""
+    """The Levenshtein distance; where it is above ``most``, some number above ``most``."""
     if len(a) < len(b):
         a, b = b, a
     if most is not None and len(a) - len(b) > most:

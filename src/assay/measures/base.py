@@ -34,11 +34,9 @@ class Measure(ABC):
     with their defaults. (Not dataclasses: making a class of each takes longer than all else that a
     short command loads of Assay.)
 
-    ``measure @ k`` is the same measure with the cutoff *k*, ``measure(name=value)`` with other
-    parameters: ``nDCG(gain="exp") @ 20``.
-
-    Raises:
-        ValueError: a parameter is outside its range; the message names it and the range.
+    ``measure @ k`` is the same measure with the cutoff ``k``, ``measure(name=value)`` with other
+    parameters: ``nDCG(gain="exp") @ 20``. Raises ValueError where a parameter is outside its range;
+    the message names it and the range.
     """
 
     k: int | None = None
@@ -57,11 +55,8 @@ class Measure(ABC):
     """The parameters but the cutoff, and their defaults."""
 
     def __init_subclass__(cls) -> None:
-        """Make the measure known by its name.
-
-        Raises:
-            TypeError: another measure has the name.
-        """
+        """Make the measure known by its name. Raises TypeError where another measure has the
+        name."""
         own = get_annotations(cls)
         cls.parameters = {**cls.parameters, **{n: vars(cls)[n] for n in own if n not in _ABOUT}}
         if "name" in vars(cls):
@@ -81,11 +76,7 @@ class Measure(ABC):
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most have none)
-        """Refuse parameters outside their range.
-
-        Raises:
-            ValueError: a parameter is.
-        """
+        """Refuse parameters outside their range. Raises ValueError where a parameter is."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self!r} cannot be changed; make another measure of it")
@@ -113,33 +104,24 @@ class Measure(ABC):
         return int(k)
 
     def __matmul__(self, k: int) -> Self:
-        """Return this measure with the cutoff *k*.
-
-        Raises:
-            ValueError: *k* is not a whole number from 1, or the measure takes no cutoff.
-        """
+        """This measure with the cutoff ``k``. Raises ValueError where ``k`` is not a whole
+        number from 1, or the measure takes no cutoff."""
         return type(self)(**{**vars(self), "k": k})
 
     def __call__(self, **parameters: Any) -> Self:
-        """Return this measure with other parameters.
-
-        Raises:
-            ValueError: a parameter is unknown or outside its range.
-        """
+        """This measure with other parameters. Raises ValueError where a parameter is unknown
+        or outside its range."""
         return type(self)(**{**vars(self), **parameters})
 
     def ready(self) -> Self:
-        """Return this measure if it can score as it is.
-
-        Raises:
-            ValueError: it needs a cutoff and has none.
-        """
+        """This measure if it can score as it is. Raises ValueError where it needs a cutoff
+        and has none."""
         if self.k is None and self.cutoff == "required":
             raise ValueError(f"{self.name} needs a cutoff, for example {self.name}@10")
         return self
 
     def __str__(self) -> str:
-        """Return the measure's name with the parameters that are not at their default."""
+        """The measure's name with the parameters that are not at their default."""
         shown = [
             f"{name}={_plain(vars(self)[name])}"
             for name, default in self.parameters.items()
@@ -151,17 +133,12 @@ class Measure(ABC):
     def score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
         """Score one ranked list of one topic.
 
-        Args:
-            grades: grades in rank order, ``None`` for an unjudged document.
-            ideal: all judged grades of the topic, in any order.
-            g_max: the highest grade of the scale (a grade, not a gain).
-
-        Returns:
-            The score, from 0 to 1 as long as *ideal* holds the relevant grades that *grades* shows.
-
-        Raises:
-            ValueError: a grade or *g_max* is NaN or infinite, a grade exceeds *g_max* in a
-                measure that uses *g_max*, or the measure needs a cutoff and has none.
+        ``grades``: grades in rank order, ``None`` for an unjudged document. ``ideal``: all judged
+        grades of the topic, in any order. ``g_max``: the highest grade of the scale (a grade, not a
+        gain). Returns the score, from 0 to 1 as long as ``ideal`` holds the relevant grades that
+        ``grades`` shows. Raises ValueError where a grade or ``g_max`` is NaN or infinite, a grade
+        exceeds ``g_max`` in a measure that uses ``g_max``, or the measure needs a cutoff and has
+        none.
         """
         # It needs numpy, which a measure that is only named does not.
         from assay.measures.batch import score_lists  # noqa: PLC0415
@@ -170,13 +147,9 @@ class Measure(ABC):
 
     @abstractmethod
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
-        """Return a score for each ranked list: the definition of the measure.
-
-        Args:
-            hits: the judged documents of the lists, cut at *k*: a list for each topic, and for
-                several runs run after run.
-            judged: the ideal list of each topic, and the highest grade of the scale.
-        """
+        """A score for each ranked list: the definition of the measure. ``hits``: the judged
+        documents of the lists, cut at ``k``: a list for each topic, and for several runs run after
+        run. ``judged``: the ideal list of each topic, and the highest grade of the scale."""
 
     def _typed(self, name: str, value: Any, default: Any) -> Any:
         """A parameter's value as the type of its default."""

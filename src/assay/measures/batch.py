@@ -22,18 +22,11 @@ __all__ = ["score_hits", "score_lists"]
 def score_hits(hits: Hits, judged: Ideals, measures: Iterable[Measure]) -> dict[Measure, Floats]:
     """Score ranked lists.
 
-    Args:
-        hits: one list for each topic of *judged*, in its order; for several runs, run after run.
-        judged: the qrels, or ideal lists alone.
-        measures: what to compute.
-
-    Returns:
-        For each measure an array with a row for each run and a column for each topic.
-
-    Raises:
-        ValueError: a grade is above the highest one in a measure that uses that, an exponential
-            gain is too large for a float, or a score is not a finite number; the message names the
-            topic.
+    ``hits``: one list for each topic of ``judged``, in its order; for several runs, run after run.
+    ``judged``: the qrels, or ideal lists alone. ``measures``: what to compute. Returns for each
+    measure an array with a row for each run and a column for each topic. Raises ValueError where a
+    grade is above the highest one in a measure that uses that, an exponential gain is too large for
+    a float, or a score is not a finite number; the message names the topic.
     """
     scores: dict[Measure, Floats] = {}
     cut: dict[int | None, Hits] = {}

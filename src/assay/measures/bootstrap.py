@@ -38,11 +38,9 @@ _CELLS_KEPT = 4_000_000
 class Interval:
     """A bootstrap confidence interval.
 
-    Attributes:
-        low: the lower end.
-        high: the upper end.
-        undefined: in how many resamples the statistic was undefined (AUROC where all drawn answers
-            are right, or all wrong); those were left out.
+    ``low``: the lower end. ``high``: the upper end. ``undefined``: in how many resamples the
+    statistic was undefined (AUROC where all drawn answers are right, or all wrong); those were left
+    out.
     """
 
     low: float
@@ -58,17 +56,12 @@ def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
 def mean_interval(
     values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int
 ) -> Interval:
-    """Return the interval of the mean of one value per topic.
+    """The interval of the mean of one value per topic.
 
-    Args:
-        values: one score per topic.
-        level: the share of resampled means that the interval holds.
-        resamples: how many times the topics are drawn with replacement.
-        seed: of the random draws.
-
-    Raises:
-        ValueError: there are no values, one is not finite, or *level*, *resamples* or *seed* is
-            out of range.
+    ``values``: one score per topic. ``level``: the share of resampled means that the interval
+    holds. ``resamples``: how many times the topics are drawn with replacement. ``seed``: of the
+    random draws. Raises ValueError where there are no values, one is not finite, or ``level``,
+    ``resamples`` or ``seed`` is out of range.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not len(array):
@@ -97,25 +90,16 @@ def confidence_intervals(
     resamples: int = 2000,
     seed: int,
 ) -> dict[str, Interval]:
-    """Return the intervals of the confidence measures, resampling questions.
+    """The intervals of the confidence measures, resampling questions.
 
-    Args:
-        p: confidences from 0 to 1.
-        c: 1 where the answer is correct, else 0.
-        bins: number of bins of ECE and MCE.
-        closed: which end of a bin belongs to it, see :data:`assay.measures.confidence.Closed`.
-        level: the share of resampled values that an interval holds.
-        resamples: how many times the questions are drawn with replacement.
-        seed: of the random draws.
-
-    Returns:
-        Intervals by the names and in the order of
-        :func:`assay.measures.confidence.confidence_measures`; AUROC is left out where it is
-        undefined on the data themselves or in every resample.
-
-    Raises:
-        ValueError: the data are not what :func:`assay.measures.confidence.check` accepts, or a
-            setting is out of range.
+    ``p``: confidences from 0 to 1. ``c``: 1 where the answer is correct, else 0. ``bins``: number
+    of bins of ECE and MCE. ``closed``: which end of a bin belongs to it, see
+    :data:`assay.measures.confidence.Closed`. ``level``: the share of resampled values that an
+    interval holds. ``resamples``: how many times the questions are drawn with replacement.
+    ``seed``: of the random draws. Returns Intervals by the names and in the order of
+    :func:`assay.measures.confidence.confidence_measures`; AUROC is left out where it is undefined
+    on the data themselves or in every resample. Raises ValueError where the data are not what
+    :func:`assay.measures.confidence.check` accepts, or a setting is out of range.
     """
     confidence, correct = check(p, c)
     probability(level, "level")
@@ -146,7 +130,7 @@ def _cached_counts(n: int, resamples: int, seed: int) -> tuple[Floats, ...]:
 
 
 def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
-    """Blocks of resamples: rows of *n* indices drawn with replacement.
+    """Blocks of resamples: rows of ``n`` indices drawn with replacement.
 
     Scores of many runs over the same topics ask for the same draws; small ones are kept.
     """
@@ -157,12 +141,10 @@ def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
 
 
 def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
-    """Return how often each of *n* topics is drawn in each resample, in blocks of resamples × n.
+    """How often each of ``n`` topics is drawn in each resample, in blocks of resamples × n.
 
-    A resample draws *n* topics with replacement. Small draws are kept: nobody may change them.
-
-    Raises:
-        ValueError: *resamples* is not a whole number from 1, or *seed* one from 0.
+    A resample draws ``n`` topics with replacement. Small draws are kept: nobody may change them.
+    Raises ValueError where ``resamples`` is not a whole number from 1, or ``seed`` one from 0.
     """
     whole_number(resamples, "resamples")
     whole_number(seed, "seed", 0)
@@ -185,14 +167,9 @@ def _fresh_draws(n: int, resamples: int, seed: int) -> Iterator[Integers]:
 
 
 def percentile_interval(values: Floats, level: float) -> Interval | None:
-    """Return the percentile interval of resampled values; NaN values are left out and counted.
-
-    Returns:
-        ``None`` where the statistic was undefined in every resample.
-
-    Raises:
-        ValueError: *level* is not between 0 and 1.
-    """
+    """The percentile interval of resampled values; NaN values are left out and counted.
+    Returns ``None`` where the statistic was undefined in every resample. Raises ValueError where
+    ``level`` is not between 0 and 1."""
     probability(level, "level")
     defined = values[~np.isnan(values)]
     if not len(defined):
@@ -201,13 +178,13 @@ def percentile_interval(values: Floats, level: float) -> Interval | None:
 
 
 def percentiles(values: Floats, level: float) -> tuple[float, float]:
-    """Return the ends of what holds the middle share *level* of the values."""
+    """The ends of what holds the middle share ``level`` of the values."""
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:
-    """Return how often each confidence level was drawn with a wrong and with a right answer.
+    """How often each confidence level was drawn with a wrong and with a right answer.
 
     Both tables have one row a resample and one column a level. ``cells`` are changed.
     """
@@ -222,10 +199,10 @@ def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:
 def _measures(
     wrong: Floats, right: Floats, levels: Floats, bin_of_level: Integers
 ) -> dict[str, Floats]:
-    """Return every confidence measure of every resample, AUROC as NaN where undefined.
+    """Every confidence measure of every resample, AUROC as NaN where undefined.
 
     All of them depend on the data only through how many wrong and right answers each confidence
-    level has. *levels* ascend.
+    level has. ``levels`` ascend.
     """
     n = (wrong + right).sum(axis=1)
     n_wrong, n_right = wrong.sum(axis=1), right.sum(axis=1)

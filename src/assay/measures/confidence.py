@@ -62,12 +62,9 @@ Closed = Literal["right", "left"]
 
 
 def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
-    """Return confidences and correctness as arrays.
-
-    Raises:
-        ValueError: they are empty, not one-dimensional or of different lengths, a confidence is
-            not a number from 0 to 1, or a correctness is neither 0 nor 1.
-    """
+    """Confidences and correctness as arrays. Raises ValueError where they are empty, not
+    one-dimensional or of different lengths, a confidence is not a number from 0 to 1, or a
+    correctness is neither 0 nor 1."""
     confidence = _numbers(p, "confidences")
     correct = _numbers(c, "correctness values")
     if len(confidence) != len(correct):
@@ -92,10 +89,7 @@ def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
 
 def refuse_masked(values: object, what: str) -> None:
     """Refuse an array of numpy.ma that masks something, or a list of such: numpy drops the masks.
-
-    Raises:
-        ValueError: a value is masked.
-    """
+    Raises ValueError where a value is masked."""
     parts = values if isinstance(values, list | tuple) else (values,)
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(f"the {what} are masked in places: leave these out or fill them with NaN")
@@ -129,7 +123,7 @@ class _OfChecked(Generic[T]):
 
 @_OfChecked
 def reward_over(confidence: Floats, correct: Bools) -> float:
-    """Return R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2).
+    """R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2).
 
     High means that the system suppresses overconfidence.
     """
@@ -139,7 +133,7 @@ def reward_over(confidence: Floats, correct: Bools) -> float:
 
 @_OfChecked
 def reward_under(confidence: Floats, correct: Bools) -> float:
-    """Return R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3).
+    """R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3).
 
     High means that the system suppresses underconfidence.
     """
@@ -149,7 +143,7 @@ def reward_under(confidence: Floats, correct: Bools) -> float:
 
 @_OfChecked
 def hmr(confidence: Floats, correct: Bools) -> float:
-    """Return HMR, the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4).
+    """HMR, the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4).
 
     Lowering the confidence of a right answer or raising that of a wrong one never raises it.
     """
@@ -159,7 +153,7 @@ def hmr(confidence: Floats, correct: Bools) -> float:
 
 @_OfChecked
 def accuracy(confidence: Floats, correct: Bools) -> float:
-    """Return the share of correct answers."""
+    """The share of correct answers."""
     return float(correct.mean())
 
 
@@ -170,12 +164,9 @@ def accuracy(confidence: Floats, correct: Bools) -> float:
 class ReliabilityBin:
     """One bar of a reliability diagram.
 
-    Attributes:
-        low: the lower end of the bin.
-        high: the upper end of the bin.
-        n: how many answers fall into it.
-        mean_confidence: their mean confidence, ``None`` in an empty bin.
-        accuracy: the share of them that is correct, ``None`` in an empty bin.
+    ``low``: the lower end of the bin. ``high``: the upper end of the bin. ``n``: how many answers
+    fall into it. ``mean_confidence``: their mean confidence, ``None`` in an empty bin.
+    ``accuracy``: the share of them that is correct, ``None`` in an empty bin.
     """
 
     low: float
@@ -186,14 +177,11 @@ class ReliabilityBin:
 
 
 def bin_numbers(p: npt.ArrayLike, bins: int = 10, closed: Closed = "right") -> Integers:
-    """Return the number of the bin, from 0, that each confidence falls into.
+    """The number of the bin, from 0, that each confidence falls into.
 
     The bins have equal width. Their edges are the quotients i / bins, so that 30 / 100 is on the
-    edge 3 / 10 exactly.
-
-    Raises:
-        ValueError: *bins* is not a whole number from 1, or *closed* is neither ``right`` nor
-            ``left``.
+    edge 3 / 10 exactly. Raises ValueError where ``bins`` is not a whole number from 1, or
+    ``closed`` is neither ``right`` nor ``left``.
     """
     whole_number(bins, "bins")
     if closed not in ("right", "left"):
@@ -206,7 +194,7 @@ def bin_numbers(p: npt.ArrayLike, bins: int = 10, closed: Closed = "right") -> I
 def reliability_bins(
     p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right"
 ) -> list[ReliabilityBin]:
-    """Return the reliability diagram: *bins* bins of equal width from 0 to 1, empty ones too."""
+    """The reliability diagram: ``bins`` bins of equal width from 0 to 1, empty ones too."""
     confidence, correct = check(p, c)
     numbers = bin_numbers(confidence, bins, closed)
     counts = np.bincount(numbers, minlength=bins)
@@ -227,7 +215,7 @@ def reliability_bins(
 def _bin_gaps(
     confidence: Floats, correct: Bools, bins: int, closed: Closed
 ) -> tuple[Floats, Floats]:
-    """Return the share of answers and |accuracy − mean confidence| of every non-empty bin."""
+    """The share of answers and |accuracy − mean confidence| of every non-empty bin."""
     numbers = bin_numbers(confidence, bins, closed)
     counts = np.bincount(numbers, minlength=bins)
     gaps = np.abs(np.bincount(numbers, weights=correct - confidence, minlength=bins))
@@ -236,25 +224,25 @@ def _bin_gaps(
 
 
 def ece(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
-    """Return the expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins."""
+    """The expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins."""
     shares, gaps = _bin_gaps(*check(p, c), bins, closed)
     return float((shares * gaps).sum())
 
 
 def mce(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
-    """Return the maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
+    """The maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
     return float(_bin_gaps(*check(p, c), bins, closed)[1].max())
 
 
 @_OfChecked
 def brier(confidence: Floats, correct: Bools) -> float:
-    """Return the Brier score: the mean of (p − c)²."""
+    """The Brier score: the mean of (p − c)²."""
     return float(np.square(confidence - correct).mean())
 
 
 @_OfChecked
 def ks(confidence: Floats, correct: Bools) -> float:
-    """Return the KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p.
+    """The KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p.
 
     It is taken at the ends of groups of equal confidence, so the order of ties does not matter.
     """
@@ -265,7 +253,7 @@ def ks(confidence: Floats, correct: Bools) -> float:
 
 @_OfChecked
 def auroc(confidence: Floats, correct: Bools) -> float | None:
-    """Return the area under the ROC curve of confidence as a sign of correctness.
+    """The area under the ROC curve of confidence as a sign of correctness.
 
     That is the chance that a random right answer has a higher confidence than a random wrong one,
     ties counting half. ``None`` if every answer is right or every answer is wrong.
@@ -286,12 +274,9 @@ def auroc(confidence: Floats, correct: Bools) -> float | None:
 class RiskPoint:
     """What a system would achieve if it answered only with this confidence or more.
 
-    Attributes:
-        threshold: the lowest confidence that is still answered.
-        n: how many answers have it or more.
-        coverage: *n* over all answers.
-        accuracy: the share of the *n* that is correct.
-        risk: 1 − accuracy.
+    ``threshold``: the lowest confidence that is still answered. ``n``: how many answers have it or
+    more. ``coverage``: ``n`` over all answers. ``accuracy``: the share of the ``n`` that is
+    correct. ``risk``: 1 − accuracy.
     """
 
     threshold: float
@@ -302,7 +287,7 @@ class RiskPoint:
 
 
 def risk_coverage(p: npt.ArrayLike, c: npt.ArrayLike) -> list[RiskPoint]:
-    """Return the risk-coverage curve: one point for each confidence that occurs, highest first.
+    """The risk-coverage curve: one point for each confidence that occurs, highest first.
 
     Answers of equal confidence enter together; the last point covers everything. Source: El-Yaniv
     & Wiener 2010; docs/r2c2.md, step 5.
@@ -324,12 +309,10 @@ def risk_coverage(p: npt.ArrayLike, c: npt.ArrayLike) -> list[RiskPoint]:
 
 
 def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> float:
-    """Return the accuracy at the highest threshold that still answers *coverage* of the questions.
+    """The accuracy at the highest threshold that still answers ``coverage`` of the questions.
 
-    Answers of equal confidence are never split, so more than *coverage* may be answered.
-
-    Raises:
-        ValueError: *coverage* is not above 0 and at most 1.
+    Answers of equal confidence are never split, so more than ``coverage`` may be answered. Raises
+    ValueError where ``coverage`` is not above 0 and at most 1.
     """
     if not 0 < coverage <= 1:
         raise ValueError(f"coverage must be above 0 and at most 1, got {coverage}")
@@ -339,7 +322,7 @@ def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> f
 
 
 def aurc(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """Return the area under the risk-coverage curve: the mean over n = 1 … N of the risk at n.
+    """The area under the risk-coverage curve: the mean over n = 1 … N of the risk at n.
 
     The risk at *n* is the share of wrong answers among the *n* most confident. Within a group of
     equal confidence it is the expectation over all orders of the group, so ties are settled by
@@ -355,7 +338,7 @@ def aurc(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
 def confidence_measures(
     p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right"
 ) -> dict[str, float | None]:
-    """Return HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and Accuracy by those names, in that order.
+    """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and Accuracy by those names, in that order.
 
     AUROC is ``None`` where it is undefined; the others always have a value.
     """

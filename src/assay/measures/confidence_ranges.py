@@ -62,19 +62,12 @@ def confidence_ranges(
 ) -> dict[str, Ends | None]:
     """Floor and ceiling of every confidence measure.
 
-    Args:
-        p: the confidence of each answer, 0 to 1.
-        c: 1 where it is correct, 0 where it is not, NaN where nobody knows.
-        left_out: how many further questions have no answer.
-        bins: number of bins of ECE and MCE.
-        closed: which end of a bin belongs to it.
-
-    Returns:
-        By the names and in the order of :func:`assay.measures.confidence.confidence_measures`;
-        None for AUROC where it is undefined whatever the missing labels are.
-
-    Raises:
-        ValueError: as :func:`assay.measures.confidence.check` does, for the known answers.
+    ``p``: the confidence of each answer, 0 to 1. ``c``: 1 where it is correct, 0 where it is not,
+    NaN where nobody knows. ``left_out``: how many further questions have no answer. ``bins``:
+    number of bins of ECE and MCE. ``closed``: which end of a bin belongs to it. Returns By the
+    names and in the order of :func:`assay.measures.confidence.confidence_measures`; None for AUROC
+    where it is undefined whatever the missing labels are. Raises ValueError where as
+    :func:`assay.measures.confidence.check` does, for the known answers.
     """
     confidence, correct, unknown = _checked(p, c, left_out)
     if not unknown.any() and not left_out:

@@ -40,12 +40,10 @@ _POOLS = 64
 class Cover:
     """EXAM-Cover of some passages at one τ.
 
-    Attributes:
-        floor: the share of the questions' weight that is covered if every missing grade were 0, 0
-            where there are no questions.
-        ceiling: the same if every missing grade were the best. Both ends are reached.
-        covered: which questions are covered.
-        unknown: which questions may be covered or not, for want of a grade.
+    ``floor``: the share of the questions' weight that is covered if every missing grade were 0, 0
+    where there are no questions. ``ceiling``: the same if every missing grade were the best. Both
+    ends are reached. ``covered``: which questions are covered. ``unknown``: which questions may be
+    covered or not, for want of a grade.
     """
 
     floor: Floats
@@ -68,16 +66,12 @@ class Cover:
 def cover(
     grades: GradeMatrix, tau: int, weights: npt.ArrayLike | None = None, *, of: object = None
 ) -> Cover:
-    """Return EXAM-Cover: the share of questions that some passage answers with grade ≥ τ.
+    """EXAM-Cover: the share of questions that some passage answers with grade ≥ τ.
 
-    Args:
-        grades: rows are the passages shown (already cut at k), columns all questions.
-        tau: the least grade that counts as answered, not above the best one.
-        weights: of the questions, not negative; all equal where left out.
-        of: which questions are the denominator (a Boolean array), all where left out.
-
-    Raises:
-        ValueError: a weight is negative or not finite.
+    ``grades``: rows are the passages shown (already cut at k), columns all questions. ``tau``: the
+    least grade that counts as answered, not above the best one. ``weights``: of the questions, not
+    negative; all equal where left out. ``of``: which questions are the denominator (a Boolean
+    array), all where left out. Raises ValueError where a weight is negative or not finite.
     """
     weight = np.ones(grades.shape[-1])
     if weights is not None:
@@ -104,18 +98,16 @@ def _share(weight: Floats, covered: Bools) -> Floats:
 def normalised_cover(
     pool: GradeMatrix, shown: GradeMatrix, tau: int, *, of: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Return the share that some passages answer of those questions that the pool can answer; 0
+    """The share that some passages answer of those questions that the pool can answer; 0
     where it can answer none: at worst and at best. Both ends are reached.
 
     A question that the passages shown may answer or not is worst left unanswered by them and
     answered elsewhere in the pool, and best answered by them; one that they surely do not answer
     is best answered nowhere. Questions do not hang on each other.
 
-    Args:
-        pool: rows are all passages, columns the questions.
-        shown: the rows of the passages that the run shows; those that are repeated have grades.
-        tau: the least grade that counts as answered, not above the best one.
-        of: which questions count (a Boolean array).
+    ``pool``: rows are all passages, columns the questions. ``shown``: the rows of the passages that
+    the run shows; those that are repeated have grades. ``tau``: the least grade that counts as
+    answered, not above the best one. ``of``: which questions count (a Boolean array).
     """
     asked: Bools = np.asarray(of, dtype=bool)
     found = cover(shown, tau)
@@ -130,7 +122,7 @@ def normalised_cover(
 
 
 def labels(grades: GradeMatrix) -> npt.NDArray[np.int8]:
-    """Return EXAM-Label of each passage: its highest grade, NO_GRADE where it has none."""
+    """EXAM-Label of each passage: its highest grade, NO_GRADE where it has none."""
     if not grades.shape[1]:
         return np.full(grades.shape[0], NO_GRADE, dtype=np.int8)
     return np.asarray(grades.max(axis=1), dtype=np.int8)
@@ -160,12 +152,10 @@ def _greedy(covers: Bools, alpha: float, k: int | None) -> Iterator[tuple[Floats
 
 
 def alpha_ideals(pools: Iterable[Bools], *, alpha: float = 0.5, k: int | None = None) -> Floats:
-    """Return α-DCG of the greedy ideal list over each pool, the denominator of α-nDCG.
+    """α-DCG of the greedy ideal list over each pool, the denominator of α-nDCG.
 
-    Args:
-        pools: rows are the passages of a pool, columns the intents; all pools have as many.
-        alpha: how much a repeated intent loses.
-        k: the cutoff, none where left out.
+    ``pools``: rows are the passages of a pool, columns the intents; all pools have as many.
+    ``alpha``: how much a repeated intent loses. ``k``: the cutoff, none where left out.
     """
     lean = [pool[pool.any(axis=1)] for pool in pools]
     found = np.zeros(len(lean))
@@ -192,7 +182,7 @@ class AlphaIdeal:
 def alpha_ideal_range(
     surely: Bools, possibly: Bools, *, alpha: float = 0.5, k: int | None = None
 ) -> AlphaIdeal:
-    """Return safe ends of :func:`alpha_ideals`, which need not be reached.
+    """Safe ends of :func:`alpha_ideals`, which need not be reached.
 
     What the first r passages of a list gain without discount is submodular. So no list gains more
     by rank r than some first passages of the greedy one and the r next best additions to them,
@@ -201,11 +191,9 @@ def alpha_ideal_range(
     (Nemhauser, Wolsey and Fisher 1978), whatever else it may choose. Discounts fall from rank to
     rank, so that bounds of these sums bound the discounted one.
 
-    Args:
-        surely: rows are the passages of the pool, columns the intents that each surely covers.
-        possibly: those that it may cover, the sure ones among them.
-        alpha: how much a repeated intent loses.
-        k: the cutoff, none where left out.
+    ``surely``: rows are the passages of the pool, columns the intents that each surely covers.
+    ``possibly``: those that it may cover, the sure ones among them. ``alpha``: how much a repeated
+    intent loses. ``k``: the cutoff, none where left out.
     """
     length = min(len(possibly), k or len(possibly))
     if not length:
@@ -231,13 +219,12 @@ def alpha_ideal_range(
 
 
 def alpha_dcg(shown: Bools, *, alpha: float, ranks: Integers | None = None) -> Floats:
-    """Return α-DCG of a ranked list: Σ (1 − α)^c / log2(r + 1) over the intents that each passage
+    """α-DCG of a ranked list: Σ (1 − α)^c / log2(r + 1) over the intents that each passage
     covers, c times covered above it.
 
-    Args:
-        shown: rows are the passages in rank order, columns the intents that each covers.
-        alpha: how much a repeated intent loses.
-        ranks: of the rows where some passages are not among them; from 1 where left out.
+    ``shown``: rows are the passages in rank order, columns the intents that each covers. ``alpha``:
+    how much a repeated intent loses. ``ranks``: of the rows where some passages are not among them;
+    from 1 where left out.
     """
     before = np.cumsum(shown, axis=-2, dtype=np.int32) - shown
     worth = (1.0 - alpha) ** np.arange(shown.shape[-2] + 1)
@@ -249,17 +236,12 @@ def alpha_dcg(shown: Bools, *, alpha: float, ranks: Integers | None = None) -> F
 def alpha_ndcg(
     shown: Bools, ideal: float | Floats, *, alpha: float = 0.5, k: int | None = None
 ) -> Floats:
-    """Return α-nDCG of a ranked list with questions as intents.
+    """α-nDCG of a ranked list with questions as intents.
 
-    Args:
-        shown: rows are the passages in rank order, columns the intents that each covers.
-        ideal: :func:`alpha_ideals` of the pool, or that of each list.
-        alpha: as there.
-        k: as there.
-
-    Returns:
-        The score, 0 where nothing in the pool covers anything; above 1 only where the greedy
-        ideal list is not the best one.
+    ``shown``: rows are the passages in rank order, columns the intents that each covers. ``ideal``:
+    :func:`alpha_ideals` of the pool, or that of each list. ``alpha``: as there. ``k``: as there.
+    Returns the score, 0 where nothing in the pool covers anything; above 1 only where the greedy
+    ideal list is not the best one.
     """
     value = alpha_dcg(shown[..., :k, :], alpha=alpha)
     return np.divide(value, ideal, out=np.zeros_like(value), where=np.asarray(ideal) > 0)
@@ -268,15 +250,12 @@ def alpha_ndcg(
 def alpha_ndcg_range(
     surely: Bools, possibly: Bools, ideal: AlphaIdeal, *, alpha: float = 0.5, k: int | None = None
 ) -> tuple[Floats, Floats]:
-    """Return safe ends of :func:`alpha_ndcg`, at worst and at best: a list never loses by what it
+    """Safe ends of :func:`alpha_ndcg`, at worst and at best: a list never loses by what it
     covers.
 
-    Args:
-        surely: rows are the passages in rank order, columns the intents that each surely covers.
-        possibly: those that it may cover.
-        ideal: :func:`alpha_ideal_range` of the pool.
-        alpha: as there.
-        k: as there.
+    ``surely``: rows are the passages in rank order, columns the intents that each surely covers.
+    ``possibly``: those that it may cover. ``ideal``: :func:`alpha_ideal_range` of the pool.
+    ``alpha``: as there. ``k``: as there.
     """
     floor = alpha_ndcg(surely, ideal.most, alpha=alpha, k=k)
     if ideal.least <= 0:
@@ -285,7 +264,7 @@ def alpha_ndcg_range(
 
 
 def standard_error(values: Sequence[float]) -> float | None:
-    """Return the standard error of a mean, s/√n with n − 1; None for fewer than two values."""
+    """The standard error of a mean, s/√n with n − 1; None for fewer than two values."""
     if len(values) < 2:
         return None
     return float(np.std(values, ddof=1) / math.sqrt(len(values)))

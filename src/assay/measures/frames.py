@@ -45,15 +45,12 @@ IDEALS: tuple[Ideal, ...] = get_args(Ideal)
 class RunScores:
     """The scores of one run, with the topics in the qrels' order.
 
-    Attributes:
-        topics: all topics of the qrels.
-        values: for every measure one score a topic; 0 where the run is silent.
-        answered: for every topic whether the run has documents for it.
-        shown: for every topic how many documents the run has for it.
-        found: for every topic how many of them are relevant (grade 1 or more).
-        unjudged: topics of the run that the qrels do not have; they are not scored.
-        without_relevant: topics of the qrels with no grade of 1 or more.
-        g_max: the highest grade of the scale.
+    ``topics``: all topics of the qrels. ``values``: for every measure one score a topic; 0 where
+    the run is silent. ``answered``: for every topic whether the run has documents for it.
+    ``shown``: for every topic how many documents the run has for it. ``found``: for every topic how
+    many of them are relevant (grade 1 or more). ``unjudged``: topics of the run that the qrels do
+    not have; they are not scored. ``without_relevant``: topics of the qrels with no grade of 1 or
+    more. ``g_max``: the highest grade of the scale.
     """
 
     topics: tuple[str, ...] = field(repr=False)
@@ -73,7 +70,7 @@ class RunScores:
     def mean(
         self, measure: Measure, *, topics: Literal["qrels", "answered"] = "qrels"
     ) -> float | None:
-        """Return the mean over all topics of the qrels, or over those among them that the run has
+        """The mean over all topics of the qrels, or over those among them that the run has
         documents for; ``None`` where there are none. Raises KeyError for a measure that was not
         scored."""
         values = self.values[measure]
@@ -93,20 +90,15 @@ def evaluate_runs(
 ) -> dict[str, RunScores]:
     """Score runs that are in memory.
 
-    Args:
-        qrels: topic → document id → grade, a DataFrame, ir_measures' ``Qrel`` tuples, or
-            :class:`Judgements`, which spares the preparation when called again.
-        runs: name → run: topic → document id → score, topic → document ids in rank order, a
-            DataFrame, or ir_measures' ``ScoredDoc`` tuples.
-        measures: measures or their names.
-        g_max: the highest grade of the scale; by default the highest in the qrels.
-        ties: what decides between equal scores.
-        ideal: what the ideal lists are made of.
-        subtopics: topic → subtopic → document id → grade, for α-nDCG.
-
-    Raises:
-        ValueError: a name is no measure, a table lacks a column, a document is ranked or judged
-            twice, a score or grade is not a finite number, or a grade is above *g_max*.
+    ``qrels``: topic → document id → grade, a DataFrame, ir_measures' ``Qrel`` tuples, or
+    :class:`Judgements`, which spares the preparation when called again. ``runs``: name → run: topic
+    → document id → score, topic → document ids in rank order, a DataFrame, or ir_measures'
+    ``ScoredDoc`` tuples. ``measures``: measures or their names. ``g_max``: the highest grade of the
+    scale; by default the highest in the qrels. ``ties``: what decides between equal scores.
+    ``ideal``: what the ideal lists are made of. ``subtopics``: topic → subtopic → document id →
+    grade, for α-nDCG. Raises ValueError where a name is no measure, a table lacks a column, a
+    document is ranked or judged twice, a score or grade is not a finite number, or a grade is above
+    ``g_max``.
     """
     wanted = [parse_measure(one) if isinstance(one, str) else one for one in measures]
     judged = to_judgements(qrels, g_max=g_max, subtopics=subtopics).needed(wanted)
@@ -131,7 +123,7 @@ def run_scores(
     *,
     ideal: Ideal = "qrels",
 ) -> list[RunScores]:
-    """Score the hits of several runs, one after the other; *unjudged* has an entry for each."""
+    """Score the hits of several runs, one after the other; ``unjudged`` has an entry for each."""
     measures = tuple(measures)
     if ideal == "run":
         total = len(judged.topics)
@@ -166,11 +158,8 @@ def to_judgements(
     g_max: float | None = None,
     subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
 ) -> Judgements:
-    """Return qrels of any kind that :func:`evaluate_runs` takes, ready to score against.
-
-    Raises:
-        ValueError: as :func:`evaluate_runs` and :class:`Judgements` say.
-    """
+    """Qrels of any kind that :func:`evaluate_runs` takes, ready to score against. Raises
+    ValueError as :func:`evaluate_runs` and :class:`Judgements` say."""
     if isinstance(qrels, Judgements):
         if (g_max is None or g_max == qrels.g_max) and subtopics is None:
             return qrels
@@ -189,12 +178,10 @@ def run_hits(
     *,
     ties: Ties = "trec",
 ) -> Hits:
-    """Return the judged documents of a run with their ranks.
+    """The judged documents of a run with their ranks.
 
-    A list of document ids is taken in its own order, a mapping by its scores.
-
-    Raises:
-        ValueError: a document is ranked twice in a topic, or a score is not a finite number.
+    A list of document ids is taken in its own order, a mapping by its scores. Raises ValueError
+    where a document is ranked twice in a topic, or a score is not a finite number.
     """
     rankings = [run.get(topic, ()) for topic in judged.topics]
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
@@ -232,7 +219,7 @@ def _untied_hits(
     shown: Integers,
     judged: Judgements,
 ) -> Hits | None:
-    """Return the hits of mappings without equal scores in a topic; ``None`` if there are some.
+    """The hits of mappings without equal scores in a topic; ``None`` if there are some.
 
     Then a rank follows from the score alone, and only judged documents have to be looked up: the
     ids of all others are never touched.
@@ -268,7 +255,7 @@ def _is_mapping(documents: object) -> bool:
 
 
 def _scores(rankings: Sequence[Ranking], topics: Sequence[str], size: int) -> Floats:
-    """Return all scores, one list after the other; ranked lists get falling ones."""
+    """All scores, one list after the other; ranked lists get falling ones."""
     parts: list[Iterable[float]] = []
     for topic, documents in zip(topics, rankings, strict=True):
         if type(documents) is dict or isinstance(documents, Mapping):

@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 
 
 def keep_freed(size: int = _LARGE) -> None:
-    """Keep the memory of arrays of up to *size* bytes for the next ones.
+    """Keep the memory of arrays of up to ``size`` bytes for the next ones.
 
     glibc gives back what it asked the system for by itself, and asks anew, zeros and all, for the
     next array. It stops doing so for whatever is as large as something that was freed once; nothing
@@ -47,12 +47,10 @@ class GainError(ValueError):
 class Hits:
     """The judged documents of ranked lists, list after list and best rank first.
 
-    Attributes:
-        lists: for each hit the number of its list, never falling.
-        ranks: its rank in that list, from 1.
-        rows: the number of its judgement, a place in :attr:`Judgements.flat`.
-        grades: its grade, which may be negative.
-        shown: for each *list* how many documents it shows, judged or not; 0 for a silent topic.
+    ``lists``: for each hit the number of its list, never falling. ``ranks``: its rank in that list,
+    from 1. ``rows``: the number of its judgement, a place in :attr:`Judgements.flat`. ``grades``:
+    its grade, which may be negative. ``shown``: for each *list* how many documents it shows, judged
+    or not; 0 for a silent topic.
     """
 
     lists: Integers
@@ -65,7 +63,7 @@ class Hits:
     def collect(
         cls, lists: Integers, ranks: Integers, rows: Integers, grades: Floats, shown: Integers
     ) -> Hits:
-        """Return hits that may come in any order, sorted. *grades* are those of all judgements,
+        """Hits that may come in any order, sorted. ``grades`` are those of all judgements,
         :attr:`Judgements.flat`."""
         if len(lists) > 1:
             falls = lists[1:] < lists[:-1]
@@ -76,7 +74,7 @@ class Hits:
 
     @classmethod
     def ideal(cls, lists: Integers, grades: Floats, count: int) -> Hits:
-        """Return the grades of *count* lists as ranked lists, the highest first."""
+        """The grades of ``count`` lists as ranked lists, the highest first."""
         order = np.lexsort((-grades, lists))
         shown = np.bincount(lists, minlength=count).astype(np.int64)
         first = np.cumsum(shown) - shown
@@ -85,12 +83,12 @@ class Hits:
     # --- some of them ----------------------------------------------------------------------------
 
     def only(self, wanted: Bools) -> Hits:
-        """Return the hits that a mask selects; the lists stay as they are."""
+        """The hits that a mask selects; the lists stay as they are."""
         places = np.flatnonzero(wanted)
         return self if len(places) == len(wanted) else self._at(places, self.shown)
 
     def part(self, first: int, last: int) -> Hits:
-        """Return the hits of the lists from number *first* to before *last*, numbered from 0."""
+        """The hits of the lists from number ``first`` to before ``last``, numbered from 0."""
         start, end = np.searchsorted(self.lists, [first, last])
         return self._at(slice(int(start), int(end)), self.shown[first:last], first)
 
@@ -104,21 +102,17 @@ class Hits:
         )
 
     def cut(self, k: int | None) -> Hits:
-        """Return the hits among the first *k* documents of each list."""
+        """The hits among the first ``k`` documents of each list."""
         return self if k is None else self.only(self.ranks <= k)
 
     def relevant(self, rel: float) -> Hits:
-        """Return the hits with a grade of at least *rel*."""
+        """The hits with a grade of at least ``rel``."""
         return self.only(self.grades >= rel)
 
     # --- a number a hit --------------------------------------------------------------------------
 
     def gains(self, gain: Gain) -> Floats:
-        """Return the gain of each hit.
-
-        Raises:
-            GainError: one is too large for a float.
-        """
+        """The gain of each hit. Raises GainError where one is too large for a float."""
         if gain is Gain.LINEAR:
             return np.maximum(self.grades, 0.0)
         with np.errstate(over="ignore"):
@@ -128,7 +122,7 @@ class Hits:
         return gains
 
     def log_ranks(self, b: float | None = None) -> Floats:
-        """Return log2(r + 1) of each hit's rank r; with a base *b* log_b(r), and 1 below rank b."""
+        """log2(r + 1) of each hit's rank r; with a base ``b`` log_b(r), and 1 below rank b."""
         if b is None:
             return np.asarray(np.log2(self.ranks + 1.0))
         return np.asarray(np.log(np.maximum(self.ranks, b)) / np.log(b))
@@ -138,11 +132,11 @@ class Hits:
         return np.arange(len(self.lists)) - self.starts[self.lists] + 1
 
     def cumulated(self, values: Floats) -> Floats:
-        """Return running sums of the hits' values, which begin anew in each list."""
+        """Running sums of the hits' values, which begin anew in each list."""
         return self._running(np.add, values)
 
     def passed(self, chances: Floats) -> Floats:
-        """Return for each hit the product of the *chances* of all above it in its list."""
+        """For each hit the product of the ``chances`` of all above it in its list."""
         before = np.ones_like(chances)
         before[1:] = self._running(np.multiply, chances)[:-1]
         before[self.starts[:-1][self.count() > 0]] = 1.0
@@ -175,10 +169,10 @@ class Hits:
         return np.concatenate([[0], np.cumsum(self.count())]).astype(np.int64, copy=False)
 
     def total(self, values: Floats) -> Floats:
-        """Return for each list the sum of its hits' values, added in rank order."""
+        """For each list the sum of its hits' values, added in rank order."""
         sums = np.bincount(self.lists, weights=values, minlength=len(self.shown))
         return sums.astype(np.float64, copy=False)
 
     def count(self) -> Integers:
-        """Return for each list how many hits it has."""
+        """For each list how many hits it has."""
         return np.bincount(self.lists, minlength=len(self.shown)).astype(np.int64, copy=False)

@@ -28,13 +28,11 @@ _RANKING = "give a dict of document → score, or a list of documents, the best 
 
 
 def to_run(given: Any) -> Run:
-    """Return a run as topic → document id → score, or topic → document ids in rank order.
+    """A run as topic → document id → score, or topic → document ids in rank order.
 
-    Ids that are whole numbers become text, as tables and files have them.
-
-    Raises:
-        ValueError: a ranking is neither a mapping nor a sequence of ids, an id is missing or no
-            text, or two ids are one as text; or what :func:`_nested` says of tables.
+    Ids that are whole numbers become text, as tables and files have them. Raises ValueError where a
+    ranking is neither a mapping nor a sequence of ids, an id is missing or no text, or two ids are
+    one as text; or what :func:`_nested` says of tables.
     """
     if not isinstance(given, Mapping):
         run = _nested(given, _SCORE, "ranked")
@@ -47,11 +45,8 @@ def to_run(given: Any) -> Run:
 
 
 def to_grades(given: Any) -> Mapping[str, Mapping[str, float]]:
-    """Return qrels as topic → document id → grade.
-
-    Raises:
-        ValueError: as :func:`to_run`, or a grade is no finite number.
-    """
+    """Qrels as topic → document id → grade. Raises ValueError as :func:`to_run`, or a
+    grade is no finite number."""
     grades: Mapping[str, Mapping[str, float]]
     if not isinstance(given, Mapping):
         grades = _nested(given, _GRADE, "judged")
@@ -65,11 +60,8 @@ def to_grades(given: Any) -> Mapping[str, Mapping[str, float]]:
 
 
 def to_subtopics(given: Mapping[Any, Any]) -> dict[str, Mapping[str, Mapping[str, float]]]:
-    """Return topic → subtopic → document id → grade, with ids as :func:`to_grades` has them.
-
-    Raises:
-        ValueError: as :func:`to_grades`.
-    """
+    """Topic → subtopic → document id → grade, with ids as :func:`to_grades` has them. Raises
+    ValueError as :func:`to_grades`."""
     return {topic: to_grades(one) for topic, one in _renamed(given, lambda _, one: one).items()}
 
 
@@ -97,7 +89,7 @@ def _finite(values: Iterable[Any]) -> bool:
 
 
 def _is_plain(given: Mapping[Any, Any], kinds: set[type]) -> bool:
-    """Return whether all ids are text, and what belongs to each topic is of one of the *kinds*."""
+    """Whether all ids are text, and what belongs to each topic is of one of the ``kinds``."""
     if not set(map(type, given)) <= {str} or not set(map(type, given.values())) <= kinds:
         return False
     try:
@@ -163,7 +155,7 @@ def _id(value: Any, where: str) -> str:
 
 
 def _nested(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, float]]:
-    """Return topic → document → value of a DataFrame or of an iterable of named tuples."""
+    """Topic → document → value of a DataFrame or of an iterable of named tuples."""
     if hasattr(table, "collect"):  # a frame of polars that is not computed yet
         table = table.collect()
     if hasattr(table, "columns"):
@@ -189,7 +181,7 @@ def _nested(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, 
 
 
 def _texts(column: list[Any]) -> list[str]:
-    """Return a column of ids as text; the message counts rows from 1."""
+    """A column of ids as text; the message counts rows from 1."""
     if set(map(type, column)) <= {str}:
         return column
     return [_id(value, f"row {row}: ") for row, value in enumerate(column, 1)]

@@ -20,13 +20,9 @@ __all__ = ["Ideals", "Judgements", "flattened"]
 
 
 class Ideals:
-    """The ideal list of each topic, and the highest grade of the scale.
-
-    Attributes:
-        best: all grades of each topic's ideal list, the highest first. A measure cuts it like the
-            list that it scores.
-        g_max: a grade, not a gain.
-    """
+    """The ideal list of each topic, and the highest grade of the scale. ``best``: all grades of
+    each topic's ideal list, the highest first. A measure cuts it like the list that it scores.
+    ``g_max``: a grade, not a gain."""
 
     def __init__(self, best: Hits, g_max: float) -> None:
         self.best = best
@@ -35,19 +31,19 @@ class Ideals:
         self._relevant: dict[float, Integers] = {}
 
     def relevant(self, rel: float = RELEVANT, most: int | None = None) -> Integers:
-        """Return for each topic R, the number of grades in its ideal list of at least *rel*; no
-        more than *most*."""
+        """For each topic R, the number of grades in its ideal list of at least ``rel``; no
+        more than ``most``."""
         if rel not in self._relevant:
             self._relevant[rel] = self.best.relevant(rel).count()
         return self._relevant[rel] if most is None else np.minimum(self._relevant[rel], most)
 
     def highest_gain(self, gain: Gain) -> float:
-        """Return the gain of the highest grade."""
+        """The gain of the highest grade."""
         none = np.zeros(1, dtype=np.int64)
         return float(Hits(none, none, none, np.array([self.g_max]), none).gains(gain)[0])
 
     def of_topics(self, values: Integers, hits: Hits) -> Integers:
-        """Return for each hit the value of its topic: lists come run after run."""
+        """For each hit the value of its topic: lists come run after run."""
         return values[hits.lists % len(self.best.shown)]
 
     def share(self, values: Floats | Integers, highest: Floats | Integers) -> Floats:
@@ -60,42 +56,38 @@ class Ideals:
         return self.share(value(hits), self.highest(measure, value))
 
     def highest(self, measure: Measure, value: Callable[[Hits], Floats]) -> Floats:
-        """Return the value of each topic's ideal list, computed once for all runs."""
+        """The value of each topic's ideal list, computed once for all runs."""
         if measure not in self._highest:
             self._highest[measure] = value(self.best.cut(measure.k))
         return self._highest[measure]
 
     def covers(self, hits: Hits, rel: float) -> Bools:
-        """Return which subtopics (columns) each hit covers with a grade of at least *rel*. Where
+        """Which subtopics (columns) each hit covers with a grade of at least ``rel``. Where
         nobody judged by subtopic all relevant documents cover the same one."""
         return (hits.grades >= rel)[:, None]
 
     def pools(self, rel: float) -> Iterator[Bools]:
-        """Yield the same for each topic's pool: what an ideal list can be made of, in the order in
+        """The same for each topic's pool: what an ideal list can be made of, in the order in
         which it takes one of those that are worth the same."""
         return (np.ones((count, 1), dtype=np.bool_) for count in self.relevant(rel).tolist())
 
     def where(self, number: int) -> str:
-        """Return how a message about a list begins."""
+        """How a message about a list begins."""
         return ""
 
 
 class Judgements(Ideals):
     """Qrels, ready to score any number of runs against.
 
-    Args:
-        grades: topic → document id → grade.
-        g_max: the highest grade of the scale; by default the highest in *grades* and *ideals*.
-        ideals: topic → all grades of its ideal list, for topics whose ideal list is not to be
-            taken from *grades*: the scores of normalised measures, and R, then rest on these.
-        subtopics: topic → subtopic → document id → grade, for α-nDCG.
-        own: a run's hits, where *ideals* are made of what it shows.
-
     ``flat`` holds all grades topic by topic, ``lists`` the number of each one's topic.
 
-    Raises:
-        ValueError: there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or
-            a grade or *g_max* is not a finite number, or a grade is above *g_max*.
+    ``grades``: topic → document id → grade. ``g_max``: the highest grade of the scale; by default
+    the highest in *grades* and *ideals*. ``ideals``: topic → all grades of its ideal list, for
+    topics whose ideal list is not to be taken from *grades*: the scores of normalised measures, and
+    R, then rest on these. ``subtopics``: topic → subtopic → document id → grade, for α-nDCG.
+    ``own``: a run's hits, where *ideals* are made of what it shows. Raises ValueError where there
+    is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or a grade or *g_max* is
+    not a finite number, or a grade is above *g_max*.
     """
 
     def __init__(
@@ -157,7 +149,7 @@ class Judgements(Ideals):
         return f"topic {self.topics[number % len(self.topics)]}: "
 
     def over(self, topics: Iterable[str]) -> Judgements:
-        """Return the judgements over exactly these topics, in this order: one that the qrels lack
+        """The judgements over exactly these topics, in this order: one that the qrels lack
         has no judged document. The scale stays."""
         wanted = dict.fromkeys(topics)
         return Judgements(
@@ -168,7 +160,7 @@ class Judgements(Ideals):
         )
 
     def needed(self, measures: Iterable[Measure]) -> Judgements:
-        """Return the same qrels with no more judgements than *measures* make use of.
+        """The same qrels with no more judgements than ``measures`` make use of.
 
         Most documents judged are not relevant: without them there is far less to look up.
         """
@@ -192,7 +184,7 @@ class Judgements(Ideals):
         return Judgements(relevant, self.g_max, self.ideals, self.subtopics)
 
     def with_ideals(self, hits: Hits) -> Judgements:
-        """Return the same qrels with each ideal list made of what one run's list shows."""
+        """The same qrels with each ideal list made of what one run's list shows."""
         grades = np.split(hits.grades, hits.starts[1:-1])
         shown = {topic: some.tolist() for topic, some in zip(self.topics, grades, strict=True)}
         return Judgements(self.grades, self.g_max, shown, self.subtopics, hits)
@@ -222,11 +214,8 @@ class Judgements(Ideals):
 
 
 def flattened(grades: Sequence[Collection[float]]) -> tuple[Integers, Floats]:
-    """Return for each grade the number of its list, and all grades one after the other.
-
-    Raises:
-        ValueError: a grade is too large for a float.
-    """
+    """For each grade the number of its list, and all grades one after the other. Raises
+    ValueError where a grade is too large for a float."""
     sizes = np.fromiter(map(len, grades), np.int64, len(grades))
     try:
         flat = np.fromiter(chain.from_iterable(grades), np.float64, int(sizes.sum()))

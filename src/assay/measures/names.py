@@ -34,17 +34,14 @@ _SPELLINGS = {"alpha-ndcg": "α-ndcg"}
 
 
 def parse_measure(text: str) -> Measure:
-    """Return the measure that a name stands for.
+    """The measure that a name stands for.
 
-    Capitals do not matter in the name (``ndcg@10``), and ``_`` may stand for ``-``;
-    ``α`` may be written ``alpha``. A parameter that is chosen from
-    a list may be given by its value alone (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are
-    understood: ``ndcg``, ``ndcg_cut_10``, ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``,
-    ``recall_100``, ``success_5``, ``Rprec``.
-
-    Raises:
-        ValueError: the text is no measure name, or a parameter or cutoff is unknown, missing,
-            given twice or out of range. The message says what would be right.
+    Capitals do not matter in the name (``ndcg@10``), and ``_`` may stand for ``-``; ``α`` may be
+    written ``alpha``. A parameter that is chosen from a list may be given by its value alone
+    (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are understood: ``ndcg``, ``ndcg_cut_10``,
+    ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``, ``recall_100``, ``success_5``, ``Rprec``.
+    Raises ValueError where the text is no measure name, or a parameter or cutoff is unknown,
+    missing, given twice or out of range. The message says what would be right.
     """
     name = _from_trec_eval(text.strip())
     match = _NAME.fullmatch(name)
@@ -72,7 +69,7 @@ def _by_folded_name() -> dict[str, type[Measure]]:
 
 
 def _meant(text: str) -> str:
-    """The known name nearest to what stands at the beginning of *text*, as a question; or
+    """The known name nearest to what stands at the beginning of ``text``, as a question; or
     nothing."""
     parts = _ALMOST.match(text)
     folded = parts["name"].casefold().replace("_", "-").replace("alpha", "α") if parts else ""
@@ -105,7 +102,7 @@ def _from_trec_eval(name: str) -> str:
 
 
 def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
-    """Return the typed parameters written in *text*, the part between the brackets."""
+    """The typed parameters written in ``text``, the part between the brackets."""
     parameters = kind.parameters
     taken = ", ".join(parameters) or "none"
     arguments: dict[str, Any] = {}
@@ -125,7 +122,7 @@ def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
 
 
 def _key_of_choice(parameters: Mapping[str, Any], value: str) -> str:
-    """Return the parameter that has *value* among its choices, or an empty string."""
+    """The parameter that has ``value`` among its choices, or an empty string."""
     for name, default in parameters.items():
         if isinstance(default, StrEnum) and value in list(type(default)):
             return name

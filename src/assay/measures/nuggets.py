@@ -27,21 +27,16 @@ FULL = 1.0
 
 
 def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Floats, Bools]:
-    """Return the nugget recall measures of answers: between which ends they lie where labels are
+    """The nugget recall measures of answers: between which ends they lie where labels are
     missing.
 
     A missing assignment is 0 in the floor and 1 in the ceiling. With nuggets whose importance is
     missing a measure is a mean whose weights are free: it is least where, of these nuggets, just
     those below some value weigh most, and greatest where those above do, so that trying every such
-    value finds the ends. They are exact.
-
-    Args:
-        values: s of answers × nuggets (1, 0.5 or 0); NaN where an assignment is missing.
-        vital: of each nugget 1 or 0; NaN where its importance is missing.
-
-    Returns:
-        Floors, ceilings and whether the measure is surely defined, each measures × answers in the
-        order of :data:`NUGGET_MEASURES`; NaN where no label would define the measure.
+    value finds the ends. They are exact. ``values``: s of answers × nuggets (1, 0.5 or 0); NaN
+    where an assignment is missing. ``vital``: of each nugget 1 or 0; NaN where its importance is
+    missing. Returns Floors, ceilings and whether the measure is surely defined, each measures ×
+    answers in the order of :data:`NUGGET_MEASURES`; NaN where no label would define the measure.
     """
     worth, weight = np.asarray(values, np.float64), np.asarray(vital, np.float64)
     missing, unknown = np.isnan(worth), np.isnan(weight)
@@ -61,16 +56,13 @@ def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Fl
 def coverage_ends(
     values: npt.ArrayLike, groups: Sequence[str | None], every: Iterable[str] = ()
 ) -> tuple[Floats, Floats]:
-    """Return the share of sub-narratives that answers cover: those with at least one nugget that an
+    """The share of sub-narratives that answers cover: those with at least one nugget that an
     answer fully supports.
 
-    Args:
-        values: s of answers × nuggets; NaN where an assignment is missing.
-        groups: the sub-narrative that each nugget is mapped to, None for none.
-        every: all sub-narratives of the narrative; those that nuggets are mapped to are added.
-
-    Returns:
-        The ends where missing assignments are 0 or 1, exact; NaN where there is no sub-narrative.
+    ``values``: s of answers × nuggets; NaN where an assignment is missing. ``groups``: the
+    sub-narrative that each nugget is mapped to, None for none. ``every``: all sub-narratives of the
+    narrative; those that nuggets are mapped to are added. Returns the ends where missing
+    assignments are 0 or 1, exact; NaN where there is no sub-narrative.
     """
     worth = np.asarray(values, np.float64)
     names = list(dict.fromkeys(one for one in (*every, *groups) if one is not None))

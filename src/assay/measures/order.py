@@ -22,7 +22,7 @@ TIES: tuple[Ties, ...] = get_args(Ties)
 
 
 def _compared(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
-    """Return the scores as they are compared: in 32 bits for ``trec``, else as they are."""
+    """The scores as they are compared: in 32 bits for ``trec``, else as they are."""
     if ties != "trec":
         return scores
     with np.errstate(over="ignore"):
@@ -30,7 +30,7 @@ def _compared(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
 
 
 def sort_keys(lists: Integers, scores: Floats) -> npt.NDArray[np.uint64]:
-    """Return one number a document that sorts by list and, best first, by its 32-bit score."""
+    """One number a document that sorts by list and, best first, by its 32-bit score."""
     bits = (_compared(scores, "trec") + np.float32(0)).view(np.uint32)  # -0 becomes 0
     negative = bits >> np.uint32(31)
     rising = bits ^ (negative * np.uint32(0x7FFFFFFF) | np.uint32(0x80000000))
@@ -43,17 +43,12 @@ def rank_order(
     descending: Callable[[Integers], Integers],
     ties: Ties = "trec",
 ) -> Integers | None:
-    """Return the order that sorts documents by list and within a list best first.
+    """The order that sorts documents by list and within a list best first.
 
-    Args:
-        lists: the number of each document's list.
-        scores: its score, a finite number.
-        descending: given row numbers, the positions *in them* that sort their document ids in
-            descending order; asked only for documents with equal scores.
-        ties: what decides between equal scores.
-
-    Returns:
-        Row numbers in order; ``None`` where the rows are in order already.
+    ``lists``: the number of each document's list. ``scores``: its score, a finite number.
+    ``descending``: given row numbers, the positions *in them* that sort their document ids in
+    descending order; asked only for documents with equal scores. ``ties``: what decides between
+    equal scores. Returns Row numbers in order; ``None`` where the rows are in order already.
     """
     if len(lists) < 2:
         return None

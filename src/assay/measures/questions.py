@@ -13,19 +13,12 @@ __all__ = ["question_value", "questions_range"]
 
 
 def question_value(kind: str, given: Sequence[bool], *, partly: bool = False) -> float | None:
-    """Return what an answer is worth for one question.
+    """What an answer is worth for one question.
 
-    Args:
-        kind: ``OR``: 1 where any gold answer is given. ``AND``: 1 where all are. ``NOT``: 1 where
-            none is. ``SUM``: the share that is.
-        given: of each gold answer whether it is given.
-        partly: whether AND is worth the share that is given.
-
-    Returns:
-        None where there is no gold answer.
-
-    Raises:
-        ValueError: *kind* is none of these.
+    ``kind``: ``OR``: 1 where any gold answer is given. ``AND``: 1 where all are. ``NOT``: 1 where
+    none is. ``SUM``: the share that is. ``given``: of each gold answer whether it is given.
+    ``partly``: whether AND is worth the share that is given. Returns None where there is no gold
+    answer. Raises ValueError where ``kind`` is none of these.
     """
     if kind not in ("OR", "AND", "NOT", "SUM"):
         raise ValueError(f"{kind} is no way to put gold answers together")
@@ -40,7 +33,7 @@ def question_value(kind: str, given: Sequence[bool], *, partly: bool = False) ->
 def questions_range(
     questions: Iterable[tuple[str, Sequence[bool | None]]], *, partly: bool = False
 ) -> Range | None:
-    """Return the mean of :func:`question_value` over the questions with gold answers, between its
+    """The mean of :func:`question_value` over the questions with gold answers, between its
     ends where it is not known (None) whether an answer is given; exact."""
     ends: list[tuple[float, float]] = []
     for kind, given in questions:

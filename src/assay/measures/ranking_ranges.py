@@ -49,13 +49,8 @@ def score_ranges(
     first, so that every m (and for Rprec every R) is looked at. Elsewhere the ends are safe: the
     score lies between them whatever the grades are, but they need not be reached.
 
-    Args:
-        measure: what to compute.
-        lists: what is known of each.
-        g_max: every highest grade of the scale that is possible.
-
-    Raises:
-        ValueError: as :meth:`Measure.score` does.
+    ``measure``: what to compute. ``lists``: what is known of each. ``g_max``: every highest grade
+    of the scale that is possible. Raises ValueError as :meth:`Measure.score` does.
     """
     measure.ready()
     if not lists:
@@ -102,7 +97,8 @@ def _binary_range(
     number = np.cumsum(unsure)
 
     def scores(more: Integers, chosen: Bools) -> Floats:
-        """The scores where so many *more* documents are relevant, *chosen* ones of them shown."""
+        """The scores where so many ``more`` documents are relevant, ``chosen`` ones of them
+        shown."""
         lists, ranks = np.nonzero(sure | (unsure & chosen))
         relevant = np.repeat(np.arange(len(more)), surely + more)
         grades = np.full(len(lists), measure.rel)

@@ -29,19 +29,12 @@ def rubric_score(
     binary: bool = False,
     failed: Failed = "out",
 ) -> Range | None:
-    """Return the score of one answer.
+    """The score of one answer.
 
-    Args:
-        weights: of the criteria.
-        values: 1, ½ or 0; None where judging failed.
-        binary: whether ½ counts as 0.
-        failed: see :data:`Failed`.
-
-    Returns:
-        None where no criterion that counts has a positive weight.
-
-    Raises:
-        ValueError: the lengths differ, or a value is not 0, ½ or 1.
+    ``weights``: of the criteria. ``values``: 1, ½ or 0; None where judging failed. ``binary``:
+    whether ½ counts as 0. ``failed``: see :data:`Failed`. Returns None where no criterion that
+    counts has a positive weight. Raises ValueError where the lengths differ, or a value is not 0, ½
+    or 1.
     """
     if len(weights) != len(values):
         raise ValueError(f"{len(values)} values for {len(weights)} criteria")

@@ -8,22 +8,16 @@ __all__ = ["probability", "whole_number"]
 
 
 def probability(value: float, name: str) -> float:
-    """Return *value*, which must lie strictly between 0 and 1.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """``value``, which must lie strictly between 0 and 1. Raises ValueError where it does
+    not."""
     if not 0 < value < 1:
         raise ValueError(f"{name} must be between 0 and 1, got {value}")
     return float(value)
 
 
 def whole_number(value: int, name: str, least: int = 1) -> int:
-    """Return *value*, which must be a whole number of at least *least*.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """``value``, which must be a whole number of at least ``least``. Raises ValueError where
+    it is not."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} must be a whole number from {least}, got {value}")
     return int(value)

@@ -53,24 +53,16 @@ class SupportTable(NamedTuple):
 def support_scores(
     sentences: Sequence[Sequence[float | None]], *, citations: Citations = "first"
 ) -> SupportScores:
-    """Return weighted precision and recall of one answer.
+    """Weighted precision and recall of one answer.
 
     Precision is the mean over the sentences with citations, recall over all; a sentence without
     citations counts 0 in recall. An unjudged sentence leaves both. With ``all``, a sentence is
     worth the mean of its judged citations. An answer that cites nothing, or has no sentence, has
-    precision and recall 0: to hand in less never pays.
-
-    Args:
-        sentences: for each sentence what each of its citations is worth (1, 0.5 or 0), in order;
-            None is unjudged.
-        citations: ``first`` or ``all``.
-
-    Returns:
-        The scores; precision is undefined where all sentences with citations are unjudged, recall
-        where all sentences are.
-
-    Raises:
-        ValueError: a value is not 0, 0.5 or 1, or *citations* is neither.
+    precision and recall 0: to hand in less never pays. ``sentences``: for each sentence what each
+    of its citations is worth (1, 0.5 or 0), in order; None is unjudged. ``citations``: ``first`` or
+    ``all``. Returns the scores; precision is undefined where all sentences with citations are
+    unjudged, recall where all sentences are. Raises ValueError where a value is not 0, 0.5 or 1, or
+    ``citations`` is neither.
     """
     if any(value not in (None, 0.0, 0.5, 1.0) for sentence in sentences for value in sentence):
         raise ValueError("a citation is worth 0, 0.5 or 1")
@@ -86,14 +78,11 @@ def support_scores(
 def support_table(
     worth: Floats, cited: npt.ArrayLike, sentences: npt.ArrayLike, *, citations: Citations = "first"
 ) -> SupportTable:
-    """Return :func:`support_scores` of many answers at once.
+    """:func:`support_scores` of many answers at once.
 
-    Args:
-        worth: of each citation 1, 0.5 or 0, NaN where it is unjudged; sentence by sentence, answer
-            by answer.
-        cited: how many citations each sentence has.
-        sentences: how many sentences each answer has.
-        citations: ``first`` or ``all``.
+    ``worth``: of each citation 1, 0.5 or 0, NaN where it is unjudged; sentence by sentence, answer
+    by answer. ``cited``: how many citations each sentence has. ``sentences``: how many sentences
+    each answer has. ``citations``: ``first`` or ``all``.
     """
     per_sentence, per_answer = np.asarray(cited, np.int64), np.asarray(sentences, np.int64)
     of_answer = np.repeat(np.arange(len(per_answer)), per_answer)

@@ -34,14 +34,12 @@ def rows(
     per_topic: bool = False,
     means: bool = True,
 ) -> Iterator[Row]:
-    """Yield rows run by run and measure by measure: single topics if wanted, then the mean.
+    """Rows run by run and measure by measure: single topics if wanted, then the mean.
 
-    Args:
-        runs: scores by the run's name.
-        measures: measures by the name that they are to be shown by.
-        topics: what the mean is taken over; with ``answered``, topics that a run lacks have no row.
-        per_topic: whether there are rows of single topics.
-        means: whether there are rows of means.
+    ``runs``: scores by the run's name. ``measures``: measures by the name that they are to be shown
+    by. ``topics``: what the mean is taken over; with ``answered``, topics that a run lacks have no
+    row. ``per_topic``: whether there are rows of single topics. ``means``: whether there are rows
+    of means.
     """
     for run, scores in runs.items():
         for name, measure in measures.items():
@@ -58,7 +56,7 @@ def rows(
 
 
 def frame(found: Iterable[Row]) -> pl.DataFrame:
-    """Return rows as a table with the columns ``run``, ``topic``, ``measure``, ``value`` and
+    """Rows as a table with the columns ``run``, ``topic``, ``measure``, ``value`` and
     ``reason``."""
     import polars as pl  # noqa: PLC0415 (half of the time that importing takes)
 

@@ -23,10 +23,8 @@ TOP_GRADE = 5
 class Grades:
     """How well each passage answers each question of a query.
 
-    Attributes:
-        passages: the ids of the rows.
-        questions: the ids of the columns.
-        values: grades, :data:`NO_GRADE` where there is none.
+    ``passages``: the ids of the rows. ``questions``: the ids of the columns. ``values``: grades,
+    :data:`NO_GRADE` where there is none.
     """
 
     passages: tuple[str, ...]
@@ -34,12 +32,12 @@ class Grades:
     values: GradeMatrix
 
     def graded(self) -> tuple[str, ...]:
-        """Return the passages that have a grade."""
+        """The passages that have a grade."""
         some = (self.values != NO_GRADE).any(axis=1).tolist()
         return tuple(one for one, known in zip(self.passages, some, strict=True) if known)
 
     def of(self, passages: Sequence[str]) -> Grades:
-        """Return the grades of other passages; those that it lacks have none."""
+        """The grades of other passages; those that it lacks have none."""
         rows = {passage: row for row, passage in enumerate(self.passages)}
         made = np.full((len(passages), len(self.questions)), NO_GRADE, dtype=np.int8)
         known = [(at, rows[one]) for at, one in enumerate(passages) if one in rows]
@@ -49,7 +47,7 @@ class Grades:
         return Grades(tuple(passages), self.questions, made)
 
     def columns(self, questions: Sequence[str]) -> GradeMatrix:
-        """Return the matrix for other questions (those that it lacks have no grades), with a last
+        """The matrix for other questions (those that it lacks have no grades), with a last
         row of no grades that stands for every passage that it lacks."""
         made = np.full((len(self.passages) + 1, len(questions)), NO_GRADE, dtype=np.int8)
         places = {question: place for place, question in enumerate(self.questions)}

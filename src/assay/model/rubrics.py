@@ -60,12 +60,9 @@ def rubric_of_nuggets(
     """A rubric that holds answers to a topic's nuggets, as RAGDoll makes it.
 
     Tier and weight of an authored criterion are those of its nugget's importance. A vital nugget
-    that no authored criterion is made of gets one of its own; an okay one does not.
-
-    Args:
-        nuggets: of one topic.
-        authored: text, type and the text of the nugget that it is made of (None: several, or
-            none) of criteria that somebody wrote.
+    that no authored criterion is made of gets one of its own; an okay one does not. ``nuggets``: of
+    one topic. ``authored``: text, type and the text of the nugget that it is made of (None:
+    several, or none) of criteria that somebody wrote.
     """
     vital = {one.text: one.importance is Importance.VITAL for one in nuggets}
     found = []

@@ -29,23 +29,23 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    """Return *text* with every character escaped (``\\u202e``) that hides or reorders others."""
+    """``text`` with every character escaped (``\\u202e``) that hides or reorders others."""
     return _HIDDEN.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def one_line(text: str) -> str:
-    """Return *text* made :func:`visible` and on one line."""
+    """``text`` made :func:`visible` and on one line."""
     return " ".join(visible(text).split())
 
 
 def shortened(text: str, most: int) -> str:
-    """Return *text* on one line in at most *most* characters, an ellipsis where it was cut."""
+    """``text`` on one line in at most ``most`` characters, an ellipsis where it was cut."""
     line = one_line(text)
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Return *value* rounded, ``–`` where it is undefined."""
+    """``value`` rounded, ``–`` where it is undefined."""
     if value is None or not math.isfinite(value):
         return NOTHING
     shown = f"{value:.{digits}f}"
@@ -53,7 +53,7 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Return ``.64–1.00``, or nothing where there is no interval."""
+    """``.64–1.00``, or nothing where there is no interval."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
     ends = (number(low, digits), number(high, digits))
@@ -66,7 +66,7 @@ def narrow(shown: str) -> str:
 
 
 def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:
-    """Return a score as people see it: one number, or from its lower to its upper end (``.41–.47``)
+    """A score as people see it: one number, or from its lower to its upper end (``.41–.47``)
     where it hangs on what is missing. Ends are rounded outwards, so that a floor never looks above
     a value that it is below."""
     if floor is None or ceiling is None or abs(floor - ceiling) <= ROUNDING:
@@ -80,7 +80,7 @@ def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Return a share as ``94 %``."""
+    """A share as ``94 %``."""
     if value is None or not math.isfinite(value):
         return NOTHING
     return f"{value * 100:.0f}\u00a0%"

@@ -75,14 +75,11 @@ def nugget_sheet(
 ) -> Sheet:
     """Nugget recall and sub-narrative coverage of every answer.
 
-    Args:
-        tables: of every topic at least one, which may hold no answer; of a run and topic one answer
-            at most.
-        sub_narratives: those of each topic; without it coverage is over those that nuggets are
-            mapped to.
-        runs: the runs, in order; others come behind. They may have no answer at all.
-        unknown: topics whose nuggets are not known yet: every value is 0 to 1.
-        unmapped: topics where a mapping or the sub-narratives are missing: coverage is 0 to 1.
+    ``tables``: of every topic at least one, which may hold no answer; of a run and topic one answer
+    at most. ``sub_narratives``: those of each topic; without it coverage is over those that nuggets
+    are mapped to. ``runs``: the runs, in order; others come behind. They may have no answer at all.
+    ``unknown``: topics whose nuggets are not known yet: every value is 0 to 1. ``unmapped``: topics
+    where a mapping or the sub-narratives are missing: coverage is 0 to 1.
     """
     by_topic: dict[str, list[NuggetTable]] = {}
     values: dict[str, Values] = {run: {name: {} for name in NUGGET_NAMES} for run in runs}

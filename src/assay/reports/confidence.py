@@ -24,23 +24,17 @@ _MOST_PANELS = 12
 
 
 def plot_confidence(data: ConfidenceData, bins: int = 10, *, closed: Closed = "right") -> str:
-    """Return one SVG: a reliability diagram a run, and the risk–coverage curves of all.
-
-    Raises:
-        ValueError: there is no run, or a run's data are not what
-            :func:`assay.measures.confidence.check` accepts; the message names the run.
-    """
+    """One SVG: a reliability diagram a run, and the risk–coverage curves of all. Raises
+    ValueError where there is no run, or a run's data are not what
+    :func:`assay.measures.confidence.check` accepts; the message names the run."""
     return _drawn(data, bins, closed, "svg").decode("utf-8")
 
 
 def save_confidence_plot(
     path: str | Path, data: ConfidenceData, bins: int = 10, *, closed: Closed = "right"
 ) -> None:
-    """Write the plot of :func:`plot_confidence` as SVG, PDF or PNG, as the name of *path* ends.
-
-    Raises:
-        ValueError: the name ends otherwise, or the data cannot be plotted.
-    """
+    """Write the plot of :func:`plot_confidence` as SVG, PDF or PNG, as the name of ``path`` ends.
+    Raises ValueError where the name ends otherwise, or the data cannot be plotted."""
     kind = checked_plot(path)
     Path(path).write_bytes(_drawn(data, bins, closed, kind))
 

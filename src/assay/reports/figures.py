@@ -38,7 +38,7 @@ _Box = tuple[float, float, float, float]
 
 
 def figure(item: Figure | LineChart, kinds: Kinds) -> Markup:
-    """Return the picture."""
+    """The picture."""
     if isinstance(item, Scatter):
         return _scatter(item, kinds)
     if isinstance(item, Curves):

@@ -44,9 +44,9 @@ _WHICH = 140
 
 
 def render_report(page: Page, *, generated_by: str, max_bytes: int = MAX_BYTES) -> str:
-    """Return the report as a single file of HTML.
+    """The report as a single file of HTML.
 
-    Where what opens on a click would take more than *max_bytes* the rest keeps its line, and the
+    Where what opens on a click would take more than ``max_bytes`` the rest keeps its line, and the
     report says so.
     """
     return _render(page, Inside(max_bytes), generated_by)
@@ -61,17 +61,13 @@ def render_folder(
     most: int = SINGLE_BYTES,
     told: Told = unheard,
 ) -> str:
-    """Return the report as HTML: all of it where what opens on a click takes no more than *most*
-    bytes; else with a link for each to a page of its own, which *write* is given once it is drawn.
+    """The report as HTML: all of it where what opens on a click takes no more than ``most`` bytes;
+    else with a link for each to a page of its own, which ``write`` is given once it is drawn.
 
-    Args:
-        page: what is shown.
-        generated_by: program and version.
-        name: the name that the report will have, such as ``report.html``; its pages lie in a
-            folder ``report`` beside it.
-        write: takes ``part-3-1.html`` and so on.
-        most: bytes of HTML.
-        told: hears how it goes on with the pages of each section.
+    ``page``: what is shown. ``generated_by``: program and version. ``name``: the name that the
+    report will have, such as ``report.html``; its pages lie in a folder ``report`` beside it.
+    ``write``: takes ``part-3-1.html`` and so on. ``most``: bytes of HTML. ``told``: hears how it
+    goes on with the pages of each section.
     """
     try:
         return _render(page, Inside(most, all_=True), generated_by)

@@ -82,7 +82,7 @@ def ranked(scores: Scores, board: Board) -> dict[str, str]:
 
 
 def drawn(scores: Scores, board: Board) -> Drawn:
-    """Return a leaderboard's headings and rows."""
+    """A leaderboard's headings and rows."""
     order = ranked(scores, board)
     barred = [
         name
@@ -124,7 +124,7 @@ def _remarks(scores: Mapping[str, Score], board: Board) -> tuple[str, ...]:
 
 
 def cell(score: Score | None, bar: Markup | None = None) -> Cell:
-    """Return a cell for a score; it is sorted by the floor."""
+    """A cell for a score; it is sorted by the floor."""
     if score is None or score.floor is None:
         return Cell(NOTHING, bar=bar)
     shown = span(score.floor, score.ceiling)

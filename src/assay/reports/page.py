@@ -39,7 +39,7 @@ def macro(template: str, name: str, *arguments: object) -> Markup:
 
 
 def _shown(value: object) -> object:
-    """Return what a template prints for a value: no hidden characters, no None, no NaN."""
+    """What a template prints for a value: no hidden characters, no None, no NaN."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, str):

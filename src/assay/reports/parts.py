@@ -78,7 +78,7 @@ class Look:
 
 
 def draw(item: Item, look: Look) -> Markup:
-    """Return an item of a section as HTML."""
+    """An item of a section as HTML."""
     if isinstance(item, Table):
         return _table(item, look)
     if isinstance(item, Grid):
@@ -104,7 +104,7 @@ def draw(item: Item, look: Look) -> Markup:
 
 
 def draw_cards(cards: Cards, look: Look) -> Markup:
-    """Return the cards, each with its body, or a link to it, as far as there is room."""
+    """The cards, each with its body, or a link to it, as far as there is room."""
     wide = " many" if len(cards.runs) > _ALIGNED_RUNS else ""
     drawn, whole = [], 0
     for place, card in enumerate(cards.cards, 1):
@@ -216,7 +216,7 @@ class Section:
 
 
 def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterator[Section]:
-    """Return the sections of a report, drawn, with ``anchor-1`` and so on as their anchors."""
+    """The sections of a report, drawn, with ``anchor-1`` and so on as their anchors."""
     for place, part in enumerate(parts, 1):
         own = replace(look, section=f"{anchor}-{place}")
         groups = tuple(_groups(part, own))

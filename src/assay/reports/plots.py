@@ -17,7 +17,7 @@ def _share(value: float) -> float:
 
 
 def interval_bar(score: Score | None, *, name: str, kind: int | None) -> Markup:
-    """Return a table's picture of a score: its interval as a bar, its value as a point, or a
+    """A table's picture of a score: its interval as a bar, its value as a point, or a
     thicker bar from floor to ceiling where labels are missing."""
     low, high = (None, None) if score is None else (score.low, score.high)
     ends = None if score is None else score.ends
@@ -51,7 +51,7 @@ def interval_bar(score: Score | None, *, name: str, kind: int | None) -> Markup:
 
 
 def interval_axis() -> Markup:
-    """Return the axis that stands over a column of interval bars."""
+    """The axis that stands over a column of interval bars."""
     width, _, margin = _BAR
     ticks = [
         label(margin + tick * (width - 2 * margin), 10, text, anchor=anchor)
@@ -65,12 +65,12 @@ def interval_axis() -> Markup:
 
 
 def meter(confidence: float, kind: str) -> Markup:
-    """Return a small bar as long as a confidence is high; *kind* is ``right``, ``wrong`` …"""
+    """A small bar as long as a confidence is high; ``kind`` is ``right``, ``wrong`` …"""
     return share_bar(64, 8, confidence, f"confidence {percent(confidence)}", kind)
 
 
 def share_bar(width: float, height: float, share: float, said: str, kind: str) -> Markup:
-    """Return a bar of which a share is filled."""
+    """A bar of which a share is filled."""
     whole = {"x": 0, "y": 0, "height": height, "rx": 2}
     rail = el("rect", **whole, width=width, class_="rail")
     fill = el("rect", **whole, width=width * _share(share), class_=f"fill {kind}")

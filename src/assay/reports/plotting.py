@@ -40,11 +40,8 @@ _METADATA: dict[str, dict[str, str | None]] = {
 
 
 def checked_plot(path: str | Path) -> str:
-    """Return the format of a plot's file: svg, pdf or png.
-
-    Raises:
-        ValueError: the name ends otherwise.
-    """
+    """The format of a plot's file: svg, pdf or png. Raises ValueError where the name ends
+    otherwise."""
     kind = Path(path).suffix.lower().lstrip(".")
     if kind not in _METADATA:
         raise ValueError(f"{path}: a plot's name must end in .svg, .pdf or .png")
@@ -58,11 +55,8 @@ def require_plots() -> None:
 
 
 def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
-    """Return a figure that *fill* draws into, as svg, pdf or png.
-
-    Raises:
-        PrerequisiteError: matplotlib is not installed.
-    """
+    """A figure that ``fill`` draws into, as svg, pdf or png. Raises PrerequisiteError where
+    matplotlib is not installed."""
     try:
         import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
         from matplotlib.figure import Figure  # noqa: PLC0415

@@ -31,10 +31,8 @@ _MOST_RUNS = 60
 class DifferencePanel:
     """The differences of runs by one measure.
 
-    Attributes:
-        title: the measure.
-        pairs: (run, other run, difference, low, high, whether it is significant), best run first.
-        note: the test and level, shown below.
+    ``title``: the measure. ``pairs``: (run, other run, difference, low, high, whether it is
+    significant), best run first. ``note``: the test and level, shown below.
     """
 
     title: str
@@ -51,16 +49,12 @@ def save_scatter(
 ) -> None:
     """Draw run means over topic–run points, with the line on which both tables agree.
 
-    Args:
-        path: the file to write; its ending says in which format.
-        means: (run, score in the first table, score in the second).
-        points: (score in the first table, in the second) of every topic and run; may be empty.
-        names: what the axes show.
-        remarks: lines for the empty corner below the line, such as the coefficients.
-
-    Raises:
-        ValueError: the name of *path* ends in nothing known, or there is nothing to draw.
-        SettingsError: the file cannot be written.
+    ``path``: the file to write; its ending says in which format. ``means``: (run, score in the
+    first table, score in the second). ``points``: (score in the first table, in the second) of
+    every topic and run; may be empty. ``names``: what the axes show. ``remarks``: lines for the
+    empty corner below the line, such as the coefficients. Raises ValueError where the name of
+    ``path`` ends in nothing known, or there is nothing to draw; SettingsError where the file cannot
+    be written.
     """
     if not means:
         raise ValueError("there is no run to plot")
@@ -84,12 +78,9 @@ def save_scatter(
 def save_differences(path: str | Path, panels: Sequence[DifferencePanel]) -> None:
     """Draw the interval of every pair's difference, one panel a measure.
 
-    Where there are more than 45 pairs, only those with the best run are drawn; the caption says
-    so.
-
-    Raises:
-        ValueError: the name of *path* ends in nothing known, or there is nothing to draw.
-        SettingsError: the file cannot be written.
+    Where there are more than 45 pairs, only those with the best run are drawn; the caption says so.
+    Raises ValueError where the name of ``path`` ends in nothing known, or there is nothing to draw;
+    SettingsError where the file cannot be written.
     """
     if not panels or not all(panel.pairs for panel in panels):
         raise ValueError("there is no pair of runs to plot")
@@ -108,14 +99,10 @@ def save_leaderboard(
 ) -> None:
     """Draw runs with their scores and intervals, best first.
 
-    Args:
-        path: the file to write; its ending says in which format.
-        title: the measure.
-        rows: (run, score, lower and upper end of its interval, None without one).
-
-    Raises:
-        ValueError: the name of *path* ends in nothing known, or there is nothing to draw.
-        SettingsError: the file cannot be written.
+    ``path``: the file to write; its ending says in which format. ``title``: the measure. ``rows``:
+    (run, score, lower and upper end of its interval, None without one). Raises ValueError for the
+    name of ``path`` ends in nothing known, or there is nothing to draw; SettingsError where the
+    file cannot be written.
     """
     if not rows:
         raise ValueError("there is no run to plot")

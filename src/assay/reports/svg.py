@@ -26,7 +26,7 @@ def _text(value: Attribute) -> str:
 
 
 def el(tag: str, /, *children: str, **attributes: Attribute) -> Markup:
-    """Return an element. Text children and all attributes are escaped, ``Markup`` goes in as is.
+    """An element. Text children and all attributes are escaped, ``Markup`` goes in as is.
 
     ``class_`` is ``class``, an underscore in a name is a hyphen, ``None`` leaves one out.
     """
@@ -43,14 +43,14 @@ def el(tag: str, /, *children: str, **attributes: Attribute) -> Markup:
 
 
 def join(parts: Iterable[Markup]) -> Markup:
-    """Return the parts one after another."""
+    """The parts one after another."""
     return Markup("").join(parts)
 
 
 def drawing(
     width: float, height: float, label: str, *children: Markup, class_: str = "plot"
 ) -> Markup:
-    """Return an ``<svg>`` that scales with its place; *label* is its text alternative."""
+    """An ``<svg>`` that scales with its place; ``label`` is its text alternative."""
     return el(
         "svg",
         *children,
@@ -64,7 +64,7 @@ def drawing(
 
 
 def path(points: Sequence[tuple[float, float]], *, class_: str) -> Markup:
-    """Return a line through *points*."""
+    """A line through ``points``."""
     steps = " ".join(f"{_text(float(x))},{_text(float(y))}" for x, y in points)
     return el("polyline", points=steps, class_=class_)
 
@@ -72,12 +72,12 @@ def path(points: Sequence[tuple[float, float]], *, class_: str) -> Markup:
 def label(
     x: float, y: float, text: str, class_: str = "tick", anchor: str = "middle", **more: Attribute
 ) -> Markup:
-    """Return a piece of text at a place."""
+    """A piece of text at a place."""
     return el("text", text, x=x, y=y, class_=class_, text_anchor=anchor, **more)
 
 
 def text_width(text: str, size: float) -> float:
-    """Return about how wide *text* is at a font size (East Asian characters are wide)."""
+    """About how wide ``text`` is at a font size (East Asian characters are wide)."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     tall = sum(char.isupper() or char in "mwMW_@%" for char in text) - sum(
         char.isupper() and unicodedata.east_asian_width(char) in "WF" for char in text
@@ -86,7 +86,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) -> Markup:
-    """Return a point in the colour and shape of run number *kind*."""
+    """A point in the colour and shape of run number ``kind``."""
     about = (el("title", title),) if title else ()
     colour = f"mk c{kind % 8}"
     shape = (kind // 8 + kind) % 4
@@ -112,5 +112,5 @@ def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) ->
 
 
 def turned(x: float, y: float) -> str:
-    """Return the transformation that puts text upright along an axis, centred on a place."""
+    """The transformation that puts text upright along an axis, centred on a place."""
     return f"translate({_text(float(x))} {_text(float(y))}) rotate(-90)"

@@ -30,14 +30,14 @@ def broken(name: str) -> tuple[str, ...]:
 
 
 def slug(prefix: str, name: str) -> str:
-    """Return an id for *name*: readable, and unlike that of any other name (by a hash)."""
+    """An id for ``name``: readable, and unlike that of any other name (by a hash)."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     readable = _NOT_SLUG.sub("-", name.lower()).strip("-")[:32].strip("-")
     return "-".join(part for part in (prefix, readable, digest) if part)
 
 
 def question_anchor(question: str) -> str:
-    """Return the id of a question's place in the report: ``q-0001``, hashed if it is unusual."""
+    """The id of a question's place in the report: ``q-0001``, hashed if it is unusual."""
     if _SAFE_ID.fullmatch(question):
         return f"q-{question}"
     return slug("qx", question)

@@ -58,13 +58,9 @@ _CELLS_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval.
-
-    Attributes:
-        value: the statistic, ``None`` where the data leave it undefined.
-        interval: its bootstrap interval, ``None`` where there is none: no topics were given, there
-            is only one, or the value is undefined.
-    """
+    """A value with its interval. ``value``: the statistic, ``None`` where the data leave it
+    undefined. ``interval``: its bootstrap interval, ``None`` where there is none: no topics were
+    given, there is only one, or the value is undefined."""
 
     value: float | None
     interval: Interval | None
@@ -74,12 +70,9 @@ class Estimate:
 class LabelAgreement:
     """How the labellers agree on one label.
 
-    Attributes:
-        label: the label.
-        first: how often the first labeller gave it.
-        second: how often the second did.
-        both: how often both gave it to the same item.
-        agreement: 2 both / (first + second), the specific agreement; ``None`` if no one gave it.
+    ``label``: the label. ``first``: how often the first labeller gave it. ``second``: how often the
+    second did. ``both``: how often both gave it to the same item. ``agreement``: 2 both / (first +
+    second), the specific agreement; ``None`` if no one gave it.
     """
 
     label: float
@@ -93,10 +86,8 @@ class LabelAgreement:
 class PairOrders:
     """How two labellers order the pairs of items of a topic, summed over topics.
 
-    Attributes:
-        agree: pairs that both order the same way.
-        tie: pairs that at least one labeller gives the same label.
-        disagree: pairs that they order in opposite ways.
+    ``agree``: pairs that both order the same way. ``tie``: pairs that at least one labeller gives
+    the same label. ``disagree``: pairs that they order in opposite ways.
     """
 
     agree: int
@@ -108,19 +99,15 @@ class PairOrders:
 class Agreement:
     """The agreement of two labellers.
 
-    Attributes:
-        labels: the label values of the table, ascending: the scale, and labels outside it.
-        table: counts; rows are the first labeller's labels, columns the second's. ``None`` where
-            there are more than 2,000 labels.
-        estimates: by name: those of :meth:`assay.statistics.kappa.LabelPairs.coefficients`, and
-            ``kappa@t`` for every threshold t, ascending: κ after binarisation at label ≥ t.
-        by_label: one entry for every label value.
-        orders: how the pairs of items of a topic are ordered.
-        n: items that both labelled.
-        missing_first: items that only the first labeller left out.
-        missing_second: items that only the second left out.
-        topics: how many topics the n items have; ``None`` where no topics were given.
-        outside: the labels that are not on the scale.
+    ``labels``: the label values of the table, ascending: the scale, and labels outside it.
+    ``table``: counts; rows are the first labeller's labels, columns the second's. ``None`` where
+    there are more than 2,000 labels. ``estimates``: by name: those of
+    :meth:`assay.statistics.kappa.LabelPairs.coefficients`, and ``kappa@t`` for every threshold t,
+    ascending: κ after binarisation at label ≥ t. ``by_label``: one entry for every label value.
+    ``orders``: how the pairs of items of a topic are ordered. ``n``: items that both labelled.
+    ``missing_first``: items that only the first labeller left out. ``missing_second``: items that
+    only the second left out. ``topics``: how many topics the n items have; ``None`` where no topics
+    were given. ``outside``: the labels that are not on the scale.
     """
 
     labels: tuple[float, ...]
@@ -146,25 +133,18 @@ def agree(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Agreement:
-    """Return everything about the agreement of two labellers on the same items.
+    """Everything about the agreement of two labellers on the same items.
 
-    Args:
-        first: the first labeller's labels, one per item.
-        second: the second's, of the same items in the same order.
-        topics: the topic of every item; without it there are no intervals and all items are one
-            topic for :class:`PairOrders`.
-        scale: the labels that there are; ``None`` means those that were given. κ is binarised at
-            every label of the scale but the lowest, where all items would be on one side.
-        clip: whether labels beyond the ends of the scale are moved to its nearest end. Otherwise
-            they count as they are, as labels of their own. They are reported either way.
-        level: of the bootstrap intervals.
-        resamples: of the bootstrap over topics.
-        seed: of the bootstrap.
-
-    Raises:
-        ValueError: no item has two labels, lengths differ, a label is not a number, the scale is
-            empty or repeats a label, there are too many different labels, or a setting is out of
-            range.
+    ``first``: the first labeller's labels, one per item. ``second``: the second's, of the same
+    items in the same order. ``topics``: the topic of every item; without it there are no intervals
+    and all items are one topic for :class:`PairOrders`. ``scale``: the labels that there are;
+    ``None`` means those that were given. κ is binarised at every label of the scale but the lowest,
+    where all items would be on one side. ``clip``: whether labels beyond the ends of the scale are
+    moved to its nearest end. Otherwise they count as they are, as labels of their own. They are
+    reported either way. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over
+    topics. ``seed``: of the bootstrap. Raises ValueError where no item has two labels, lengths
+    differ, a label is not a number, the scale is empty or repeats a label, there are too many
+    different labels, or a setting is out of range.
     """
     a, b, labelled_twice = pair_labels(first, second)
     a, b, outside = on_scale(a, b, scale, clip)
@@ -206,16 +186,12 @@ def agree(
 def confusion(
     first: npt.ArrayLike, second: npt.ArrayLike, labels: Sequence[float] | None = None
 ) -> Integers:
-    """Return the k × k counts: rows are the first labeller's labels, columns the second's.
+    """The k × k counts: rows are the first labeller's labels, columns the second's.
 
-    Args:
-        first: labels, one per item.
-        second: labels of the same items.
-        labels: the k label values of rows and columns; ``None`` means those given, ascending.
-
-    Raises:
-        ValueError: no item has two labels, lengths differ, a label is not among *labels*, or these
-            repeat one or hold something else than numbers.
+    ``first``: labels, one per item. ``second``: labels of the same items. ``labels``: the k label
+    values of rows and columns; ``None`` means those given, ascending. Raises ValueError where no
+    item has two labels, lengths differ, a label is not among ``labels``, or these repeat one or
+    hold something else than numbers.
     """
     a, b, _ = pair_labels(first, second)
     values = np.unique(np.concatenate([a, b])) if labels is None else distinct(labels, "labels")
@@ -232,11 +208,8 @@ def confusion(
 def cohen_kappa(
     first: npt.ArrayLike, second: npt.ArrayLike, weights: Weights = "unweighted"
 ) -> float | None:
-    """Return Cohen's κ, ``None`` where chance allows no disagreement (one label given throughout).
-
-    Raises:
-        ValueError: no item has two labels, lengths differ, or *weights* is not known.
-    """
+    """Cohen's κ, ``None`` where chance allows no disagreement (one label given throughout).
+    Raises ValueError where no item has two labels, lengths differ, or ``weights`` is not known."""
     a, b, _ = pair_labels(first, second)
     values, places = np.unique(np.concatenate([a, b]), return_inverse=True)
     one, other = places[: len(a)], places[len(a) :]
@@ -254,18 +227,13 @@ def cohen_kappa(
 
 
 def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> float | None:
-    """Return Krippendorff's α of any number of labellers.
+    """Krippendorff's α of any number of labellers.
 
-    Args:
-        labels: labellers × units, ``None`` or NaN where a labeller gave none. Units with fewer
-            than two labels say nothing about agreement and are left out.
-        metric: how much two labels disagree, see :data:`assay.statistics.kappa.Metric`.
-
-    Returns:
-        ``None`` where no unit has two labels, or all pairable labels are the same.
-
-    Raises:
-        ValueError: the labels are not a table of numbers, or *metric* is not known.
+    ``labels``: labellers × units, ``None`` or NaN where a labeller gave none. Units with fewer than
+    two labels say nothing about agreement and are left out. ``metric``: how much two labels
+    disagree, see :data:`assay.statistics.kappa.Metric`. Returns ``None`` where no unit has two
+    labels, or all pairable labels are the same. Raises ValueError where the labels are not a table
+    of numbers, or ``metric`` is not known.
     """
     table = label_table(labels)
     one_topic = np.zeros(table.shape[1], dtype=np.int64)
@@ -278,16 +246,14 @@ def pair_orders(
 ) -> PairOrders:
     """Count the pairs of items that two labellers order alike, in opposite ways, or not at all.
 
-    Only items of the same topic are paired; without *topics* all are.
-
-    Raises:
-        ValueError: no item has two labels, or lengths differ.
+    Only items of the same topic are paired; without ``topics`` all are. Raises ValueError where no
+    item has two labels, or lengths differ.
     """
     return agree(first, second, topics=topics, resamples=1).orders
 
 
 def _blocks(weights: Floats, width: int) -> Iterator[Floats]:
-    """Yield the resamples in blocks for which arrays of as many rows fit into memory."""
+    """The resamples in blocks for which arrays of as many rows fit into memory."""
     at_once = max(1, _CELLS_AT_ONCE // width)
     for start in range(0, len(weights), at_once):
         yield weights[start : start + at_once]
@@ -296,7 +262,7 @@ def _blocks(weights: Floats, width: int) -> Iterator[Floats]:
 def _coefficients(
     pairs: LabelPairs, thresholds: Mapping[str, np.intp], weights: Floats
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield every coefficient of every resample, by name."""
+    """Every coefficient of every resample, by name."""
     parts = [pairs.coefficients(part) for part in _blocks(weights, pairs.widest)]
     for name in parts[0]:
         yield name, np.concatenate([part[name] for part in parts])

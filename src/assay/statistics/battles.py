@@ -56,11 +56,8 @@ _CELLS_AT_ONCE = 1_000_000
 class Battles:
     """Counts of battles of n runs in T topics.
 
-    Attributes:
-        runs: n.
-        first: P runs of the pairs that fought at all, ``first < second``.
-        second: the others.
-        counts: T × 3 × P: how often the first won, it was a tie, the second won.
+    ``runs``: n. ``first``: P runs of the pairs that fought at all, ``first < second``. ``second``:
+    the others. ``counts``: T × 3 × P: how often the first won, it was a tie, the second won.
     """
 
     runs: int
@@ -94,16 +91,10 @@ def tally(
 ) -> Battles:
     """Count battles.
 
-    Args:
-        a: the number of each battle's first run, from 0.
-        b: that of its second.
-        outcome: 1 where *a* won, ½ for a tie, 0 where *b* did.
-        topic: the number of each battle's topic, from 0.
-        runs: how many runs there are.
-        topics: how many topics.
-
-    Raises:
-        ValueError: the lists differ in length, a run fights itself or an outcome is none.
+    ``a``: the number of each battle's first run, from 0. ``b``: that of its second. ``outcome``: 1
+    where ``a`` won, ½ for a tie, 0 where ``b`` did. ``topic``: the number of each battle's topic,
+    from 0. ``runs``: how many runs there are. ``topics``: how many topics. Raises ValueError where
+    the lists differ in length, a run fights itself or an outcome is none.
     """
     one, other, where = (np.asarray(values, dtype=np.int64) for values in (a, b, topic))
     said = numbers(outcome, "outcomes")
@@ -126,13 +117,9 @@ def tally(
 
 
 def components(battles: Battles, counts: Floats | None = None) -> Integers:
-    """Return for each run which part it belongs to: within a part every run can be reached from
-    every other along battles won or tied, so that the part has finite ratings.
-
-    Args:
-        battles: of which runs.
-        counts: 3 × P, the counts to look at instead of all topics'.
-    """
+    """For each run which part it belongs to: within a part every run can be reached from
+    every other along battles won or tied, so that the part has finite ratings. ``battles``: of
+    which runs. ``counts``: 3 × P, the counts to look at instead of all topics'."""
     wins, ties, losses = battles.total if counts is None else counts
     up, down = wins + ties > 0, losses + ties > 0
     source = np.concatenate([battles.first[up], battles.second[down]])
@@ -143,12 +130,12 @@ def components(battles: Battles, counts: Floats | None = None) -> Integers:
 
 
 def ratings(strength: Floats) -> Floats:
-    """Return log-strengths on the scale of ratings."""
+    """Log-strengths on the scale of ratings."""
     return np.asarray(MIDDLE + POINTS * strength)
 
 
 def sandwich(battles: Battles, found: Fit, model: Model) -> Floats:
-    """Return the n standard errors of ratings, battles being independent.
+    """The n standard errors of ratings, battles being independent.
 
     H⁻¹CH⁻¹ with H minus the second derivatives of the log-likelihood and C the sum of the squared
     first derivatives of the battles; H gets 10⁻⁵ of the number of battles on its diagonal, without
@@ -164,12 +151,9 @@ def sandwich(battles: Battles, found: Fit, model: Model) -> Floats:
 
 
 def win_rates(battles: Battles, counts: Floats, how: WinRates = "half") -> Floats:
-    """Return B × n win rates, NaN for a run without a battle.
+    """B × n win rates, NaN for a run without a battle.
 
-    Args:
-        battles: of which runs.
-        counts: B × 3 × P.
-        how: see :data:`WinRates`.
+    ``battles``: of which runs. ``counts``: B × 3 × P. ``how``: see :data:`WinRates`.
     """
     wins, ties, losses = (counts[:, one] for one in range(3))
     n = wins + ties + losses
@@ -193,17 +177,13 @@ def win_rates(battles: Battles, counts: Floats, how: WinRates = "half") -> Float
 class Rated:
     """Runs, rated. Lists have an entry a run, None for what is undefined.
 
-    Attributes:
-        parts: which part of the graph each run belongs to; −1 for a run without a battle.
-        rating: NaN where there is none.
-        intervals: of the ratings, over topics; ``undefined`` counts the resamples without a finite
-            fit, which are left out.
-        errors: standard errors by the sandwich; NaN where there is none.
-        tie: the fitted or fixed tie parameter, None where the model has none or nothing is rated.
-        rate: win rates, NaN for a run without a battle.
-        rate_intervals: theirs, over topics.
-        ranks: simultaneous rank sets of the rated runs, in their order; None without intervals.
-        reason: why there is no rating; None where there is.
+    ``parts``: which part of the graph each run belongs to; −1 for a run without a battle.
+    ``rating``: NaN where there is none. ``intervals``: of the ratings, over topics; ``undefined``
+    counts the resamples without a finite fit, which are left out. ``errors``: standard errors by
+    the sandwich; NaN where there is none. ``tie``: the fitted or fixed tie parameter, None where
+    the model has none or nothing is rated. ``rate``: win rates, NaN for a run without a battle.
+    ``rate_intervals``: theirs, over topics. ``ranks``: simultaneous rank sets of the rated runs, in
+    their order; None without intervals. ``reason``: why there is no rating; None where there is.
     """
 
     parts: Integers
@@ -227,21 +207,14 @@ def rate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Rated:
-    """Return ratings and win rates of all runs, with intervals over topics: topics are drawn with
+    """Ratings and win rates of all runs, with intervals over topics: topics are drawn with
     replacement, each with all of its battles, and everything is fitted anew.
 
-    Args:
-        battles: counted.
-        model: Bradley–Terry by default.
-        prior: how many virtual drawn battles each run has against a run of rating 1000. With one,
-            runs have ratings that are finite whatever they won, and their mean is free.
-        win_rate: which win rate.
-        level: of the intervals and of the rank sets.
-        resamples: how often topics are drawn.
-        seed: of the draws.
-
-    Raises:
-        ValueError: a setting is out of range.
+    ``battles``: counted. ``model``: Bradley–Terry by default. ``prior``: how many virtual drawn
+    battles each run has against a run of rating 1000. With one, runs have ratings that are finite
+    whatever they won, and their mean is free. ``win_rate``: which win rate. ``level``: of the
+    intervals and of the rank sets. ``resamples``: how often topics are drawn. ``seed``: of the
+    draws. Raises ValueError where a setting is out of range.
     """
     probability(level, "level")
     if not 0 <= prior < np.inf:
@@ -288,7 +261,7 @@ def rate(
 
 
 def error_interval(value: float, error: float, level: float) -> tuple[float, float]:
-    """Return the ends of an interval of a normal estimate."""
+    """The ends of an interval of a normal estimate."""
     half = float(norm.ppf((1 + level) / 2)) * error
     return value - half, value + half
 
@@ -343,15 +316,11 @@ def resampled_ratings(
     prior: float = 0.0,
     near: Fit | None = None,
 ) -> Floats:
-    """Return the ratings of resamples of topics, B × n; NaN for a resample without finite ratings,
+    """The ratings of resamples of topics, B × n; NaN for a resample without finite ratings,
     and for runs that have no battle at all.
 
-    Args:
-        battles: counted.
-        weights: B × T, how often each topic was drawn.
-        model: the model.
-        prior: as in :func:`rate`.
-        near: the fit of the data themselves, where there is one.
+    ``battles``: counted. ``weights``: B × T, how often each topic was drawn. ``model``: the model.
+    ``prior``: as in :func:`rate`. ``near``: the fit of the data themselves, where there is one.
     """
     active = np.flatnonzero(battles.fought)
     among = _among(battles, active)

@@ -25,16 +25,12 @@ LARGEST = 1e100
 
 
 def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Floats:
-    """Return *values* as an array of floats.
+    """``values`` as an array of floats.
 
-    Args:
-        values: numbers in any shape; ``None`` and NaN mean missing.
-        what: the name of the values in messages, e.g. ``labels``.
-        missing: whether missing values are allowed; they are NaN in the result.
-
-    Raises:
-        ValueError: something is not a number, is infinite or beyond ±:data:`LARGEST`, is masked, or
-            is missing and must not be.
+    ``values``: numbers in any shape; ``None`` and NaN mean missing. ``what``: the name of the
+    values in messages, e.g. ``labels``. ``missing``: whether missing values are allowed; they are
+    NaN in the result. Raises ValueError where something is not a number, is infinite or beyond
+    ±:data:`LARGEST`, is masked, or is missing and must not be.
     """
     refuse_masked(values, what)
     try:
@@ -58,11 +54,8 @@ def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Float
 
 
 def score_matrix(values: npt.ArrayLike) -> Floats:
-    """Return a complete topics × runs matrix of scores.
-
-    Raises:
-        ValueError: it is not two-dimensional, too small, or a score is missing or infinite.
-    """
+    """A complete topics × runs matrix of scores. Raises ValueError where it is not
+    two-dimensional, too small, or a score is missing or infinite."""
     array = numbers(values, "scores (topic, run)")
     if array.ndim != 2:
         raise ValueError(f"give a matrix of topics × runs, got {array.ndim} dimensions")
@@ -75,11 +68,8 @@ def score_matrix(values: npt.ArrayLike) -> Floats:
 
 
 def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[Floats, Floats]:
-    """Return two flat arrays of equal length, at least *least* values each.
-
-    Raises:
-        ValueError: they are not flat, differ in length, are too short or hold a non-number.
-    """
+    """Two flat arrays of equal length, at least ``least`` values each. Raises ValueError
+    where they are not flat, differ in length, are too short or hold a non-number."""
     first, second = numbers(x, "first scores"), numbers(y, "second scores")
     if first.ndim != 1 or second.ndim != 1:
         raise ValueError(f"give two flat lists, got shapes {first.shape} and {second.shape}")
@@ -91,5 +81,5 @@ def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[F
 
 
 def defined(value: float | np.floating) -> float | None:
-    """Return *value* as a float, ``None`` where it is NaN or infinite."""
+    """``value`` as a float, ``None`` where it is NaN or infinite."""
     return float(value) if math.isfinite(value) else None

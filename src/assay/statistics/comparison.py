@@ -39,21 +39,16 @@ _PAIRS_AT_ONCE = 500
 class PairComparison:
     """Two runs.
 
-    Attributes:
-        run_a: the better run, or the earlier one of equals.
-        run_b: the other.
-        difference: mean (or value) of *run_a* − that of *run_b*.
-        low: lower end of the bootstrap interval of the difference, not adjusted for other pairs;
-            ``None`` where no resample defines the measure.
-        high: its upper end.
-        p: the p-value of this pair alone; ``None`` for ``tukey``, which has none, and for a t-test
-            or bootstrap test of equal differences.
-        p_adjusted: the p-value adjusted for all pairs; ``None`` where undefined.
-        effect: difference / √V_E2, the residual standard deviation; ``None`` where that is 0, and
-            for measures that are no means over topics.
-        paired_effect: difference / standard deviation of the pair's differences; ``None`` likewise.
-        different: whether the runs count as different: *p_adjusted* is below the level. Without
-            a p they do not: nothing says how far the difference is from chance.
+    ``run_a``: the better run, or the earlier one of equals. ``run_b``: the other. ``difference``:
+    mean (or value) of ``run_a`` − that of ``run_b``. ``low``: lower end of the bootstrap interval
+    of the difference, not adjusted for other pairs; ``None`` where no resample defines the measure.
+    ``high``: its upper end. ``p``: the p-value of this pair alone; ``None`` for ``tukey``, which
+    has none, and for a t-test or bootstrap test of equal differences. ``p_adjusted``: the p-value
+    adjusted for all pairs; ``None`` where undefined. ``effect``: difference / √V_E2, the residual
+    standard deviation; ``None`` where that is 0, and for measures that are no means over topics.
+    ``paired_effect``: difference / standard deviation of the pair's differences; ``None`` likewise.
+    ``different``: whether the runs count as different: ``p_adjusted`` is below the level. Without a
+    p they do not: nothing says how far the difference is from chance.
     """
 
     run_a: str
@@ -72,21 +67,15 @@ class PairComparison:
 class Comparison:
     """All pairs of some runs.
 
-    Attributes:
-        test: which test.
-        alpha: the level at which runs count as different.
-        topics: n.
-        means: mean score by run, best first; the value over all topics where it is no mean.
-        pairs: all pairs, in the order of the means.
-        letters: the letters by run; runs that share one do not differ, see
-            :func:`assay.statistics.letters.compact_letters`. ``None`` where the pairs are so
-            tangled that there would be more letters than anyone could read.
-        top: the runs that do not differ from the best, best first.
-        variance: the residual variance of the topics × runs matrix; ``None`` where the measure is
-            no mean over topics.
-        exact: whether the test went through all permutations; ``None`` for the t-test.
-        permutations: how many permutations or resamples the test rests on; ``None`` for the
-            t-test.
+    ``test``: which test. ``alpha``: the level at which runs count as different. ``topics``: n.
+    ``means``: mean score by run, best first; the value over all topics where it is no mean.
+    ``pairs``: all pairs, in the order of the means. ``letters``: the letters by run; runs that
+    share one do not differ, see :func:`assay.statistics.letters.compact_letters`. ``None`` where
+    the pairs are so tangled that there would be more letters than anyone could read. ``top``: the
+    runs that do not differ from the best, best first. ``variance``: the residual variance of the
+    topics × runs matrix; ``None`` where the measure is no mean over topics. ``exact``: whether the
+    test went through all permutations; ``None`` for the t-test. ``permutations``: how many
+    permutations or resamples the test rests on; ``None`` for the t-test.
     """
 
     test: Test
@@ -117,24 +106,15 @@ def compare_runs(
 ) -> Comparison:
     """Compare every run with every other.
 
-    Args:
-        matrix: scores, n topics × m runs, none missing.
-        runs: the m names of the columns.
-        test: see :data:`Test`.
-        alpha: the level of the letters and the top group. A pair whose p is undefined, because
-            its differences are the same on every topic, does not count as different.
-        level: of the bootstrap intervals.
-        resamples: of the bootstrap over topics.
-        permutations: of the randomisation tests where they are not exact; resamples of the
-            bootstrap test.
-        seed: of all random draws.
-        exact_limit: up to how many permutations are all gone through.
-        workers: threads of ``tukey``.
-        lower_is_better: whether the run with the least mean is the best.
-
-    Raises:
-        ValueError: the matrix is not complete, the names do not fit it or repeat, or a setting is
-            out of range.
+    ``matrix``: scores, n topics × m runs, none missing. ``runs``: the m names of the columns.
+    ``test``: see :data:`Test`. ``alpha``: the level of the letters and the top group. A pair whose
+    p is undefined, because its differences are the same on every topic, does not count as
+    different. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over topics.
+    ``permutations``: of the randomisation tests where they are not exact; resamples of the
+    bootstrap test. ``seed``: of all random draws. ``exact_limit``: up to how many permutations are
+    all gone through. ``workers``: threads of ``tukey``. ``lower_is_better``: whether the run with
+    the least mean is the best. Raises ValueError where the matrix is not complete, the names do not
+    fit it or repeat, or a setting is out of range.
     """
     scores = score_matrix(matrix)
     topics, m = scores.shape
@@ -222,21 +202,14 @@ def compare_confidences(
     which swaps two runs' answers topic by topic, then Holm's correction over all pairs. Runs for
     which the measure is undefined (AUROC, where all answers are right, or all wrong) are left out.
 
-    Args:
-        confidences: 0 to 1, n topics × m runs.
-        correct: whether the answers are correct, n × m.
-        runs: the m names of the columns.
-        measure: a name among :data:`assay.statistics.confidence.MEASURES`.
-        alpha: the level of the letters and the top group.
-        level: of the bootstrap intervals.
-        resamples: of the bootstrap over topics.
-        permutations: of the tests where they are not exact.
-        seed: of all random draws.
-        exact_limit: up to how many permutations are all gone through.
-
-    Raises:
-        ValueError: the data are not n × m for at least 2 topics and 2 runs, the names do not fit
-            or repeat, the measure is defined for fewer than 2 runs, or a setting is out of range.
+    ``confidences``: 0 to 1, n topics × m runs. ``correct``: whether the answers are correct, n × m.
+    ``runs``: the m names of the columns. ``measure``: a name among
+    :data:`assay.statistics.confidence.MEASURES`. ``alpha``: the level of the letters and the top
+    group. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over topics.
+    ``permutations``: of the tests where they are not exact. ``seed``: of all random draws.
+    ``exact_limit``: up to how many permutations are all gone through. Raises ValueError where the
+    data are not n × m for at least 2 topics and 2 runs, the names do not fit or repeat, the measure
+    is defined for fewer than 2 runs, or a setting is out of range.
     """
     p, c = score_matrix(confidences), score_matrix(correct)
     topics, m = p.shape
@@ -339,7 +312,7 @@ def _groups(
 def _intervals(
     differences: Floats, level: float, resamples: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the bootstrap interval of every column's mean, on the same resamples."""
+    """The ends of the bootstrap interval of every column's mean, on the same resamples."""
     probability(level, "level")
     counts = np.concatenate(list(topic_counts(len(differences), resamples, seed)))
     ends = np.empty((2, differences.shape[1]))

@@ -57,15 +57,11 @@ _AT_ONCE = 1_000
 class PairedDifference:
     """How two runs differ in one measure; all but the numbers of swaps None where it is undefined.
 
-    Attributes:
-        first: the first run's value.
-        second: the second run's value.
-        difference: first − second.
-        interval: the bootstrap interval of the difference, resampling questions.
-        p: the two-sided p-value of the randomisation test that swaps the runs' answers.
-        p_below: the one-sided one, the share of swaps whose difference is at most the observed.
-        exact: whether all 2^n swaps were gone through.
-        permutations: how many swaps p rests on.
+    ``first``: the first run's value. ``second``: the second run's value. ``difference``: first −
+    second. ``interval``: the bootstrap interval of the difference, resampling questions. ``p``: the
+    two-sided p-value of the randomisation test that swaps the runs' answers. ``p_below``: the
+    one-sided one, the share of swaps whose difference is at most the observed. ``exact``: whether
+    all 2^n swaps were gone through. ``permutations``: how many swaps p rests on.
     """
 
     first: float | None
@@ -94,13 +90,8 @@ class _Measure(NamedTuple):
 class MeasuredDraws:
     """The values of a measure for draws of the same questions from several runs.
 
-    Args:
-        p: confidences, n questions × m runs.
-        c: correctness, n × m.
-        measure: a name among :data:`MEASURES`.
-
-    Raises:
-        ValueError: the measure is unknown.
+    ``p``: confidences, n questions × m runs. ``c``: correctness, n × m. ``measure``: a name among
+    :data:`MEASURES`. Raises ValueError where the measure is unknown.
     """
 
     def __init__(self, p: Floats, c: Bools, measure: str) -> None:
@@ -112,11 +103,11 @@ class MeasuredDraws:
         self._summands = np.hstack(every)
 
     def sums(self, counts: Floats) -> Floats:
-        """Return draws × m × f sums; ``counts`` (draws × n) is how often a question is drawn."""
+        """Draws × m × f sums; ``counts`` (draws × n) is how often a question is drawn."""
         return np.asarray((counts @ self._summands).reshape(len(counts), self._runs, -1))
 
     def values(self, counts: Floats, questions: int) -> Floats:
-        """Return draws × m values, NaN where undefined; each draw holds *questions* of them."""
+        """Draws × m values, NaN where undefined; each draw holds ``questions`` of them."""
         parts = [
             np.stack([self._value(found[:, run], questions) for run in range(self._runs)], axis=1)
             for found in map(self.sums, _parts(counts))
@@ -145,25 +136,15 @@ def compare_confidence(
     leaves the measure undefined (AUROC, where one run then has all the right answers) counts as
     one of these, which can only make p greater; a resample that does is left out of the interval.
 
-    Args:
-        p_first: the first run's confidences, 0 to 1, one per question.
-        c_first: 1 where its answer is correct, else 0.
-        p_second: the second run's confidences, for the same questions in the same order.
-        c_second: 1 where its answer is correct, else 0.
-        measures: names among :data:`MEASURES`; ECE and MCE are over 10 bins.
-        level: of the intervals.
-        resamples: of the bootstrap.
-        permutations: random swaps where the test is not exact.
-        seed: of all random draws; all measures rest on the same draws.
-        exact_limit: all 2^n swaps are gone through where they are no more than this.
-
-    Returns:
-        The differences by measure.
-
-    Raises:
-        ValueError: a run's data are not what :func:`assay.measures.confidence.check` accepts, the
-            runs have different numbers of questions, a measure is unknown, or a setting is out of
-            range.
+    ``p_first``: the first run's confidences, 0 to 1, one per question. ``c_first``: 1 where its
+    answer is correct, else 0. ``p_second``: the second run's confidences, for the same questions in
+    the same order. ``c_second``: 1 where its answer is correct, else 0. ``measures``: names among
+    :data:`MEASURES`; ECE and MCE are over 10 bins. ``level``: of the intervals. ``resamples``: of
+    the bootstrap. ``permutations``: random swaps where the test is not exact. ``seed``: of all
+    random draws; all measures rest on the same draws. ``exact_limit``: all 2^n swaps are gone
+    through where they are no more than this. Returns the differences by measure. Raises ValueError
+    where a run's data are not what :func:`assay.measures.confidence.check` accepts, the runs have
+    different numbers of questions, a measure is unknown, or a setting is out of range.
     """
     first, second = check(p_first, c_first), check(p_second, c_second)
     n = len(first[0])
@@ -200,19 +181,12 @@ def paired_differences(
 ) -> list[PairedDifference]:
     """Compare pairs of runs as :func:`compare_confidence` does, all on the same draws.
 
-    Args:
-        p: confidences, n questions × m runs.
-        c: correctness, n × m.
-        measure: a name among :data:`MEASURES`.
-        pairs: the columns of the two runs of each pair.
-        level: of the intervals.
-        resamples: of the bootstrap.
-        permutations: random swaps where the test is not exact.
-        seed: of all random draws.
-        exact_limit: all 2^n swaps are gone through where they are no more than this.
-
-    Raises:
-        ValueError: the measure is unknown, or a setting is out of range.
+    ``p``: confidences, n questions × m runs. ``c``: correctness, n × m. ``measure``: a name among
+    :data:`MEASURES`. ``pairs``: the columns of the two runs of each pair. ``level``: of the
+    intervals. ``resamples``: of the bootstrap. ``permutations``: random swaps where the test is not
+    exact. ``seed``: of all random draws. ``exact_limit``: all 2^n swaps are gone through where they
+    are no more than this. Raises ValueError where the measure is unknown, or a setting is out of
+    range.
     """
     probability(level, "level")
     whole_number(permutations, "permutations")
@@ -273,7 +247,7 @@ def _parts(rows: Floats) -> list[Floats]:
 
 
 def _rewarded(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
-    """Return questions × 4: confidence if wrong, is wrong, lack of confidence if right, is right.
+    """Questions × 4: confidence if wrong, is wrong, lack of confidence if right, is right.
 
     Their sums are O, |I⁻|, U and |I⁺| of the R2C2 overview.
     """
@@ -310,7 +284,7 @@ def _reward(lost: Floats, n: Floats) -> Floats:
 
 
 def _binned(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
-    """Return questions × 2 bins: correctness less confidence in each bin, then whether in it."""
+    """Questions × 2 bins: correctness less confidence in each bin, then whether in it."""
     inside = np.eye(_BINS)[bin_numbers(confidence, _BINS)]
     return np.hstack([inside * (correct - confidence)[:, None], inside])
 
@@ -335,7 +309,7 @@ def _mean(sums: Floats, n: int) -> Floats:
 
 
 def _by_level(confidence: Floats, levels: Floats) -> Floats:
-    """Return questions × levels: whether a question has each confidence."""
+    """Questions × levels: whether a question has each confidence."""
     return np.asarray(confidence[:, None] == levels[None, :], dtype=np.float64)
 
 

@@ -34,12 +34,8 @@ _CELLS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True)
 class Pilot:
-    """Answers of m ≥ 2 runs to the same n ≥ 2 questions.
-
-    Attributes:
-        p: confidences, 0 to 1, n × m.
-        c: correctness, n × m.
-    """
+    """Answers of m ≥ 2 runs to the same n ≥ 2 questions. ``p``: confidences, 0 to 1, n × m. ``c``:
+    correctness, n × m."""
 
     p: Floats = field(repr=False)
     c: Bools = field(repr=False)
@@ -75,14 +71,12 @@ class Foreseen(NamedTuple):
 class SimulatedRow:
     """A number of questions.
 
-    Attributes:
-        design: ``paired``: a test finds a difference of *mind*; ``interval``: the interval of a
-            difference is *mind* wide; ``interval-run``: that of a single run is.
-        alpha: the level of the test, or 1 − that of the interval.
-        beta: the risk of missing the difference; ``None`` for an interval.
-        mind: the smallest difference to detect, or the width.
-        topics: how many questions are needed; ``None``: more than :data:`MOST_QUESTIONS`.
-        worst: how many for the pair of runs that needs most; ``None`` of an interval, or more.
+    ``design``: ``paired``: a test finds a difference of ``mind``; ``interval``: the interval of a
+    difference is ``mind`` wide; ``interval-run``: that of a single run is. ``alpha``: the level of
+    the test, or 1 − that of the interval. ``beta``: the risk of missing the difference; ``None``
+    for an interval. ``mind``: the smallest difference to detect, or the width. ``topics``: how many
+    questions are needed; ``None``: more than :data:`MOST_QUESTIONS`. ``worst``: how many for the
+    pair of runs that needs most; ``None`` of an interval, or more.
     """
 
     design: Literal["paired", "interval", "interval-run"]
@@ -96,14 +90,10 @@ class SimulatedRow:
 class Simulation:
     """Draws from pilots, the same ones whenever the same number of questions is asked about.
 
-    Args:
-        pilots: experiments; pairs are of two runs of the same one.
-        measure: a name among :data:`assay.statistics.confidence.MEASURES`.
-        draws: how many samples of questions are drawn.
-        seed: of the draws.
-
-    Raises:
-        ValueError: there is no pilot, the measure is unknown, or a setting is out of range.
+    ``pilots``: experiments; pairs are of two runs of the same one. ``measure``: a name among
+    :data:`assay.statistics.confidence.MEASURES`. ``draws``: how many samples of questions are
+    drawn. ``seed``: of the draws. Raises ValueError where there is no pilot, the measure is
+    unknown, or a setting is out of range.
     """
 
     def __init__(
@@ -137,12 +127,9 @@ class Simulation:
         return self._values[questions]
 
     def foreseen(self, questions: int, alpha: float, differences: Sequence[float]) -> Foreseen:
-        """Return what *questions* give at level *alpha*. A draw that leaves the measure undefined
-        finds nothing, and has no width.
-
-        Raises:
-            ValueError: a setting is out of range.
-        """
+        """What ``questions`` give at level ``alpha``. A draw that leaves the measure
+        undefined finds nothing, and has no width. Raises ValueError where a setting is out of
+        range."""
         probability(alpha, "alpha")
         whole_number(questions, "questions", 2)
         ends = [alpha / 2, 1 - alpha / 2]
@@ -182,17 +169,11 @@ def simulated_sizes(
     differences: Sequence[float] = (0.05, 0.1, 0.2),
     widths: Sequence[float] | None = None,
 ) -> list[SimulatedRow]:
-    """Return the numbers of questions over every combination of the settings.
+    """The numbers of questions over every combination of the settings.
 
-    Args:
-        simulation: the draws.
-        alphas: levels.
-        betas: risks of missing the difference.
-        differences: minD, the smallest differences to detect.
-        widths: widths of intervals; ``None`` means *differences*.
-
-    Raises:
-        ValueError: a setting is out of range.
+    ``simulation``: the draws. ``alphas``: levels. ``betas``: risks of missing the difference.
+    ``differences``: minD, the smallest differences to detect. ``widths``: widths of intervals;
+    ``None`` means ``differences``. Raises ValueError where a setting is out of range.
     """
     for value in (*differences, *(widths or ())):
         if not 0 < value < np.inf:
@@ -227,7 +208,7 @@ def _intervals(simulation: Simulation, alpha: float, width: float) -> Iterator[S
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest number of questions from 2 that is enough, to 1 in 100 of it: draws say
+    """The smallest number of questions from 2 that is enough, to 1 in 100 of it: draws say
     no more than that."""
     low, high = 1, 8
     while not enough(high):

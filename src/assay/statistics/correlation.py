@@ -55,48 +55,36 @@ __all__ = [
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
-    """Return Kendall's τ-b, ``None`` where all x or all y are equal.
-
-    Raises:
-        ValueError: the lists differ in length, have fewer than 2 scores or hold a non-number.
-    """
+    """Kendall's τ-b, ``None`` where all x or all y are equal. Raises ValueError where the
+    lists differ in length, have fewer than 2 scores or hold a non-number."""
     first, second = score_pair(x, y)
     return defined(ranks.tau_rows(first[None], second[None])[0])
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
-    """Return Spearman's ρ, ``None`` where all x or all y are equal.
-
-    Raises:
-        ValueError: as :func:`kendall_tau`.
-    """
+    """Spearman's ρ, ``None`` where all x or all y are equal. Raises ValueError for as
+    :func:`kendall_tau`."""
     first, second = score_pair(x, y)
     return defined(ranks.rho_rows(first[None], second[None])[0])
 
 
 def ap_correlation(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float | None:
-    """Return τ_ap = 2/(N − 1) Σ_{i≥2} C(i)/(i − 1) − 1 over the ranks i of the estimate.
+    """τ_ap = 2/(N − 1) Σ_{i≥2} C(i)/(i − 1) − 1 over the ranks i of the estimate.
 
     C(i) is how many items above rank i are rightly there; errors at the top weigh more. Not
-    symmetric. ``None`` where all true or all estimated scores are equal.
-
-    Raises:
-        ValueError: as :func:`kendall_tau`.
+    symmetric. ``None`` where all true or all estimated scores are equal. Raises ValueError for as
+    :func:`kendall_tau`.
     """
     first, second = score_pair(truth, estimate)
     return defined(ranks.ap_rows(first[None], second[None])[0])
 
 
 def rbo(x: npt.ArrayLike, y: npt.ArrayLike, p: float = 0.9) -> float:
-    """Return the extrapolated rank-biased overlap of two scorings of the same items.
+    """The extrapolated rank-biased overlap of two scorings of the same items.
 
-    Args:
-        x: scores, higher is better.
-        y: scores of the same items in the same order.
-        p: the persistence: the first d ranks carry about 1 − p^d of the weight.
-
-    Raises:
-        ValueError: as :func:`kendall_tau` (one item is enough), or p is not between 0 and 1.
+    ``x``: scores, higher is better. ``y``: scores of the same items in the same order. ``p``: the
+    persistence: the first d ranks carry about 1 − p^d of the weight. Raises ValueError where as
+    :func:`kendall_tau` (one item is enough), or p is not between 0 and 1.
     """
     first, second = score_pair(x, y, least=1)
     return float(ranks.rbo_rows(first[None], second[None], probability(p, "p"))[0])
@@ -105,16 +93,11 @@ def rbo(x: npt.ArrayLike, y: npt.ArrayLike, p: float = 0.9) -> float:
 def rbo_lists(
     first: Sequence[Hashable], second: Sequence[Hashable], p: float = 0.9
 ) -> float | None:
-    """Return the extrapolated rank-biased overlap of two ranked lists, best first, without ties.
+    """The extrapolated rank-biased overlap of two ranked lists, best first, without ties.
 
     The lists may hold different items and differ in length (Webber et al. 2010, equation 32, which
-    is their equation 30 for equal lengths).
-
-    Returns:
-        ``None`` where a list is empty.
-
-    Raises:
-        ValueError: a list repeats an item or holds lists, say, or p is not between 0 and 1.
+    is their equation 30 for equal lengths). Returns ``None`` where a list is empty. Raises
+    ValueError where a list repeats an item or holds lists, say, or p is not between 0 and 1.
     """
     probability(p, "p")
     for which, items in (("first", first), ("second", second)):
@@ -144,11 +127,8 @@ def rbo_lists(
 class RunMean:
     """A run's mean scores over the topics used, for a plot.
 
-    Attributes:
-        run: the name.
-        first: the mean in the first table.
-        second: the mean in the second.
-        topics: how many topics it is the mean of; 0 where both scores were given as such.
+    ``run``: the name. ``first``: the mean in the first table. ``second``: the mean in the second.
+    ``topics``: how many topics it is the mean of; 0 where both scores were given as such.
     """
 
     run: str
@@ -161,18 +141,15 @@ class RunMean:
 class CorrelationReport:
     """How two tables of scores correlate.
 
-    Attributes:
-        rows: the coefficients, by setting, then measure.
-        run_means: the runs used, in the first table's order.
-        topics: the topics used, in the first table's order; none if a table has run scores only.
-        runs_only_first: runs that the second table lacks.
-        runs_only_second: runs that the first table lacks.
-        runs_unscored_first: runs of both tables that the first one has no score for; left out.
-        runs_unscored_second: runs of both tables that the second one has no score for; left out.
-        topics_only_first: topics that the second table has for no shared run.
-        topics_only_second: topics that the first table has for no shared run.
-        missing: shared runs and topics for which a table has no score.
-        topics_left_out: shared topics left out because of *missing*.
+    ``rows``: the coefficients, by setting, then measure. ``run_means``: the runs used, in the first
+    table's order. ``topics``: the topics used, in the first table's order; none if a table has run
+    scores only. ``runs_only_first``: runs that the second table lacks. ``runs_only_second``: runs
+    that the first table lacks. ``runs_unscored_first``: runs of both tables that the first one has
+    no score for; left out. ``runs_unscored_second``: runs of both tables that the second one has no
+    score for; left out. ``topics_only_first``: topics that the second table has for no shared run.
+    ``topics_only_second``: topics that the first table has for no shared run. ``missing``: shared
+    runs and topics for which a table has no score. ``topics_left_out``: shared topics left out
+    because of ``missing``.
     """
 
     rows: tuple[Correlation, ...]
@@ -199,16 +176,11 @@ def correlate_runs(
 
     Scores nearer to each other than 10⁻¹² of the largest count as tied.
 
-    Args:
-        first: score by run, the truth, or scores by run and topic, of which the mean is taken; a
-            run without any score (``None``, NaN) is left out.
-        second: the same of the estimate.
-        p: the persistence of RBO.
-        missing: what becomes of topics that a run lacks, see :data:`Missing`.
-
-    Raises:
-        ValueError: fewer than 2 runs are in both, no topic is left, a score is not a number, or a
-            setting is out of range.
+    ``first``: score by run, the truth, or scores by run and topic, of which the mean is taken; a
+    run without any score (``None``, NaN) is left out. ``second``: the same of the estimate. ``p``:
+    the persistence of RBO. ``missing``: what becomes of topics that a run lacks, see
+    :data:`Missing`. Raises ValueError where fewer than 2 runs are in both, no topic is left, a
+    score is not a number, or a setting is out of range.
     """
     probability(p, "p")
     check_missing(missing)
@@ -247,18 +219,11 @@ def correlate(
     Runs and topics that both tables have are used. Run means nearer to each other than 10⁻¹² of
     the largest score count as tied. Intervals resample topics: a topic drawn twice counts twice.
 
-    Args:
-        first: the truth.
-        second: the estimate.
-        p: the persistence of RBO.
-        missing: what becomes of topics that a run lacks, see :data:`Missing`.
-        level: of the intervals.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-
-    Raises:
-        ValueError: fewer than 2 runs or no topic can be used, a run has no topic left, a score is
-            not a number, or a setting is out of range.
+    ``first``: the truth. ``second``: the estimate. ``p``: the persistence of RBO. ``missing``: what
+    becomes of topics that a run lacks, see :data:`Missing`. ``level``: of the intervals.
+    ``resamples``: of the bootstrap. ``seed``: of the bootstrap. Raises ValueError where fewer than
+    2 runs or no topic can be used, a run has no topic left, a score is not a number, or a setting
+    is out of range.
     """
     probability(p, "p")
     probability(level, "level")

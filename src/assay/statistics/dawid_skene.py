@@ -23,17 +23,13 @@ _CLOSE = 1e-8
 class Consensus:
     """What labels come to under the model of Dawid and Skene.
 
-    Attributes:
-        posterior: I × K, how likely each category is the unit's true one.
-        prior: K shares of the categories.
-        confusion: P × K × K, how likely each person says the last category where the middle one is
-            true.
-        accuracy: P, how likely each person says the true category, Σ_k prior_k confusion_pkk.
-        likelihood: the logarithm of what was maximised, after each iteration; it never falls.
-        converged: whether it came to rest.
-        shared: how many units have labels by two people or more.
-        people: how many people share units with others. Two alone do not tell who of them errs:
-            the model then follows its start.
+    ``posterior``: I × K, how likely each category is the unit's true one. ``prior``: K shares of
+    the categories. ``confusion``: P × K × K, how likely each person says the last category where
+    the middle one is true. ``accuracy``: P, how likely each person says the true category, Σ_k
+    prior_k confusion_pkk. ``likelihood``: the logarithm of what was maximised, after each
+    iteration; it never falls. ``converged``: whether it came to rest. ``shared``: how many units
+    have labels by two people or more. ``people``: how many people share units with others. Two
+    alone do not tell who of them errs: the model then follows its start.
     """
 
     posterior: Floats
@@ -64,19 +60,14 @@ def dawid_skene(
     A unit's true category is drawn from the prior; each person then says category l where k is true
     with the chance π_kl of that person, whatever others say. It starts from the shares of votes.
 
-    Args:
-        labels: I × P whole numbers from 0 to *categories* − 1, :data:`NO_LABEL` for none.
-        categories: K.
-        smoothing: pseudo-labels in each cell of each person's K × K table, and in each category:
-            with 0 a person of few labels seems never to err.
-        iterations: at most.
-
-    Raises:
-        ValueError: the labels are no such matrix, a unit has none, fewer than 10 units have labels
-            by two people, or a setting is out of range.
-
     Source: Dawid & Skene 1979, Maximum likelihood estimation of observer error-rates using the EM
     algorithm.
+
+    ``labels``: I × P whole numbers from 0 to ``categories`` − 1, :data:`NO_LABEL` for none.
+    ``categories``: K. ``smoothing``: pseudo-labels in each cell of each person's K × K table, and
+    in each category: with 0 a person of few labels seems never to err. ``iterations``: at most.
+    Raises ValueError where the labels are no such matrix, a unit has none, fewer than 10 units have
+    labels by two people, or a setting is out of range.
     """
     whole_number(categories, "categories", 2)
     whole_number(iterations, "iterations")

@@ -35,15 +35,9 @@ _NEAR = 1e-12
 
 
 def discrimination(values: Floats | Bools, column: int) -> float | None:
-    """Return the correlation, over runs, of an item with the sum of the topic's other items.
-
-    Args:
-        values: runs × items, none unknown.
-        column: the item.
-
-    Returns:
-        -1 to 1; ``None`` where one of both does not vary.
-    """
+    """The correlation, over runs, of an item with the sum of the topic's other items.
+    ``values``: runs × items, none unknown. ``column``: the item. Returns -1 to 1; ``None`` where
+    one of both does not vary."""
     own = values[:, column].astype(float)
     rest = np.delete(values, column, axis=1).sum(axis=1).astype(float)
     if own.std() == 0 or rest.std() == 0:
@@ -52,12 +46,8 @@ def discrimination(values: Floats | Bools, column: int) -> float | None:
 
 
 def likeness(met: npt.NDArray[np.bool_]) -> Floats:
-    """Return of every two items what meets both among what meets either (Jaccard), NaN where
-    nothing does, and of an item with itself.
-
-    Args:
-        met: things (passages, answers) × items.
-    """
+    """Of every two items what meets both among what meets either (Jaccard), NaN where
+    nothing does, and of an item with itself. ``met``: things (passages, answers) × items."""
     counts = met.astype(float)
     both = counts.T @ counts
     each = counts.sum(axis=0)
@@ -69,12 +59,8 @@ def likeness(met: npt.NDArray[np.bool_]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TopicItems:
-    """A topic's items.
-
-    Attributes:
-        values: what they are worth, runs × items, NaN where a label is missing.
-        counts: of which runs the topic counts.
-    """
+    """A topic's items. ``values``: what they are worth, runs × items, NaN where a label is missing.
+    ``counts``: of which runs the topic counts."""
 
     values: Floats
     counts: Bools
@@ -88,10 +74,9 @@ class TopicItems:
 class ItemBoard:
     """Runs by the mean over topics of the mean of items.
 
-    Args:
-        topics: the items of each topic; runs are the same, in the same order, in all.
-        official: each run's score on another leaderboard, NaN where it has none.
-        levels: how many worths an item can have: 2 where it is met or not, 3 with half.
+    ``topics``: the items of each topic; runs are the same, in the same order, in all. ``official``:
+    each run's score on another leaderboard, NaN where it has none. ``levels``: how many worths an
+    item can have: 2 where it is met or not, 3 with half.
     """
 
     def __init__(
@@ -165,11 +150,9 @@ class ItemBoard:
         """Of how many pairs of runs a proposal changes the order on the topic, from surely to
         possibly.
 
-        Args:
-            topic: which.
-            column: the item that goes or is put anew; ``None`` for one that is added.
-            goes: it goes, and changes what it decides; else another stands in its place, which may
-                tell apart what is tied without it.
+        ``topic``: which. ``column``: the item that goes or is put anew; ``None`` for one that is
+        added. ``goes``: it goes, and changes what it decides; else another stands in its place,
+        which may tell apart what is tied without it.
         """
         if goes and column is not None:
             return Range(*map(float, self.may_decide(topic, column)))

@@ -37,20 +37,15 @@ def kappas(
     values: Floats,
     weights: Weights = "unweighted",
 ) -> Floats:
-    """Return κ = 1 − observed / expected disagreement of B resamples; NaN where none is expected.
+    """κ = 1 − observed / expected disagreement of B resamples; NaN where none is expected.
 
     Distances are those of the label values, so a label that no one gave changes nothing.
 
-    Args:
-        rows: B × k, how often the first labeller gave each label.
-        columns: B × k, how often the second did.
-        apart: B × L, how many items got each two different labels.
-        cells: which L pairs of labels those are, the first labeller's and the second's.
-        values: the k label values, ascending.
-        weights: how much two labels disagree.
-
-    Raises:
-        ValueError: *weights* is not known.
+    ``rows``: B × k, how often the first labeller gave each label. ``columns``: B × k, how often the
+    second did. ``apart``: B × L, how many items got each two different labels. ``cells``: which L
+    pairs of labels those are, the first labeller's and the second's. ``values``: the k label
+    values, ascending. ``weights``: how much two labels disagree. Raises ValueError where
+    ``weights`` is not known.
     """
     n = rows.sum(axis=1)
     values = _scaled(values)
@@ -74,19 +69,14 @@ def kappas(
 
 
 def alphas(totals: Floats, apart: Floats, cells: Cells, values: Floats, metric: Metric) -> Floats:
-    """Return Krippendorff's α of B resamples; NaN where no disagreement is expected.
+    """Krippendorff's α of B resamples; NaN where no disagreement is expected.
 
     α = 1 − (n − 1) Σ o_ck δ²_ck / Σ n_c n_k δ²_ck over the n pairable labels, n_c of them c.
 
-    Args:
-        totals: B × k, the n_c.
-        apart: B × L, the coincidences o_ck of each two different labels, counted one way round.
-        cells: which L pairs of labels those are.
-        values: the k label values, ascending.
-        metric: how much two labels disagree.
-
-    Raises:
-        ValueError: *metric* is not known.
+    ``totals``: B × k, the n_c. ``apart``: B × L, the coincidences o_ck of each two different
+    labels, counted one way round. ``cells``: which L pairs of labels those are. ``values``: the k
+    label values, ascending. ``metric``: how much two labels disagree. Raises ValueError where
+    ``metric`` is not known.
     """
     values = _scaled(values)
     n = totals.sum(axis=1)
@@ -118,9 +108,9 @@ def _scaled(values: Floats) -> Floats:
 
 
 def _split(below: Floats, under: Floats, n: Floats) -> Floats:
-    """Return n times how many of n items chance would give labels on both sides of a threshold.
+    """n times how many of n items chance would give labels on both sides of a threshold.
 
-    *below* and *under* are how often the one and the other labeller gave a label below it.
+    ``below`` and ``under`` are how often the one and the other labeller gave a label below it.
     """
     return below * (n - under) + under * (n - below)
 
@@ -133,15 +123,10 @@ def _ratio(above: Floats, below: Floats, where: Bools) -> Floats:
 class LabelPairs:
     """The two labels of every item, ready for any number of resamples of topics.
 
-    Args:
-        first: the place of each item's first label among the values.
-        second: that of its second.
-        topic: the number of each item's topic, from 0.
-        topics: how many topics there are; each has an item.
-        values: the k label values, ascending.
-
-    Raises:
-        ValueError: there are too many different labels for as many topics.
+    ``first``: the place of each item's first label among the values. ``second``: that of its
+    second. ``topic``: the number of each item's topic, from 0. ``topics``: how many topics there
+    are; each has an item. ``values``: the k label values, ascending. Raises ValueError where there
+    are too many different labels for as many topics.
     """
 
     def __init__(
@@ -164,13 +149,11 @@ class LabelPairs:
         )
 
     def coefficients(self, weights: Floats) -> dict[str, Floats]:
-        """Return the coefficients of every resample by name, those of binarised labels aside.
+        """The coefficients of every resample by name, those of binarised labels aside.
 
         The names: ``agreement``, ``kappa``, ``kappa_linear``, ``kappa_quadratic``,
-        ``alpha_nominal``, ``alpha_ordinal``, ``alpha_interval``.
-
-        Args:
-            weights: resamples × topics, how often each topic is drawn.
+        ``alpha_nominal``, ``alpha_ordinal``, ``alpha_interval``. ``weights``: resamples × topics,
+        how often each topic is drawn.
         """
         n = weights @ self._n
         apart = weights @ self._apart
@@ -191,15 +174,11 @@ class LabelPairs:
         }
 
     def binary_kappas(self, weights: Floats, places: Integers) -> Floats:
-        """Return unweighted κ of every resample after binarisation at each of some labels.
+        """Unweighted κ of every resample after binarisation at each of some labels.
 
-        Args:
-            weights: resamples × topics, how often each topic is drawn.
-            places: the places, among the values, of the labels that count as 1 with all higher
-                ones; the others count as 0.
-
-        Returns:
-            One row a resample, one column a threshold.
+        ``weights``: resamples × topics, how often each topic is drawn. ``places``: the places,
+        among the values, of the labels that count as 1 with all higher ones; the others count as 0.
+        Returns one row a resample, one column a threshold.
         """
         n = (weights @ self._n)[:, None]
         below, under, both = (
@@ -210,6 +189,6 @@ class LabelPairs:
 
 
 def _lower(counts: Floats) -> Floats:
-    """Return how many labels of each topic are lower than each label."""
+    """How many labels of each topic are lower than each label."""
     lower: Floats = counts.cumsum(axis=1) - counts
     return lower

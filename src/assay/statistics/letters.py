@@ -24,18 +24,13 @@ class TooManyGroups(ValueError):
 
 
 def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tuple[str, ...]]:
-    """Return the letters of every run: two runs share one if and only if they do not differ.
+    """The letters of every run: two runs share one if and only if they do not differ.
 
-    Args:
-        means: m means, which order the letters: the best run has an ``a``.
-        different: m × m, true where the two runs differ significantly.
-
-    Returns:
-        For every run, in the given order, its letters: ``a`` to ``z``, then ``aa``, ``ab``, …
-
-    Raises:
-        TooManyGroups: the pairs are so tangled that more than 5,000 groups are needed.
-        ValueError: the shapes do not fit, or *different* is not symmetric or true on its diagonal.
+    ``means``: m means, which order the letters: the best run has an ``a``. ``different``: m × m,
+    true where the two runs differ significantly. Returns for every run, in the given order, its
+    letters: ``a`` to ``z``, then ``aa``, ``ab``, …. Raises TooManyGroups where the pairs are so
+    tangled that more than 5,000 groups are needed; ValueError where the shapes do not fit, or
+    ``different`` is not symmetric or true on its diagonal.
     """
     values, table = _check(means, different)
     order = np.argsort(-values, kind="stable")
@@ -58,11 +53,8 @@ def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tupl
 
 
 def top_group(means: npt.ArrayLike, different: npt.ArrayLike) -> list[int]:
-    """Return the runs that do not differ significantly from the best, best mean first.
-
-    Raises:
-        ValueError: as in :func:`compact_letters`.
-    """
+    """The runs that do not differ significantly from the best, best mean first. Raises
+    ValueError as in :func:`compact_letters`."""
     values, table = _check(means, different)
     order = np.argsort(-values, kind="stable")
     return [int(run) for run in order if not table[order[0], run]]
@@ -81,7 +73,7 @@ def _check(
 
 
 def _maximal(groups: set[int]) -> list[int]:
-    """Return the sets that no other of them contains, in a fixed order."""
+    """The sets that no other of them contains, in a fixed order."""
     maximal: list[int] = []
     for group in sorted(groups, key=lambda bits: (-bits.bit_count(), bits)):
         if not any(group & ~larger == 0 for larger in maximal):
@@ -90,7 +82,7 @@ def _maximal(groups: set[int]) -> list[int]:
 
 
 def _letter(number: int) -> str:
-    """Return a, …, z, aa, ab, …: the names of spreadsheet columns."""
+    """a, …, z, aa, ab, …: the names of spreadsheet columns."""
     name = ""
     number += 1
     while number:
@@ -100,7 +92,7 @@ def _letter(number: int) -> str:
 
 
 def joined(letters: Sequence[Sequence[str]]) -> list[str]:
-    """Return the letters of every run as people write them: ``abc``.
+    """The letters of every run as people write them: ``abc``.
 
     Where some run has a longer one, commas separate those of all, so that ``ab`` is one letter
     and not ``a`` and ``b``.

@@ -24,18 +24,13 @@ def fit_logistic(
     ridge: float = 1.0,
     counts: npt.ArrayLike | None = None,
 ) -> Floats:
-    """Return the coefficients of a logistic regression without an intercept.
+    """The coefficients of a logistic regression without an intercept.
 
-    Args:
-        x: rows are observations, columns the predictors.
-        y: 1 or 0 (or a share) for each observation.
-        ridge: half of it times the squared coefficients is added to the loss; 1 is what other
-            packages call C = 1. 0 is the plain maximum-likelihood fit.
-        counts: how many times each observation counts.
-
-    Raises:
-        ValueError: shapes do not fit, a number is not finite or out of range, or there is no
-            solution (separable data without a ridge).
+    ``x``: rows are observations, columns the predictors. ``y``: 1 or 0 (or a share) for each
+    observation. ``ridge``: half of it times the squared coefficients is added to the loss; 1 is
+    what other packages call C = 1. 0 is the plain maximum-likelihood fit. ``counts``: how many
+    times each observation counts. Raises ValueError where shapes do not fit, a number is not finite
+    or out of range, or there is no solution (separable data without a ridge).
     """
     rows, said = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n = np.ones(len(said)) if counts is None else np.asarray(counts, dtype=np.float64)

@@ -148,13 +148,10 @@ MODELS = ("bradley-terry", "davidson", "rao-kupper")
 class Fit:
     """Fits of B data sets.
 
-    Attributes:
-        strength: B × n log-strengths, of mean 0 without a prior.
-        s: B × 1, the tie parameter inside the model.
-        tie: B, ν or θ; NaN for a model that has none.
-        hessian: B × (n + 1) × (n + 1), minus the log-likelihood's second derivatives by the
-            strengths and s, the prior's with it.
-        outer: of the same shape, the sum over battles of their first derivatives' products.
+    ``strength``: B × n log-strengths, of mean 0 without a prior. ``s``: B × 1, the tie parameter
+    inside the model. ``tie``: B, ν or θ; NaN for a model that has none. ``hessian``: B × (n + 1) ×
+    (n + 1), minus the log-likelihood's second derivatives by the strengths and s, the prior's with
+    it. ``outer``: of the same shape, the sum over battles of their first derivatives' products.
     """
 
     strength: Floats
@@ -222,22 +219,16 @@ def fit(
     prior: float = 0.0,
     near: Fit | None = None,
 ) -> Fit:
-    """Fit *model* to B data sets at once.
+    """Fit ``model`` to B data sets at once.
 
     Each must have a finite maximum, which the caller sees to: without a prior every run can be
     reached from every other by wins and ties; a fitted tie parameter needs a decided battle.
 
-    Args:
-        counts: B × 3 × P, how often each outcome came of each pair.
-        first: P numbers of runs.
-        second: those that they fought, no pair twice in either order.
-        n: how many runs there are.
-        model: the model.
-        prior: as how many drawn battles (half a win each) against strength 0 each run starts.
-        near: the fit of a data set like these, to start from.
-
-    Raises:
-        ArithmeticError: the fit does not settle.
+    ``counts``: B × 3 × P, how often each outcome came of each pair. ``first``: P numbers of runs.
+    ``second``: those that they fought, no pair twice in either order. ``n``: how many runs there
+    are. ``model``: the model. ``prior``: as how many drawn battles (half a win each) against
+    strength 0 each run starts. ``near``: the fit of a data set like these, to start from. Raises
+    ArithmeticError where the fit does not settle.
     """
     whole = _Likelihood(model, first, second, n, prior)
     total = counts.sum(axis=(1, 2))

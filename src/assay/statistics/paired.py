@@ -20,17 +20,12 @@ __all__ = ["by_topic", "look_level", "mcnemar", "paired_shares", "wilson"]
 
 
 def mcnemar(up: int, down: int) -> float | None:
-    """Return the exact two-sided p-value of McNemar's test; ``None`` where nothing flipped.
+    """The exact two-sided p-value of McNemar's test; ``None`` where nothing flipped.
 
     Of those that flipped as many go up as down if the change does nothing: p is twice the smaller
-    tail of the binomial distribution with probability ½, at most 1.
-
-    Args:
-        up: how many units went from no to yes.
-        down: how many went from yes to no.
-
-    Raises:
-        ValueError: a count is not a whole number from 0.
+    tail of the binomial distribution with probability ½, at most 1. ``up``: how many units went
+    from no to yes. ``down``: how many went from yes to no. Raises ValueError where a count is not a
+    whole number from 0.
     """
     n = whole_number(up, "up", 0) + whole_number(down, "down", 0)
     if not n:
@@ -39,13 +34,11 @@ def mcnemar(up: int, down: int) -> float | None:
 
 
 def paired_shares(up: int, down: int, n: int, *, level: float = 0.95) -> Interval:
-    """Return the interval of the share of yes after less that before, in −1 to 1.
+    """The interval of the share of yes after less that before, in −1 to 1.
 
     Each kind of flip is counted once more than it was seen, so that no flips are not taken for a
-    proof that there can be none (Bonett & Price 2012).
-
-    Raises:
-        ValueError: there is no unit, more flips than units, or *level* is not between 0 and 1.
+    proof that there can be none (Bonett & Price 2012). Raises ValueError where there is no unit,
+    more flips than units, or ``level`` is not between 0 and 1.
     """
     if not 0 <= up + down <= whole_number(n, "n"):
         raise ValueError(f"{up} + {down} of {n} units cannot have flipped")
@@ -55,11 +48,8 @@ def paired_shares(up: int, down: int, n: int, *, level: float = 0.95) -> Interva
 
 
 def wilson(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Return Wilson's interval of a share of *n* units, in 0 to 1.
-
-    Raises:
-        ValueError: there is no unit, or *share* or *level* is out of range.
-    """
+    """Wilson's interval of a share of ``n`` units, in 0 to 1. Raises ValueError where there
+    is no unit, or ``share`` or ``level`` is out of range."""
     if not 0 <= share <= 1:
         raise ValueError(f"share is {share}, not a number from 0 to 1")
     squared = _z(level) ** 2 / whole_number(n, "n")
@@ -77,24 +67,14 @@ def by_topic(
     resamples: int = 2000,
     seed: int,
 ) -> tuple[float, float, Interval | None, float | None]:
-    """Return the mean before and after over topics, which weigh alike, with the percentile interval
+    """The mean before and after over topics, which weigh alike, with the percentile interval
     of their difference and the p-value of the paired bootstrap test, both resampling topics.
 
-    Args:
-        before: a value a unit.
-        after: the same units' values after the change.
-        topic: a number or name a unit.
-        level: of the interval.
-        resamples: how many times the topics are drawn.
-        seed: of the draws.
-
-    Returns:
-        Interval and p are ``None`` with fewer than 2 topics, p also where all differences are
-        equal.
-
-    Raises:
-        ValueError: there is no unit, the lengths differ, a value is not finite, or a setting is
-            out of range.
+    ``before``: a value a unit. ``after``: the same units' values after the change. ``topic``: a
+    number or name a unit. ``level``: of the interval. ``resamples``: how many times the topics are
+    drawn. ``seed``: of the draws. Returns Interval and p are ``None`` with fewer than 2 topics, p
+    also where all differences are equal. Raises ValueError where there is no unit, the lengths
+    differ, a value is not finite, or a setting is out of range.
     """
     first, second = numbers(before, "values before"), numbers(after, "values after")
     names, which = np.unique(np.asarray(topic), return_inverse=True)
@@ -110,13 +90,11 @@ def by_topic(
 
 
 def look_level(look: int, *, level: float = 0.95) -> float:
-    """Return the level of the interval at look *look* (from 1) of a sequence without an end.
+    """The level of the interval at look ``look`` (from 1) of a sequence without an end.
 
     1 − α/(k(k + 1)) at look k: the errors add up to α over all looks, so that the intervals hold
-    together, however often one looks and whatever the looks have in common (union bound).
-
-    Raises:
-        ValueError: *look* is not a whole number from 1, or *level* not between 0 and 1.
+    together, however often one looks and whatever the looks have in common (union bound). Raises
+    ValueError where ``look`` is not a whole number from 1, or ``level`` not between 0 and 1.
     """
     whole_number(look, "look")
     return 1.0 - (1.0 - probability(level, "level")) / (look * (look + 1))

@@ -61,11 +61,8 @@ def battles_per_topic(runs: int, per_run: float) -> int:
 
 
 def all_battles(answered: Mapping[str, Sequence[str]]) -> list[Match]:
-    """Every pair of runs on every topic that both have.
-
-    Args:
-        answered: the runs that have each topic.
-    """
+    """Every pair of runs on every topic that both have. ``answered``: the runs that have each
+    topic."""
     return [
         (topic, *pair) for topic, runs in answered.items() for pair in combinations(sorted(runs), 2)
     ]
@@ -81,16 +78,12 @@ def drawn(
 ) -> list[Match]:
     """A sample of battles; asking for more than there are takes all.
 
-    Args:
-        answered: the runs that have each topic.
-        topics_per_pair: so many topics of each pair, drawn without replacement.
-        per_topic: so many battles of each topic. No run is left out where they are enough: a ring
-            of all runs in random order, else every run against one other, and the rest at random.
-        per_run: battles of each run and topic on average, see :func:`battles_per_topic`.
-        seed: of the draw.
-
-    Raises:
-        ValueError: not exactly one way is chosen, or it asks for nothing.
+    ``answered``: the runs that have each topic. ``topics_per_pair``: so many topics of each pair,
+    drawn without replacement. ``per_topic``: so many battles of each topic. No run is left out
+    where they are enough: a ring of all runs in random order, else every run against one other, and
+    the rest at random. ``per_run``: battles of each run and topic on average, see
+    :func:`battles_per_topic`. ``seed``: of the draw. Raises ValueError where not exactly one way is
+    chosen, or it asks for nothing.
     """
     ways = [one for one in (topics_per_pair, per_topic, per_run) if one is not None]
     if len(ways) != 1 or ways[0] <= 0:
@@ -154,15 +147,10 @@ def next_battles(
     log(1 + p(1 − p)v). Close runs that have fought little, each directly or through others, come
     first.
 
-    Args:
-        battles: those judged so far.
-        n: how many to choose; fewer where no more are possible.
-        possible: of two runs the topics, by number, on which they can still fight, the most wanted
-            first.
-        prior: virtual drawn battles of each run.
-
-    Returns:
-        Topic, run and other run, by number.
+    ``battles``: those judged so far. ``n``: how many to choose; fewer where no more are possible.
+    ``possible``: of two runs the topics, by number, on which they can still fight, the most wanted
+    first. ``prior``: virtual drawn battles of each run. Returns Topic, run and other run, by
+    number.
     """
     runs = battles.runs
     found = fit(battles.total[None], battles.first, battles.second, runs, BradleyTerry(), prior)

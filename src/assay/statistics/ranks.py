@@ -21,7 +21,7 @@ _NEGLIGIBLE = 1e-15
 
 
 def all_rows(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
-    """Return ``tau``, ``rho``, ``ap`` (x is the truth) and ``rbo`` of every row."""
+    """``tau``, ``rho``, ``ap`` (x is the truth) and ``rbo`` of every row."""
     return {
         "tau": tau_rows(x, y),
         "rho": rho_rows(x, y),
@@ -31,7 +31,7 @@ def all_rows(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
 
 
 def _blocks(rows: int, n: int) -> list[tuple[slice, slice]]:
-    """Return blocks of rows × pivots whose comparison with all n fits into memory."""
+    """Blocks of rows × pivots whose comparison with all n fits into memory."""
     some_rows = max(1, _CELLS_AT_ONCE // (n * n))
     pivots = max(1, min(n, _CELLS_AT_ONCE // n))
     return [
@@ -42,7 +42,7 @@ def _blocks(rows: int, n: int) -> list[tuple[slice, slice]]:
 
 
 def tau_rows(x: Floats, y: Floats) -> Floats:
-    """Return Kendall's τ-b of every row; NaN where a row is constant."""
+    """Kendall's τ-b of every row; NaN where a row is constant."""
     rows, n = x.shape
     above, untied_x, untied_y = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     for part, pivots in _blocks(rows, n):
@@ -56,7 +56,7 @@ def tau_rows(x: Floats, y: Floats) -> Floats:
 
 
 def rho_rows(x: Floats, y: Floats) -> Floats:
-    """Return Spearman's ρ, on middle ranks, of every row; NaN where a row is constant."""
+    """Spearman's ρ, on middle ranks, of every row; NaN where a row is constant."""
     middle = (x.shape[1] + 1) / 2
     ranks_x, ranks_y = _middle_ranks(x) - middle, _middle_ranks(y) - middle
     below = np.sqrt(np.square(ranks_x).sum(axis=1) * np.square(ranks_y).sum(axis=1))
@@ -65,7 +65,7 @@ def rho_rows(x: Floats, y: Floats) -> Floats:
 
 
 def ap_rows(truth: Floats, estimate: Floats) -> Floats:
-    """Return the AP correlation of every row; NaN where a row is constant."""
+    """The AP correlation of every row; NaN where a row is constant."""
     rows, n = truth.shape
     total = np.zeros(rows)
     for part, pivots in _blocks(rows, n):
@@ -82,7 +82,7 @@ def ap_rows(truth: Floats, estimate: Floats) -> Floats:
 def ap_weights(
     above: np.typing.NDArray[np.integer], group: np.typing.NDArray[np.integer], n: int
 ) -> Floats:
-    """Return what a surplus of right items above an item weighs in the AP correlation.
+    """What a surplus of right items above an item weighs in the AP correlation.
 
     An item of a group of g ties with t items above is at rank t + 1 + k, k from 0 to g − 1, in one
     g-th of the orders of the group; on average c_t of the t above and half of the k are rightly
@@ -95,12 +95,12 @@ def ap_weights(
 
 
 def rbo_depth(n: int, p: float) -> int:
-    """Return the depth beyond which the weights of all ranks together are negligible."""
+    """The depth beyond which the weights of all ranks together are negligible."""
     return min(n, math.ceil(math.log(_NEGLIGIBLE) / math.log(p)))
 
 
 def rbo_rows(x: Floats, y: Floats, p: float) -> Floats:
-    """Return the extrapolated RBO of every row, both lists ranking the same n items."""
+    """The extrapolated RBO of every row, both lists ranking the same n items."""
     rows, n = x.shape
     depth = rbo_depth(n, p)
     depths = np.arange(1, depth + 1, dtype=np.float64)
@@ -117,14 +117,14 @@ def rbo_rows(x: Floats, y: Floats, p: float) -> Floats:
 
 
 def extrapolated(agreements: Floats, p: float) -> Floats:
-    """Return (1 − p)/p Σ_d A_d p^d + A_D p^D for B × D agreements at the depths 1 to D."""
+    """(1 − p)/p Σ_d A_d p^d + A_D p^D for B × D agreements at the depths 1 to D."""
     weights = (1 - p) * p ** np.arange(agreements.shape[1], dtype=np.float64)
     value: Floats = agreements @ weights + agreements[:, -1] * p ** agreements.shape[1]
     return np.clip(value, 0.0, 1.0)
 
 
 def _shown(scores: Floats, depths: Floats) -> Floats:
-    """Return how much of each item is within each depth: B × n × D, ties in random order."""
+    """How much of each item is within each depth: B × n × D, ties in random order."""
     low, high = _group_ranks(scores)
     higher, ties = scores.shape[1] - high, high - low + 1
     shown: Floats = np.clip((depths - higher[:, :, None]) / ties[:, :, None], 0.0, 1.0)
@@ -132,7 +132,7 @@ def _shown(scores: Floats, depths: Floats) -> Floats:
 
 
 def _middle_ranks(scores: Floats) -> Floats:
-    """Return the rank of each item in its row, 1 for the lowest, equal ones at their mean."""
+    """The rank of each item in its row, 1 for the lowest, equal ones at their mean."""
     low, high = _group_ranks(scores)
     return (low + high) / 2.0
 
@@ -140,7 +140,7 @@ def _middle_ranks(scores: Floats) -> Floats:
 def _group_ranks(
     scores: Floats,
 ) -> tuple[np.typing.NDArray[np.integer], np.typing.NDArray[np.integer]]:
-    """Return the first and the last rank of those with the same score, 1 for the lowest."""
+    """The first and the last rank of those with the same score, 1 for the lowest."""
     n = scores.shape[1]
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)

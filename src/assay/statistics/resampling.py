@@ -31,17 +31,14 @@ _CELLS_AT_ONCE = 1_000_000
 
 
 def sum_slack(differences: Floats, sizes: Floats) -> Floats:
-    """Return how far apart two sums of n differences can be that are equal but for rounding.
+    """How far apart two sums of n differences can be that are equal but for rounding.
 
     A test by permutations has to count ties, so sums this near to each other are equal to it. A
     score is rounded when it is read and a difference when it is taken, each by at most half an ulp
     of the scores, which may be far larger than their differences; every addition rounds once more.
     Both sums are off by as much. (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
-    section 4.2.)
-
-    Args:
-        differences: n × k, the differences that are added up, column by column.
-        sizes: n × k, the largest absolute score behind each difference.
+    section 4.2.) ``differences``: n × k, the differences that are added up, column by column.
+    ``sizes``: n × k, the largest absolute score behind each difference.
     """
     eps = np.finfo(np.float64).eps
     additions = 2 * len(differences) * np.abs(differences).sum(axis=0)
@@ -49,21 +46,19 @@ def sum_slack(differences: Floats, sizes: Floats) -> Floats:
 
 
 def is_exact(n: int, exact_limit: int = EXACT_LIMIT) -> bool:
-    """Tell whether all 2^n swaps of *n* pairs are few enough to go through."""
+    """Tell whether all 2^n swaps of ``n`` pairs are few enough to go through."""
     return n < 63 and 2**n <= exact_limit
 
 
 def swap_masks(
     n: int, permutations: int, seed: int, exact_limit: int = EXACT_LIMIT
 ) -> Iterator[Floats]:
-    """Yield which of *n* pairs are swapped (1) or left (0), in blocks of draws × n.
+    """Which of ``n`` pairs are swapped (1) or left (0), in blocks of draws × n.
 
-    All arrangements where 2^n is at most *exact_limit*, else *permutations* random ones. Of all
+    All arrangements where 2^n is at most ``exact_limit``, else ``permutations`` random ones. Of all
     arrangements only those that leave the last pair are given: the others are their mirror images,
-    with the same absolute difference.
-
-    Raises:
-        ValueError: *permutations* is not a whole number from 1, or *seed* one from 0.
+    with the same absolute difference. Raises ValueError where ``permutations`` is not a whole
+    number from 1, or ``seed`` one from 0.
     """
     whole_number(permutations, "permutations")
     whole_number(seed, "seed", 0)

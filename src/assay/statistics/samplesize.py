@@ -51,27 +51,19 @@ _SMALLEST = 1e-100
 
 @dataclass(frozen=True)
 class Variance:
-    """An estimate of a variance.
-
-    Attributes:
-        value: the estimate.
-        degrees: its degrees of freedom, its weight when estimates are pooled.
-    """
+    """An estimate of a variance. ``value``: the estimate. ``degrees``: its degrees of freedom, its
+    weight when estimates are pooled."""
 
     value: float
     degrees: int
 
 
 def residual_variance(matrix: npt.ArrayLike) -> Variance:
-    """Return V_E2, the residual variance of the two-way ANOVA without replication.
+    """V_E2, the residual variance of the two-way ANOVA without replication.
 
-    V = Σ (x_ij − topic mean_i − run mean_j + grand mean)² / ((n − 1)(m − 1)).
-
-    Args:
-        matrix: scores, n topics × m runs, none missing.
-
-    Raises:
-        ValueError: fewer than 2 topics or 2 runs, or a score is missing or not finite.
+    V = Σ (x_ij − topic mean_i − run mean_j + grand mean)² / ((n − 1)(m − 1)). ``matrix``: scores, n
+    topics × m runs, none missing. Raises ValueError for fewer than 2 topics or 2 runs, or a score
+    is missing or not finite.
     """
     scores = score_matrix(matrix)
     topics, runs = scores.shape
@@ -86,10 +78,8 @@ def residual_variance(matrix: npt.ArrayLike) -> Variance:
 
 
 def pooled_variance(variances: Iterable[Variance]) -> Variance:
-    """Return the mean of variances weighted by their degrees of freedom (Sakai 2016).
-
-    Raises:
-        ValueError: there are none, or one is negative, not finite or without degrees of freedom.
+    """The mean of variances weighted by their degrees of freedom (Sakai 2016). Raises
+    ValueError where there are none, or one is negative, not finite or without degrees of freedom.
     """
     given = list(variances)
     if not given:
@@ -105,19 +95,14 @@ def pooled_variance(variances: Iterable[Variance]) -> Variance:
 
 
 def paired_t_power(topics: int, min_difference: float, variance: float, alpha: float) -> float:
-    """Return the power of a two-sided paired t-test, exact by the noncentral distribution.
+    """The power of a two-sided paired t-test, exact by the noncentral distribution.
 
-    t² of n pairs whose difference has the mean *min_difference* and the variance 2σ² follows a
+    t² of n pairs whose difference has the mean ``min_difference`` and the variance 2σ² follows a
     noncentral F with 1 and n − 1 degrees of freedom and λ = n minD² / (2σ²).
 
-    Args:
-        topics: n, at least 2.
-        min_difference: minD, the smallest difference worth detecting.
-        variance: σ², the variance of a score (not of a difference).
-        alpha: the level of the test.
-
-    Raises:
-        ValueError: an argument is out of range.
+    ``topics``: n, at least 2. ``min_difference``: minD, the smallest difference worth detecting.
+    ``variance``: σ², the variance of a score (not of a difference). ``alpha``: the level of the
+    test. Raises ValueError where an argument is out of range.
     """
     whole_number(topics, "topics", 2)
     _check(min_difference, variance, alpha)
@@ -126,19 +111,13 @@ def paired_t_power(topics: int, min_difference: float, variance: float, alpha: f
 
 
 def anova_power(topics: int, min_range: float, variance: float, alpha: float, runs: int) -> float:
-    """Return the power of a one-way ANOVA in Sakai's worst case, exact by the noncentral F.
+    """The power of a one-way ANOVA in Sakai's worst case, exact by the noncentral F.
 
-    Args:
-        topics: n per run, at least 2.
-        min_range: minD, the smallest difference between the best and the worst run that is worth
-            detecting. The worst case has all other runs half-way between these two, so that
-            λ = n minD² / (2σ²), with m − 1 and m(n − 1) degrees of freedom.
-        variance: σ², the variance of a score.
-        alpha: the level of the test.
-        runs: m, at least 2.
-
-    Raises:
-        ValueError: an argument is out of range.
+    ``topics``: n per run, at least 2. ``min_range``: minD, the smallest difference between the best
+    and the worst run that is worth detecting. The worst case has all other runs half-way between
+    these two, so that λ = n minD² / (2σ²), with m − 1 and m(n − 1) degrees of freedom.
+    ``variance``: σ², the variance of a score. ``alpha``: the level of the test. ``runs``: m, at
+    least 2. Raises ValueError where an argument is out of range.
     """
     whole_number(topics, "topics", 2)
     whole_number(runs, "runs", 2)
@@ -148,19 +127,14 @@ def anova_power(topics: int, min_range: float, variance: float, alpha: float, ru
 
 
 def expected_width(topics: int, variance: float, alpha: float) -> float:
-    """Return the expected width of the (1 − α) t interval of a paired mean difference.
+    """The expected width of the (1 − α) t interval of a paired mean difference.
 
     2 t(n − 1; α) E[√V] / √n, where V is the sample variance of the differences with the mean 2σ²
     and E[√V] = √(2σ²) · √(2/(n − 1)) · Γ(n/2) / Γ((n − 1)/2): the exact expectation of the root
     (Sakai 2016), not the root of the expectation.
 
-    Args:
-        topics: n, at least 2.
-        variance: σ², the variance of a score (not of a difference).
-        alpha: 1 − the level of the interval.
-
-    Raises:
-        ValueError: an argument is out of range.
+    ``topics``: n, at least 2. ``variance``: σ², the variance of a score (not of a difference).
+    ``alpha``: 1 − the level of the interval. Raises ValueError where an argument is out of range.
     """
     whole_number(topics, "topics", 2)
     _check(1.0, variance, alpha)
@@ -171,7 +145,7 @@ def expected_width(topics: int, variance: float, alpha: float) -> float:
 
 
 def _noncentrality(topics: int, difference: float, variance: float) -> float:
-    """Return λ; a square of the difference itself could be 0 or raise an ``OverflowError``."""
+    """λ; a square of the difference itself could be 0 or raise an ``OverflowError``."""
     effect = difference / math.sqrt(variance)
     return topics * (effect * effect) / 2
 
@@ -196,13 +170,11 @@ def _check(difference: float, variance: float, alpha: float) -> None:
 
 
 def paired_t_topics(alpha: float, beta: float, min_difference: float, variance: float) -> int:
-    """Return the smallest n whose paired t-test has a power of at least 1 − β.
+    """The smallest n whose paired t-test has a power of at least 1 − β.
 
-    For the arguments see :func:`paired_t_power`; *beta* is the risk of missing a difference of
-    *min_difference*.
-
-    Raises:
-        ValueError: an argument is out of range, or more than 10⁹ topics would be needed.
+    For the arguments see :func:`paired_t_power`; ``beta`` is the risk of missing a difference of
+    ``min_difference``. Raises ValueError where an argument is out of range, or more than 10⁹ topics
+    would be needed.
     """
     _check(min_difference, variance, alpha)
     probability(beta, "beta")
@@ -216,13 +188,11 @@ def paired_t_topics(alpha: float, beta: float, min_difference: float, variance: 
 def anova_topics(
     alpha: float, beta: float, min_range: float, variance: float, runs: int = 2
 ) -> int:
-    """Return the smallest n whose one-way ANOVA over *runs* runs has a power of at least 1 − β.
+    """The smallest n whose one-way ANOVA over ``runs`` runs has a power of at least 1 − β.
 
-    For the arguments see :func:`anova_power`; *beta* is the risk of missing a range of *min_range*.
-    Sakai recommends it also for comparing every pair of m runs.
-
-    Raises:
-        ValueError: an argument is out of range, or more than 10⁹ topics would be needed.
+    For the arguments see :func:`anova_power`; ``beta`` is the risk of missing a range of
+    ``min_range``. Sakai recommends it also for comparing every pair of m runs. Raises ValueError
+    where an argument is out of range, or more than 10⁹ topics would be needed.
     """
     _check(min_range, variance, alpha)
     probability(beta, "beta")
@@ -235,19 +205,17 @@ def anova_topics(
 
 
 def interval_topics(alpha: float, width: float, variance: float) -> int:
-    """Return the smallest n whose expected interval is at most *width* wide, end to end.
+    """The smallest n whose expected interval is at most ``width`` wide, end to end.
 
-    For the other arguments see :func:`expected_width`.
-
-    Raises:
-        ValueError: an argument is out of range, or more than 10⁹ topics would be needed.
+    For the other arguments see :func:`expected_width`. Raises ValueError where an argument is out
+    of range, or more than 10⁹ topics would be needed.
     """
     _check(width, variance, alpha)
     return _smallest(lambda n: expected_width(n, variance, alpha) <= width, width, variance)
 
 
 def _smallest(enough: Callable[[int], bool], difference: float, variance: float) -> int:
-    """Return the smallest n ≥ 2 that is enough; every larger n is, too.
+    """The smallest n ≥ 2 that is enough; every larger n is, too.
 
     The search begins at about variance / difference².
     """
@@ -268,13 +236,10 @@ def _smallest(enough: Callable[[int], bool], difference: float, variance: float)
 class SizeRow:
     """One line of a table of topic set sizes.
 
-    Attributes:
-        design: the requirement, see :data:`Design`.
-        alpha: the level of the test, or 1 − the level of the interval.
-        beta: the risk of missing the difference; ``None`` for an interval.
-        mind: the smallest difference to detect, or the width of the interval.
-        m: the number of runs: 2 for the paired designs.
-        topics: the number of topics needed.
+    ``design``: the requirement, see :data:`Design`. ``alpha``: the level of the test, or 1 − the
+    level of the interval. ``beta``: the risk of missing the difference; ``None`` for an interval.
+    ``mind``: the smallest difference to detect, or the width of the interval. ``m``: the number of
+    runs: 2 for the paired designs. ``topics``: the number of topics needed.
     """
 
     design: Design
@@ -294,18 +259,12 @@ def size_table(
     runs: Sequence[int] = (2, 5, 10, 20, 50, 100),
     widths: Sequence[float] | None = None,
 ) -> list[SizeRow]:
-    """Return the topic set sizes of all three designs over every combination of the settings.
+    """The topic set sizes of all three designs over every combination of the settings.
 
-    Args:
-        variance: σ², e.g. from :func:`pooled_variance`.
-        alphas: levels.
-        betas: risks of missing the difference.
-        differences: differences to detect.
-        runs: numbers of runs of the ANOVA design.
-        widths: widths of the interval; ``None`` means *differences*.
-
-    Raises:
-        ValueError: a setting is out of range.
+    ``variance``: σ², e.g. from :func:`pooled_variance`. ``alphas``: levels. ``betas``: risks of
+    missing the difference. ``differences``: differences to detect. ``runs``: numbers of runs of the
+    ANOVA design. ``widths``: widths of the interval; ``None`` means ``differences``. Raises
+    ValueError where a setting is out of range.
     """
     rows: list[SizeRow] = []
     for alpha in alphas:
@@ -329,14 +288,10 @@ def size_table(
 class AchievedPower:
     """What a finished experiment could detect.
 
-    Attributes:
-        topics: n.
-        runs: m.
-        variance: its residual variance.
-        difference: the difference that the powers are for.
-        paired_t: the power of a paired t-test for two runs that differ by that much.
-        anova: the power of a one-way ANOVA over the m runs whose range is that large.
-        width: the expected width of the interval of a difference of two runs.
+    ``topics``: n. ``runs``: m. ``variance``: its residual variance. ``difference``: the difference
+    that the powers are for. ``paired_t``: the power of a paired t-test for two runs that differ by
+    that much. ``anova``: the power of a one-way ANOVA over the m runs whose range is that large.
+    ``width``: the expected width of the interval of a difference of two runs.
     """
 
     topics: int
@@ -351,22 +306,15 @@ class AchievedPower:
 def achieved_power(
     matrix: npt.ArrayLike, *, alpha: float = 0.05, min_difference: float | None = None
 ) -> AchievedPower | None:
-    """Return the power that an experiment had with its own topics, runs and residual variance.
+    """The power that an experiment had with its own topics, runs and residual variance.
 
-    Args:
-        matrix: scores, topics × runs.
-        alpha: the level of the tests.
-        min_difference: the difference to detect; ``None`` takes the observed range of the run
-            means. Power for the observed difference says no more than its p-value does; power for
-            a difference that matters to you says what the experiment could have shown.
-
-    Returns:
-        ``None`` where the residual variance is 0, or where no difference was given and all run
-        means are equal: then power is undefined.
-
-    Raises:
-        ValueError: the matrix is not complete, all its scores are below 10⁻¹⁰⁰, or a setting is
-            out of range.
+    ``matrix``: scores, topics × runs. ``alpha``: the level of the tests. ``min_difference``: the
+    difference to detect; ``None`` takes the observed range of the run means. Power for the observed
+    difference says no more than its p-value does; power for a difference that matters to you says
+    what the experiment could have shown. Returns ``None`` where the residual variance is 0, or
+    where no difference was given and all run means are equal: then power is undefined. Raises
+    ValueError where the matrix is not complete, all its scores are below 10⁻¹⁰⁰, or a setting is
+    out of range.
     """
     scores = score_matrix(matrix)
     probability(alpha, "alpha")

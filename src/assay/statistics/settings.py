@@ -30,15 +30,12 @@ _NEAR = 1e-12
 class Correlation:
     """One coefficient in one setting.
 
-    Attributes:
-        setting: ``runs`` (of run means), ``topics-mean`` (mean of the coefficients of the topics)
-            or ``pairs`` (all topic–run pairs at once).
-        measure: ``tau``, ``rho``, ``ap`` or ``rbo``.
-        value: the coefficient, ``None`` where undefined.
-        interval: its bootstrap interval over topics; ``None`` where there is one topic only, or no
-            resample defines it.
-        n: how many runs, topics with a defined coefficient, or pairs it rests on.
-        reason: why *value* is undefined; ``None`` where it is not.
+    ``setting``: ``runs`` (of run means), ``topics-mean`` (mean of the coefficients of the topics)
+    or ``pairs`` (all topic–run pairs at once). ``measure``: ``tau``, ``rho``, ``ap`` or ``rbo``.
+    ``value``: the coefficient, ``None`` where undefined. ``interval``: its bootstrap interval over
+    topics; ``None`` where there is one topic only, or no resample defines it. ``n``: how many runs,
+    topics with a defined coefficient, or pairs it rests on. ``reason``: why ``value`` is undefined;
+    ``None`` where it is not.
     """
 
     setting: str
@@ -50,7 +47,7 @@ class Correlation:
 
 
 def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
-    """Return the coefficients of one score a run in each table, without intervals."""
+    """The coefficients of one score a run in each table, without intervals."""
     one = np.ones((1, 1))
     found = ranks.all_rows(_mean_ranks(one, x[None]), _mean_ranks(one, y[None]), p)
     rows = []
@@ -64,7 +61,7 @@ def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
 def all_settings(
     x: Floats, y: Floats, p: float, level: float, resamples: int, seed: int
 ) -> list[Correlation]:
-    """Return the coefficients of topics × runs scores, missing where both are NaN."""
+    """The coefficients of topics × runs scores, missing where both are NaN."""
     topics = len(x)
     ones = np.ones((1, topics))
     draws = [ones, *(topic_counts(topics, resamples, seed) if topics > 1 else [])]
@@ -106,7 +103,7 @@ def all_settings(
 
 
 def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
-    """Return the ranks of the run means of every resample, resamples × runs, the lowest first.
+    """The ranks of the run means of every resample, resamples × runs, the lowest first.
 
     A run that has none of a resample's topics ranks by its mean over all of them. Neighbours that
     are nearer than :data:`_NEAR` of the largest score have the same rank: rounding parts them.
@@ -125,7 +122,7 @@ def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
 
 
 def _topic_values(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
-    """Return the coefficients of every topic, NaN where fewer than two runs have it."""
+    """The coefficients of every topic, NaN where fewer than two runs have it."""
     present = ~np.isnan(x)
     found = {name: np.full(len(x), np.nan) for name in MEASURES}
     for pattern in np.unique(present, axis=0):

@@ -33,11 +33,8 @@ topic out for all runs, ``cells`` leaves it out for that run in both tables, ``z
 
 
 def known_scores(scores: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the scores that are there, by topic.
-
-    Raises:
-        ValueError: one is not a number, or they are no table.
-    """
+    """The scores that are there, by topic. Raises ValueError where one is not a number, or
+    they are no table."""
     if not isinstance(scores, Mapping):
         raise ValueError(
             f"give scores by run, then topic, got {scores} as those of a run; scores of whole runs "
@@ -52,7 +49,7 @@ def known_scores(scores: Mapping[str, float | None]) -> dict[str, float]:
 
 
 def check_missing(missing: Missing) -> None:
-    """Raise ValueError where *missing* is none of :data:`Missing`."""
+    """Raise ValueError where ``missing`` is none of :data:`Missing`."""
     if missing not in get_args(Missing):
         raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
 
@@ -61,11 +58,9 @@ def check_missing(missing: Missing) -> None:
 class Averaged:
     """One score a run.
 
-    Attributes:
-        means: the scores.
-        topics: how many topics each is the mean of; 0 where it was given as such.
-        missing: runs and topics without a score.
-        left_out: topics left out because of *missing*.
+    ``means``: the scores. ``topics``: how many topics each is the mean of; 0 where it was given as
+    such. ``missing``: runs and topics without a score. ``left_out``: topics left out because of
+    ``missing``.
     """
 
     means: Floats
@@ -79,7 +74,7 @@ _WHOLE = ""
 
 
 def by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str, float]]:
-    """Return the known scores by run, then topic."""
+    """The known scores by run, then topic."""
     return {
         run: known_scores(score if isinstance(score, Mapping) else {_WHOLE: score})
         for run, score in scores.items()
@@ -89,7 +84,7 @@ def by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str,
 def shared_runs(
     first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]], what: str
 ) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Return the runs that both tables have scores for, and the others by field of the report."""
+    """The runs that both tables have scores for, and the others by field of the report."""
     shared = [run for run in first if run in second]
     used = [run for run in shared if first[run] and second[run]]
     if len(used) < 2:
@@ -107,7 +102,7 @@ def shared_runs(
 def average(
     which: str, table: Mapping[str, Mapping[str, float]], runs: Sequence[str], missing: Missing
 ) -> Averaged:
-    """Return the mean of each of *runs* over its topics."""
+    """The mean of each of ``runs`` over its topics."""
     topics = list(dict.fromkeys(topic for run in runs for topic in table[run]))
     scores = matrix([table[run] for run in runs], topics)
     holes = np.isnan(scores)
@@ -123,7 +118,7 @@ def average(
 def complete(
     tables: Sequence[Floats], topics: Sequence[str], holes: Bools, missing: Missing
 ) -> tuple[list[Floats], list[str], tuple[str, ...]]:
-    """Return the tables with their holes as *missing* has them, the topics that they keep and those
+    """The tables with their holes as ``missing`` has them, the topics that they keep and those
     left out."""
     if missing == "zero":
         return [np.nan_to_num(table) for table in tables], list(topics), ()
@@ -136,6 +131,6 @@ def complete(
 
 
 def matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:
-    """Return topics × runs, NaN where a run lacks a topic."""
+    """Topics × runs, NaN where a run lacks a topic."""
     cells = [[row.get(topic, np.nan) for row in rows] for topic in topics]
     return np.array(cells, dtype=np.float64).reshape(len(topics), len(rows))

@@ -62,11 +62,8 @@ _COLUMNS_AT_ONCE = 500
 class RandomisationResult:
     """The outcome of a paired randomisation test.
 
-    Attributes:
-        difference: mean of x − mean of y.
-        p: the two-sided p-value; 1 where the runs are equal.
-        exact: whether all 2^n swaps were gone through.
-        permutations: how many swaps p rests on.
+    ``difference``: mean of x − mean of y. ``p``: the two-sided p-value; 1 where the runs are equal.
+    ``exact``: whether all 2^n swaps were gone through. ``permutations``: how many swaps p rests on.
     """
 
     difference: float
@@ -76,17 +73,14 @@ class RandomisationResult:
 
 
 def pair_sizes(first: Floats, second: Floats) -> Floats:
-    """Return the larger absolute score of each two, to which rounding errors are in proportion."""
+    """The larger absolute score of each two, to which rounding errors are in proportion."""
     return np.maximum(np.abs(first), np.abs(second))
 
 
 def t_columns(differences: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """Return t and p of every column; NaN where it is constant but for rounding.
-
-    Args:
-        differences: scores of one run − scores of the other, n topics × k pairs.
-        sizes: the larger absolute score of each two, n × k.
-    """
+    """t and p of every column; NaN where it is constant but for rounding. ``differences``:
+    scores of one run − scores of the other, n topics × k pairs. ``sizes``: the larger absolute
+    score of each two, n × k."""
     n = len(differences)
     differences, sizes = _scaled(differences, sizes)
     spread = differences.std(axis=0, ddof=1)
@@ -119,16 +113,10 @@ def randomisation_test(
     p is the share of swaps whose absolute mean difference is at least the observed one; with
     random swaps the observed one counts as one more, p = (count + 1) / (B + 1).
 
-    Args:
-        x: n scores of one run.
-        y: n scores of the other, of the same topics in the same order.
-        permutations: B, the number of random swaps.
-        seed: of the random swaps.
-        exact_limit: all 2^n swaps are gone through where they are no more than this.
-
-    Raises:
-        ValueError: fewer than 2 topics, different lengths, a score that is not finite, or a
-            setting out of range.
+    ``x``: n scores of one run. ``y``: n scores of the other, of the same topics in the same order.
+    ``permutations``: B, the number of random swaps. ``seed``: of the random swaps. ``exact_limit``:
+    all 2^n swaps are gone through where they are no more than this. Raises ValueError for fewer
+    than 2 topics, different lengths, a score that is not finite, or a setting out of range.
     """
     first, second = score_pair(x, y)
     differences, sizes = (first - second)[:, None], pair_sizes(first, second)[:, None]
@@ -149,14 +137,12 @@ def randomisation_p(
     seed: int,
     exact_limit: int = EXACT_LIMIT,
 ) -> Floats:
-    """Return the p-value of every column, all on the same swaps.
+    """The p-value of every column, all on the same swaps.
 
-    Args:
-        differences: scores of one run − scores of the other, n topics × k pairs.
-        sizes: the larger absolute score of each two, n × k.
-        permutations: random swaps where the test is not exact.
-        seed: of the random swaps.
-        exact_limit: all 2^n swaps are gone through where they are no more than this.
+    ``differences``: scores of one run − scores of the other, n topics × k pairs. ``sizes``: the
+    larger absolute score of each two, n × k. ``permutations``: random swaps where the test is not
+    exact. ``seed``: of the random swaps. ``exact_limit``: all 2^n swaps are gone through where they
+    are no more than this.
     """
     n, columns = differences.shape
     observed = np.abs(differences.sum(axis=0)) - sum_slack(differences, sizes)
@@ -181,19 +167,15 @@ def bootstrap_difference(
     resamples: int = 2000,
     seed: int,
 ) -> Interval:
-    """Return the percentile interval of mean(x − y), resampling topics.
-
-    Raises:
-        ValueError: fewer than 2 topics, different lengths, a score that is not finite, or a
-            setting out of range.
-    """
+    """The percentile interval of mean(x − y), resampling topics. Raises ValueError for fewer
+    than 2 topics, different lengths, a score that is not finite, or a setting out of range."""
     first, second = score_pair(x, y)
     whole_number(resamples, "resamples")
     return mean_interval(first - second, level=level, resamples=resamples, seed=seed)
 
 
 def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -> Floats:
-    """Return the p-value of the paired bootstrap test for every column.
+    """The p-value of the paired bootstrap test for every column.
 
     The t of the differences is set against the t of resamples of the differences less their mean,
     for which the null hypothesis is true: p = (count + 1) / (B + 1), where count is how many of B
@@ -205,14 +187,9 @@ def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -
     All columns rest on the same resamples. Like t, p is undefined (NaN) where all differences of a
     column are equal.
 
-    Args:
-        differences: scores of one run − scores of the other, n topics × k pairs.
-        sizes: the larger absolute score of each two, n × k.
-        resamples: B.
-        seed: of the resamples.
-
-    Raises:
-        ValueError: *resamples* is not a whole number from 1, or *seed* one from 0.
+    ``differences``: scores of one run − scores of the other, n topics × k pairs. ``sizes``: the
+    larger absolute score of each two, n × k. ``resamples``: B. ``seed``: of the resamples. Raises
+    ValueError where ``resamples`` is not a whole number from 1, or ``seed`` one from 0.
     """
     n, columns = differences.shape
     undefined = np.isnan(t_columns(differences, sizes)[0])
@@ -241,12 +218,10 @@ def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return Holm's step-down adjusted p-values, in the given order.
+    """Holm's step-down adjusted p-values, in the given order.
 
-    An undefined p (``None``) stays undefined and does not count as a member of the family.
-
-    Raises:
-        ValueError: a p-value is not a number from 0 to 1.
+    An undefined p (``None``) stays undefined and does not count as a member of the family. Raises
+    ValueError where a p-value is not a number from 0 to 1.
     """
     known = [(p, place) for place, p in enumerate(p_values) if p is not None]
     for p, place in known:
@@ -261,16 +236,11 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def residual_effect_sizes(matrix: npt.ArrayLike) -> Floats | None:
-    """Return m × m effect sizes (mean of the row's run − mean of the column's) / √V_E2.
+    """m × m effect sizes (mean of the row's run − mean of the column's) / √V_E2.
 
     V_E2 is the residual variance of the two-way ANOVA without replication, the same yardstick for
-    all pairs (Sakai 2018, section 5.4).
-
-    Returns:
-        ``None`` where the residual variance is 0.
-
-    Raises:
-        ValueError: the matrix is not complete or smaller than 2 topics × 2 runs.
+    all pairs (Sakai 2018, section 5.4). Returns ``None`` where the residual variance is 0. Raises
+    ValueError where the matrix is not complete or smaller than 2 topics × 2 runs.
     """
     scores = score_matrix(matrix)
     scores = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])  # as in _scaled

@@ -23,10 +23,9 @@ _CELLS_AT_ONCE = 2_000_000
 class StackedPairs:
     """All topic–run pairs with two scores each, ready for any number of resamples.
 
-    Args:
-        x: the first score of each of the N pairs, the truth of the AP correlation.
-        y: the second score.
-        topic: the number of each pair's topic, from 0 to topics − 1, ascending, none left out.
+    ``x``: the first score of each of the N pairs, the truth of the AP correlation. ``y``: the
+    second score. ``topic``: the number of each pair's topic, from 0 to topics − 1, ascending, none
+    left out.
     """
 
     def __init__(self, x: Floats, y: Floats, topic: Integers) -> None:
@@ -54,12 +53,8 @@ class StackedPairs:
         self._ranks_x, self._ranks_y = _Groups(x), _Groups(y)
 
     def values(self, weights: Floats, p: float) -> dict[str, Floats]:
-        """Return ``tau``, ``rho``, ``ap`` and ``rbo`` of every resample.
-
-        Args:
-            weights: resamples × topics, how often each topic is drawn.
-            p: the persistence of RBO.
-        """
+        """``tau``, ``rho``, ``ap`` and ``rbo`` of every resample. ``weights``: resamples ×
+        topics, how often each topic is drawn. ``p``: the persistence of RBO."""
         parts = []
         at_once = max(1, _CELLS_AT_ONCE // self.n)
         for start in range(0, len(weights), at_once):
@@ -118,24 +113,19 @@ class _Groups:
         self.starts = np.flatnonzero(np.r_[True, np.diff(ordered) > 0])
 
     def places(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return how many items are above each item and how many tie with it, itself included.
-
-        Args:
-            weights: resamples × items, how many copies of each item there are.
-        """
+        """How many items are above each item and how many tie with it, itself included.
+        ``weights``: resamples × items, how many copies of each item there are."""
         sizes = np.add.reduceat(weights[:, self.order], self.starts, axis=1)
         above = np.cumsum(sizes, axis=1) - sizes
         return above[:, self.of_item], sizes[:, self.of_item]
 
 
 def _rbo(weights: Floats, places: list[Floats], p: float) -> float:
-    """Return the extrapolated RBO of one resample; see ``ranks.rbo_rows`` for the tie rule.
+    """The extrapolated RBO of one resample; see ``ranks.rbo_rows`` for the tie rule.
 
-    Args:
-        weights: how many copies of each item there are.
-        places: for every item, how many are above it and how many tie with it, by the first and
-            then by the second scores.
-        p: the persistence.
+    ``weights``: how many copies of each item there are. ``places``: for every item, how many are
+    above it and how many tie with it, by the first and then by the second scores. ``p``: the
+    persistence.
     """
     above_x, ties_x, above_y, ties_y = (cells[weights > 0] for cells in places)
     weights = weights[weights > 0]
@@ -156,7 +146,7 @@ def _rbo(weights: Floats, places: list[Floats], p: float) -> float:
 
 
 def _size(above: Floats, ties: Floats, depths: Floats) -> Floats:
-    """Return Σ (degree to which an item is shown)² at every depth."""
+    """Σ (degree to which an item is shown)² at every depth."""
     starts, first = np.unique(above, return_index=True)
     group = np.searchsorted(starts, depths, side="left") - 1
     return np.asarray(starts[group] + np.square(depths - starts[group]) / ties[first][group])

@@ -38,11 +38,8 @@ _MOST_CELLS = 50_000_000
 class Outside:
     """A label that is not on the scale.
 
-    Attributes:
-        labeller: ``first`` or ``second``.
-        label: the label as given.
-        count: how often.
-        counted_as: the label it counts as: an end of the scale where it was clipped, else itself.
+    ``labeller``: ``first`` or ``second``. ``label``: the label as given. ``count``: how often.
+    ``counted_as``: the label it counts as: an end of the scale where it was clipped, else itself.
     """
 
     labeller: str
@@ -52,7 +49,7 @@ class Outside:
 
 
 def pair_labels(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Floats, Bools]:
-    """Return the labels of the items that both labelled, and which items those are."""
+    """The labels of the items that both labelled, and which items those are."""
     a = numbers(first, "first labels", missing=True)
     b = numbers(second, "second labels", missing=True)
     if a.ndim != 1 or b.ndim != 1 or len(a) != len(b):
@@ -66,11 +63,8 @@ def pair_labels(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Fl
 
 
 def distinct(labels: Sequence[float], what: str) -> Floats:
-    """Return a list of label values.
-
-    Raises:
-        ValueError: it is empty, not flat, repeats a label or holds something else than numbers.
-    """
+    """A list of label values. Raises ValueError where it is empty, not flat, repeats a label
+    or holds something else than numbers."""
     values = numbers(labels, what)
     if values.ndim != 1 or not len(values) or len(np.unique(values)) != len(values):
         raise ValueError(f"the {what} must be a flat list of different labels, got {labels}")
@@ -100,10 +94,8 @@ def on_scale(
 
 
 def number_topics(topics: Sequence[Hashable], usable: Bools) -> tuple[Integers, int]:
-    """Return the number of each kept item's topic, from 0 in order of appearance, and how many.
-
-    Raises:
-        ValueError: their number differs from that of the items, or a topic is a list, say.
+    """The number of each kept item's topic, from 0 in order of appearance, and how many.
+    Raises ValueError where their number differs from that of the items, or a topic is a list, say.
     """
     if len(topics) != len(usable):
         raise ValueError(f"{len(topics)} topics do not fit {len(usable)} items")
@@ -120,7 +112,7 @@ def number_topics(topics: Sequence[Hashable], usable: Bools) -> tuple[Integers, 
 
 
 def label_name(value: float) -> str:
-    """Return a label as people write it, and never two labels alike."""
+    """A label as people write it, and never two labels alike."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 
@@ -138,13 +130,13 @@ def tally(
     width: int,
     weights: Floats | Integers | None = None,
 ) -> Floats:
-    """Return how often each pair of a row and a column occurs, or its weights: height × width."""
+    """How often each pair of a row and a column occurs, or its weights: height × width."""
     counts = np.bincount(rows * width + columns, weights, minlength=height * width)
     return counts.reshape(height, width).astype(np.float64)
 
 
 def confusion_table(first: Integers, second: Integers, k: int) -> Integers:
-    """Return the k × k counts of two labellers' labels, given as places among the values."""
+    """The k × k counts of two labellers' labels, given as places among the values."""
     check_size(k, k * k)
     return tally(first, second, k, k).astype(np.int64)
 
@@ -156,10 +148,8 @@ def ordered_alike(topic: Integers, first: Integers, second: Integers) -> int:
     two numbers the one is higher that has a 1 in the highest bit in which they differ: bit by bit,
     the ones of each group that is alike in all higher bits are counted with the zeros before them.
 
-    Args:
-        topic: the number of each item's topic.
-        first: whole numbers from 0 in the order of the first labels.
-        second: the same of the second labels.
+    ``topic``: the number of each item's topic. ``first``: whole numbers from 0 in the order of the
+    first labels. ``second``: the same of the second labels.
     """
     # Items with equal first labels are put in descending order of the second, so none ascend.
     order = np.lexsort((-second, first, topic))
@@ -179,7 +169,7 @@ def ordered_alike(topic: Integers, first: Integers, second: Integers) -> int:
 
 
 def label_table(labels: npt.ArrayLike) -> Floats:
-    """Return labellers × units as an array, NaN where a labeller gave no label."""
+    """Labellers × units as an array, NaN where a labeller gave no label."""
     array = numbers(labels, "labels (labeller, unit)", missing=True)
     if array.ndim != 2 or not array.size:
         raise ValueError(f"give a table of labellers × units, got shape {array.shape}")
@@ -189,23 +179,17 @@ def label_table(labels: npt.ArrayLike) -> Floats:
 def coincidences(
     labels: Floats, topic: Integers, topics: int
 ) -> tuple[Floats, Floats, Cells, Floats]:
-    """Return how often labels occur and coincide with other labels in every topic.
+    """How often labels occur and coincide with other labels in every topic.
 
     A unit with m labels adds each of its m(m − 1) ordered pairs with weight 1 / (m − 1); a unit
     with fewer than two labels adds nothing. Only pairs of labels that occur take space.
 
-    Args:
-        labels: labellers × units, NaN where there is none.
-        topic: the number of each unit's topic, from 0.
-        topics: how many topics there are.
-
-    Returns:
-        topics × k, how often units with two labels or more got each label; topics × L, the
-        coincidences of each two different labels, of which both ways round coincide alike, one;
-        which L pairs of labels those are, the lower and the higher; and the k labels, ascending.
-
-    Raises:
-        ValueError: there are too many different labels.
+    ``labels``: labellers × units, NaN where there is none. ``topic``: the number of each unit's
+    topic, from 0. ``topics``: how many topics there are. Returns topics × k, how often units with
+    two labels or more got each label; topics × L, the coincidences of each two different labels, of
+    which both ways round coincide alike, one; which L pairs of labels those are, the lower and the
+    higher; and the k labels, ascending. Raises ValueError where there are too many different
+    labels.
     """
     given = ~np.isnan(labels)
     m = given.sum(axis=0)

@@ -30,11 +30,10 @@ _CELLS_AT_ONCE = 1_000_000
 class TukeyResult:
     """The outcome of a randomised Tukey HSD test over m runs.
 
-    Attributes:
-        differences: m × m, mean of the row's run − mean of the column's run.
-        p: m × m p-values, already adjusted for all pairs; symmetric, 1 on the diagonal.
-        exact: whether all permutations were gone through.
-        permutations: how many: (m!)^n if exact, else as many as were asked for.
+    ``differences``: m × m, mean of the row's run − mean of the column's run. ``p``: m × m p-values,
+    already adjusted for all pairs; symmetric, 1 on the diagonal. ``exact``: whether all
+    permutations were gone through. ``permutations``: how many: (m!)^n if exact, else as many as
+    were asked for.
     """
 
     differences: Floats
@@ -58,16 +57,11 @@ def randomised_tukey(
     run means is at least the pair's absolute difference. With random deals the observed one counts
     as one more, p = (count + 1) / (B + 1), so that no p is 0 (Phipson & Smyth 2010).
 
-    Args:
-        matrix: scores, n topics × m runs.
-        permutations: B, the number of random deals.
-        seed: of the random deals; equal seeds give equal p-values for any number of workers.
-        exact_limit: all (m!)^n deals are gone through where they are no more than this.
-        workers: threads; ``None`` means one per processor.
-
-    Raises:
-        ValueError: the matrix has fewer than 2 topics or 2 runs or is not complete, or a setting
-            is out of range.
+    ``matrix``: scores, n topics × m runs. ``permutations``: B, the number of random deals.
+    ``seed``: of the random deals; equal seeds give equal p-values for any number of workers.
+    ``exact_limit``: all (m!)^n deals are gone through where they are no more than this.
+    ``workers``: threads; ``None`` means one per processor. Raises ValueError where the matrix has
+    fewer than 2 topics or 2 runs or is not complete, or a setting is out of range.
     """
     scores = score_matrix(matrix)
     whole_number(permutations, "permutations")
@@ -95,7 +89,7 @@ def randomised_tukey(
 
 
 def _all_ranges(scores: Floats) -> Floats:
-    """Return the range of the run sums of every deal.
+    """The range of the run sums of every deal.
 
     The first topic stays: dealing the runs of all topics alike changes no range.
     """
@@ -108,7 +102,7 @@ def _all_ranges(scores: Floats) -> Floats:
 
 
 def _random_ranges(scores: Floats, permutations: int, seed: int, workers: int | None) -> Floats:
-    """Return the range of the run sums of *permutations* random deals.
+    """The range of the run sums of ``permutations`` random deals.
 
     The work is cut into blocks with a seed each, so the number of threads changes nothing.
     """

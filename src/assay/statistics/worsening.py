@@ -43,12 +43,9 @@ POWER = 0.8
 
 
 def by_session(values: npt.ArrayLike, sessions: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
-    """Return the sum of the values of each session and how many it holds; without sessions each
-    value is one by itself.
-
-    Raises:
-        ValueError: a value is not finite, or there are not as many sessions as values.
-    """
+    """The sum of the values of each session and how many it holds; without sessions each
+    value is one by itself. Raises ValueError where a value is not finite, or there are not as many
+    sessions as values."""
     given = numbers(values, "differences")
     if sessions is None:
         return given, np.ones(len(given))
@@ -68,21 +65,16 @@ def sign_flip_p(
     permutations: int = 10_000,
     seed: int = 0,
 ) -> float:
-    """Return the one-sided p-value that the mean of *differences* is not below 0.
+    """The one-sided p-value that the mean of ``differences`` is not below 0.
 
     p is the share of flips of signs whose sum is at most the observed one: all 2^n flips where they
-    are at most 2^17, else *permutations* random ones, (count + 1) / (B + 1). Exact where signs are
-    exchangeable, as they are if before and after do not differ.
+    are at most 2^17, else ``permutations`` random ones, (count + 1) / (B + 1). Exact where signs
+    are exchangeable, as they are if before and after do not differ.
 
-    Args:
-        differences: one value a question, after − before (plus what may be lost).
-        sessions: what flips as one.
-        upper: test that the mean is not above 0 instead.
-        permutations: B, the number of random flips where the test is not exact.
-        seed: of the random flips.
-
-    Raises:
-        ValueError: there is no difference, or one is not finite, or a setting is out of range.
+    ``differences``: one value a question, after − before (plus what may be lost). ``sessions``:
+    what flips as one. ``upper``: test that the mean is not above 0 instead. ``permutations``: B,
+    the number of random flips where the test is not exact. ``seed``: of the random flips. Raises
+    ValueError where there is no difference, or one is not finite, or a setting is out of range.
     """
     sums, _ = by_session(differences, sessions)
     if not len(sums):
@@ -109,11 +101,8 @@ def session_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """Return the percentile interval of the mean difference, drawing whole sessions.
-
-    Raises:
-        ValueError: there is no difference, one is not finite, or a setting is out of range.
-    """
+    """The percentile interval of the mean difference, drawing whole sessions. Raises
+    ValueError where there is no difference, one is not finite, or a setting is out of range."""
     sums, sizes = by_session(differences, sessions)
     drawn = [
         (counts @ sums) / (counts @ sizes) for counts in topic_counts(len(sums), resamples, seed)
@@ -125,18 +114,13 @@ def session_interval(
 
 
 def detectable_loss(spread: float, n: int, alpha: float, power: float = POWER) -> float | None:
-    """Return the loss δ that a one-sided paired t-test of level *alpha* finds with *power*, exact
+    """The loss δ that a one-sided paired t-test of level ``alpha`` finds with ``power``, exact
     by the noncentral t; None where it is undefined (fewer than 2 questions) or nothing varies.
 
-    Args:
-        spread: s_d, the standard deviation of the differences; of sessions, that of their sums by
-            the mean size of a session.
-        n: the number of questions, or sessions.
-        alpha: the level of the test.
-        power: the probability that such a loss is found.
-
-    Raises:
-        ValueError: an argument is out of range.
+    ``spread``: s_d, the standard deviation of the differences; of sessions, that of their sums by
+    the mean size of a session. ``n``: the number of questions, or sessions. ``alpha``: the level of
+    the test. ``power``: the probability that such a loss is found. Raises ValueError where an
+    argument is out of range.
     """
     whole_number(n, "n", 0)
     probability(alpha, "alpha")
@@ -148,7 +132,7 @@ def detectable_loss(spread: float, n: int, alpha: float, power: float = POWER) -
 
 
 def questions_needed(spread: float, loss: float, alpha: float, power: float = POWER) -> int | None:
-    """Return how many questions it takes to detect *loss*; None where nobody could.
+    """How many questions it takes to detect ``loss``; None where nobody could.
 
     The one-sided test of level α is the two-sided one of level 2α but for its other tail.
     """
@@ -161,15 +145,12 @@ def questions_needed(spread: float, loss: float, alpha: float, power: float = PO
 
 
 def jackknife_spread(statistic: Callable[[Integers], float | None], n: int) -> float | None:
-    """Return what takes the place of s_d for a statistic that is no mean over questions: the
+    """What takes the place of s_d for a statistic that is no mean over questions: the
     standard deviation of its jackknife pseudo-values (Efron & Tibshirani 1993, section 11.5).
 
-    Args:
-        statistic: of the questions whose places it is given; None where undefined.
-        n: the number of questions.
-
-    Returns:
-        None where the statistic is undefined on the whole or without some question.
+    ``statistic``: of the questions whose places it is given; None where undefined. ``n``: the
+    number of questions. Returns None where the statistic is undefined on the whole or without some
+    question.
     """
     places = np.arange(n, dtype=np.int64)
     whole = statistic(places)

@@ -40,16 +40,12 @@ class Block:
 
     What is the same in many lines is kept once: the topics, the runs' names.
 
-    Attributes:
-        files: the line at which each file begins, and at the end how many lines there are.
-        names: for each file the name of its run.
-        second: for each file that has any what stands in its second column though it is not Q0,
-            with its first line.
-        lists: the lines at which a topic or a file begins.
-        topics: the topic of each of these.
-        documents: for each line the document's id.
-        ranks: for each line the rank as written.
-        scores: for each line the score.
+    ``files``: the line at which each file begins, and at the end how many lines there are.
+    ``names``: for each file the name of its run. ``second``: for each file that has any what stands
+    in its second column though it is not Q0, with its first line. ``lists``: the lines at which a
+    topic or a file begins. ``topics``: the topic of each of these. ``documents``: for each line the
+    document's id. ``ranks``: for each line the rank as written. ``scores``: for each line the
+    score.
     """
 
     files: Integers
@@ -62,7 +58,7 @@ class Block:
     scores: Floats
 
     def without_last_topic(self) -> tuple[Block, int] | None:
-        """Return the block (of one file) without its last topic, and where that one begins.
+        """The block (of one file) without its last topic, and where that one begins.
 
         ``None`` where all lines are of one topic.
         """
@@ -90,10 +86,9 @@ class _OddError(Exception):
 def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
     """Split the lines of some files into columns; ``None`` where anything looks odd.
 
-    Args:
-        data: the files one after the other, each with a last end of line; what stands before the
-            first and after the last (at least ``PAD`` bytes) does not matter.
-        files: where each file begins, and where the last one ends.
+    ``data``: the files one after the other, each with a last end of line; what stands before the
+    first and after the last (at least ``PAD`` bytes) does not matter. ``files``: where each file
+    begins, and where the last one ends.
     """
     try:
         return _parse(data, files)
@@ -135,7 +130,7 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
 
 
 def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
-    """Return where each column ends: one row a column, one column a line."""
+    """Where each column ends: one row a column, one column a line."""
     every = np.frombuffer(data, np.uint8)
     inside = every[first:last]
     if not len(inside) or (inside.max() >= _DELETE and not _is_clean(bytes(data[first:last]))):
@@ -155,7 +150,7 @@ def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
 
 
 def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
-    """Return the name of each file's run."""
+    """The name of each file's run."""
     repeats = runs.repeats()
     repeats[rows[1:-1] - 1] = True
     if not repeats.all():
@@ -164,7 +159,7 @@ def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
 
 
 def _second(column: Column, rows: Integers) -> dict[int, dict[str, int]]:
-    """Return what the second column of each file holds that is not usual there."""
+    """What the second column of each file holds that is not usual there."""
     if column.text(0) in SECOND_COLUMN and column.repeats().all():
         return {}
     plain = np.zeros(len(column), dtype=bool)
@@ -182,7 +177,7 @@ def _second(column: Column, rows: Integers) -> dict[int, dict[str, int]]:
 
 
 def _is_clean(data: bytes) -> bool:
-    """Return whether text beyond ASCII is UTF-8 without blanks and marks of its own."""
+    """Whether text beyond ASCII is UTF-8 without blanks and marks of its own."""
     if _ODD.search(data):
         return False
     try:
@@ -203,7 +198,7 @@ class Names:
         self._texts: list[str] = []
 
     def of(self, topics: Column) -> list[str]:
-        """Return each token as text."""
+        """Each token as text."""
         seen = np.stack([topics.lengths.astype(np.uint64), *topics.words()])
         if not np.array_equal(seen, self._seen):
             self._texts = list(map(topics.text, range(len(topics))))

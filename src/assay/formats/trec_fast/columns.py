@@ -47,10 +47,9 @@ _TO_SIGN = _each(0x80 - 10)
 class Column:
     """The tokens of one column.
 
-    Attributes:
-        data: the text, with at least :data:`PAD` bytes before the first and after the last token.
-        starts: for each line where its token begins.
-        lengths: how many bytes it has, at least 1.
+    ``data``: the text, with at least :data:`PAD` bytes before the first and after the last token.
+    ``starts``: for each line where its token begins. ``lengths``: how many bytes it has, at least
+    1.
     """
 
     data: bytes | bytearray
@@ -61,20 +60,20 @@ class Column:
         return len(self.starts)
 
     def rows(self, wanted: slice | Integers | Bools) -> Column:
-        """Return the column of some lines."""
+        """The column of some lines."""
         return Column(self.data, self.starts[wanted], self.lengths[wanted])
 
     def text(self, row: int) -> str:
-        """Return one token."""
+        """One token."""
         return self.bytes(row).decode()
 
     def bytes(self, row: int) -> bytes:
-        """Return one token as bytes."""
+        """One token as bytes."""
         start = int(self.starts[row])
         return bytes(self.data[start : start + int(self.lengths[row])])
 
     def words(self) -> Iterator[Words]:
-        """Yield the first eight bytes of each token, then the next; zeros where it has ended."""
+        """The first eight bytes of each token, then the next; zeros where it has ended."""
         words = _overlapping(self.data)
         least, most = int(self.lengths.min(initial=0)), int(self.lengths.max(initial=0))
         for passed in range(0, most, 8):
@@ -98,7 +97,7 @@ class Column:
         return hashed(self.lengths, self.words())
 
     def equal(self, other: Column) -> Bools:
-        """Return for each line whether both columns hold the same token."""
+        """For each line whether both columns hold the same token."""
         same: Bools = self.lengths == other.lengths
         if not same.any():
             return same
@@ -107,7 +106,7 @@ class Column:
         return same
 
     def repeats(self) -> Bools:
-        """Return for each line but the first whether its token is that of the line before."""
+        """For each line but the first whether its token is that of the line before."""
         if len(self) < 2:
             return np.zeros(0, dtype=bool)
         same: Bools = self.lengths[1:] == self.lengths[:-1]
@@ -117,7 +116,7 @@ class Column:
 
 
 def hashed(lengths: Integers, words: Iterable[Words]) -> Words:
-    """Return the hashes of tokens that are given by their lengths and words."""
+    """The hashes of tokens that are given by their lengths and words."""
     mixed = lengths.astype(np.uint64)
     for number, word in enumerate(words):
         # The word of a token that has ended is 0, and adds nothing.
@@ -131,12 +130,12 @@ def hashed(lengths: Integers, words: Iterable[Words]) -> Words:
 
 
 def _overlapping(data: bytes | bytearray) -> Words:
-    """Return the eight bytes from each byte on as a word whose lowest byte is the first one."""
+    """The eight bytes from each byte on as a word whose lowest byte is the first one."""
     return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
 
 
 def whole_numbers(column: Column) -> Integers | None:
-    """Return the numbers of a column of one to eight ASCII digits; ``None`` if it is not one."""
+    """The numbers of a column of one to eight ASCII digits; ``None`` if it is not one."""
     if int(column.lengths.max(initial=0)) > 8:
         return None
     words = _overlapping(column.data)[column.starts + column.lengths - 8]
@@ -147,11 +146,8 @@ def whole_numbers(column: Column) -> Integers | None:
 
 
 def decimals(column: Column) -> Floats | None:
-    """Return the numbers of a column, exactly as ``float`` reads them.
-
-    Returns:
-        ``None`` where a token is no finite number in ASCII characters without underscores.
-    """
+    """The numbers of a column, exactly as ``float`` reads them. Returns ``None`` where a
+    token is no finite number in ASCII characters without underscores."""
     if not len(column):
         return np.zeros(0)
     words = _overlapping(column.data)
@@ -191,7 +187,7 @@ def decimals(column: Column) -> Floats | None:
 
 
 def _short_decimals(column: Column, words: Words, ends: Integers) -> Floats | None:
-    """Return the numbers of a column of up to eight digits, all with as many after the point.
+    """The numbers of a column of up to eight digits, all with as many after the point.
 
     That is how most runs write scores. ``None`` if they are written in another way.
     """
@@ -213,7 +209,7 @@ def _short_decimals(column: Column, words: Words, ends: Integers) -> Floats | No
 
 
 def _points(digits: Words) -> Words:
-    """Return a word with the highest bit of each byte set that is a decimal point.
+    """A word with the highest bit of each byte set that is a decimal point.
 
     A slash after a point is marked too; two marks are never taken for one number.
     """
@@ -225,7 +221,7 @@ def _points(digits: Words) -> Words:
 def _without_point(
     high: Words, low: Words, point_high: Words, point_low: Words
 ) -> tuple[Words, Words]:
-    """Return sixteen digits with what stands before the point moved to where it was."""
+    """Sixteen digits with what stands before the point moved to where it was."""
     for point, where in ((point_high, "high"), (point_low, "low")):
         if not point.any():
             continue
@@ -242,13 +238,13 @@ def _without_point(
 
 
 def _not_digits(digits: Words) -> Words:
-    """Return a word that is 0 only if every byte is a number from 0 to 9."""
+    """A word that is 0 only if every byte is a number from 0 to 9."""
     found: Words = ((digits + _TO_SIGN) | digits) & _TOPS
     return found
 
 
 def _eight_digits(digits: Words) -> Words:
-    """Return the number that eight bytes from 0 to 9 write, the first (lowest) byte foremost."""
+    """The number that eight bytes from 0 to 9 write, the first (lowest) byte foremost."""
     pairs = (digits * _U(2561)) >> _U(8)
     fours = ((pairs & _U(0x00FF00FF00FF00FF)) * _U(6553601)) >> _U(16)
     numbers: Words = ((fours & _U(0x0000FFFF0000FFFF)) * _U(42949672960001)) >> _U(32)

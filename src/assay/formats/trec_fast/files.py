@@ -23,7 +23,7 @@ _TREC = re.compile(rb"\S+[ \t]+\S+[ \t]+\S+[ \t]+[-+0-9]+[ \t]+[-+.0-9eE]+[ \t]+
 
 
 def is_passage_run(beginning: bytes) -> bool:
-    """Return whether a file that begins so is a PR run and not a TREC run.
+    """Whether a file that begins so is a PR run and not a TREC run.
 
     The first line decides: ``QuestionID;PassageRank;DocID;`` with a number in the second place.
     """
@@ -34,7 +34,7 @@ def is_passage_run(beginning: bytes) -> bool:
 
 
 def _unpacking(path: Path, magic: bytes) -> gzip.GzipFile | bz2.BZ2File | None:
-    """Return a stream that decompresses; ``None`` for a file that is not compressed."""
+    """A stream that decompresses; ``None`` for a file that is not compressed."""
     if magic.startswith(b"\x1f\x8b\x08"):
         return gzip.GzipFile(path, "rb")
     if magic.startswith(b"BZh"):
@@ -50,11 +50,8 @@ def open_run(path: Path) -> Stream:
 
 
 def read_into(path: Path, space: memoryview) -> int | None:
-    """Read as much of a file as there is space for.
-
-    Returns:
-        How many bytes were read; ``None`` where the strict reader has to say what is wrong.
-    """
+    """Read as much of a file as there is space for. Returns how many bytes were read; ``None``
+    where the strict reader has to say what is wrong."""
     try:
         # A call to the system costs as much as a thousand lines: open a plain file only once.
         with path.open("rb", buffering=0) as stream:
@@ -77,10 +74,8 @@ def _fill(stream: Stream, space: memoryview, size: int) -> int:
 class Window:
     """What is looked at of a long file: whole lines, in a buffer with ``PAD`` bytes at both ends.
 
-    Attributes:
-        data: the buffer; a larger one takes its place where nothing could be dropped.
-        end: where what has been read ends in it.
-        ended: whether the file has been read to its end.
+    ``data``: the buffer; a larger one takes its place where nothing could be dropped. ``end``:
+    where what has been read ends in it. ``ended``: whether the file has been read to its end.
     """
 
     def __init__(self, buffer: bytearray) -> None:
@@ -102,7 +97,7 @@ class Window:
         return self.data.rfind(b"\n", PAD, self.end) + 1 or PAD
 
     def tidy(self, end: int, *, first: bool) -> int:
-        """Tidy all up to *end*, and return where it ends then: at ``PAD`` if nothing is left."""
+        """Tidy all up to ``end``, and return where it ends then: at ``PAD`` if nothing is left."""
         text = tidy(bytes(self.data[PAD:end]), first=first)
         if text and not text.endswith(b"\n"):
             text += b"\n"
@@ -112,16 +107,16 @@ class Window:
         return PAD + len(text)
 
     def drop(self, end: int) -> None:
-        """Forget all up to *end*."""
+        """Forget all up to ``end``."""
         rest = bytes(self.data[end : self.end])
         self.end = PAD + len(rest)
         self.data[PAD : self.end] = rest
 
 
 def tidy(data: bytes, *, first: bool = True) -> bytes:
-    """Return the same columns with one blank between them, and no empty lines.
+    """The same columns with one blank between them, and no empty lines.
 
-    A byte order mark is taken away where *data* is the *first* of its file.
+    A byte order mark is taken away where ``data`` is the ``first`` of its file.
     """
     data = (data.removeprefix(b"\xef\xbb\xbf") if first else data).replace(b"\r\n", b"\n")
     gap = b"\t"
@@ -137,7 +132,7 @@ def tidy(data: bytes, *, first: bool = True) -> bytes:
 
 
 def padded(pieces: Sequence[bytes]) -> tuple[bytes, list[int]]:
-    """Return the pieces for :func:`parse`, each with a last end of line, and where they end."""
+    """The pieces for :func:`parse`, each with a last end of line, and where they end."""
     whole = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
     return b"".join([bytes(PAD), *whole, bytes(PAD)]), list(
         accumulate(map(len, whole), initial=PAD)

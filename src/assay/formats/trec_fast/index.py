@@ -52,14 +52,9 @@ class Index:
     ) -> tuple[Integers, Integers] | None:
         """Find judged documents among many.
 
-        Args:
-            keys: for each document the hash of its id, mixed with its topic's number.
-            lengths: how many bytes its id has.
-            words: its id, eight bytes at a time.
-
-        Returns:
-            The rows that are judged and for each the number of its judgement; ``None`` if two ids
-            share a hash.
+        ``keys``: for each document the hash of its id, mixed with its topic's number. ``lengths``:
+        how many bytes its id has. ``words``: its id, eight bytes at a time. Returns the rows that
+        are judged and for each the number of its judgement; ``None`` if two ids share a hash.
         """
         if not len(self.keys):
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -90,7 +85,7 @@ def _slots(keys: Words, shift: np.uint64) -> Integers:
 
 
 def any_twice(keys: Words) -> bool:
-    """Return whether two of the keys are equal."""
+    """Whether two of the keys are equal."""
     while len(keys) > 1:
         bits = (len(keys) * 4).bit_length()
         slots = _slots(keys, np.uint64(64 - bits))

@@ -62,15 +62,9 @@ def read_runs(
     the file as long as the lines of each topic stand together; a file in which they do not is held
     as a whole (some 400 bytes a line), and so is one with faults.
 
-    Args:
-        paths: the files.
-        judged: the qrels.
-        ties: what decides between equal scores.
-        block: how many bytes are read at a time.
-
-    Raises:
-        FormatError: files cannot be read or have faults; it carries all faults of all files and
-            comes when all others have been given.
+    ``paths``: the files. ``judged``: the qrels. ``ties``: what decides between equal scores.
+    ``block``: how many bytes are read at a time. Raises FormatError where files cannot be read or
+    have faults; it carries all faults of all files and comes when all others have been given.
     """
     reader = _BatchReader(judged, ties, block)
     for path in map(Path, paths):
@@ -310,7 +304,7 @@ class _BatchReader:
         """Note what the strict reader warns of: ranks against scores, an odd second column."""
 
         def line(row: int, file: int) -> int:
-            """Return the row's line in its file, 0 if that is not known."""
+            """The row's line in its file, 0 if that is not known."""
             return 0 if found.lines is None else found.lines + row - int(block.files[file]) + 1
 
         rows, ranks, scores = groups.rows, block.ranks, block.scores

@@ -33,7 +33,7 @@ class NDCG(Measure):
 class NDCGJK(Measure):
     """Normalised discounted cumulative gain, original version: discount log_b(r) from rank b.
 
-    Ranks below the base *b* are not discounted. Source: Järvelin & Kekäläinen 2002;
+    Ranks below the base ``b`` are not discounted. Source: Järvelin & Kekäläinen 2002;
     docs/measures.md.
     """
 

@@ -22,7 +22,7 @@ class APNorm(StrEnum):
 
 
 class BinaryMeasure(Measure):
-    """A measure that only asks whether a grade is at least *rel*."""
+    """A measure that only asks whether a grade is at least ``rel``."""
 
     rel: float = RELEVANT
     only_gains: ClassVar[bool] = True

@@ -21,7 +21,7 @@ class ScaledMeasure(Measure):
     uses_g_max: ClassVar[bool] = True
 
     def _stops(self, hits: Hits, judged: Ideals) -> Floats:
-        """Return s_r = p_r Π_{j<r} (1 − p_j), p_r = g_r / (g_max + 1): the chance that the user is
+        """s_r = p_r Π_{j<r} (1 − p_j), p_r = g_r / (g_max + 1): the chance that the user is
         satisfied at rank r and stops. An unjudged document has p = 0."""
         chances = hits.gains(self.gain) / (judged.highest_gain(self.gain) + 1.0)
         return hits.passed(1.0 - chances) * chances

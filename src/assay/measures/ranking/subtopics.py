@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class AlphaNDCG(Measure):
     """α-nDCG: nDCG whose gain shrinks by 1 − α each time a subtopic was covered before.
 
-    The gain of a document is Σ (1 − α)^c over the subtopics it covers (grade of at least *rel*),
+    The gain of a document is Σ (1 − α)^c over the subtopics it covers (grade of at least ``rel``),
     where c documents above it cover the subtopic; the discount is log2(r + 1). The ideal list takes
     the document of the highest gain at each rank (of equal ones the last id in the alphabet); the
     best list of all is too costly to find. Where documents are not judged by subtopic, all

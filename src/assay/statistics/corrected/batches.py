@@ -18,29 +18,22 @@ __all__ = ["combine", "half_width"]
 def combine(
     batches: Sequence[Estimates], sizes: npt.ArrayLike, *, level: float = 0.95
 ) -> Estimates:
-    """Return the estimates of several batches of labels as one.
+    """The estimates of several batches of labels as one.
 
     Value Σ a_b θ̂_b and covariance Σ a_b² C_b with weights a_b ∝ size that were *fixed beforehand*.
     Weights by inverse variance would hang on the labels and bias the scores. Batches of whole
     topics need no combining: topics that are drawn from those left are drawn like the first.
 
-    Args:
-        batches: estimates of the same runs, each from labels drawn on their own, about ``these``
-            units and with intervals of *level*.
-        sizes: how many labels each batch was planned to have; not how many it got. Batches that
-            each draw from what earlier ones left count best by n/(M (M − n)) for n of M items left:
-            by size alone the first, with the most left out, weighs too much.
-        level: of the intervals.
-
-    Returns:
-        The combined estimates; degrees of freedom by Welch and Satterthwaite, ``judge_weight`` the
-        batches' weighted mean.
-
-    Raises:
-        ValueError: there is no batch, the sizes do not fit, the batches are of different runs, are
-            about topics ``like these``, or have intervals of another level.
-
     Source: the specification of trust, section 6.
+
+    ``batches``: estimates of the same runs, each from labels drawn on their own, about ``these``
+    units and with intervals of ``level``. ``sizes``: how many labels each batch was planned to
+    have; not how many it got. Batches that each draw from what earlier ones left count best by n/(M
+    (M − n)) for n of M items left: by size alone the first, with the most left out, weighs too
+    much. ``level``: of the intervals. Returns the combined estimates; degrees of freedom by Welch
+    and Satterthwaite, ``judge_weight`` the batches' weighted mean. Raises ValueError where there is
+    no batch, the sizes do not fit, the batches are of different runs, are about topics ``like
+    these``, or have intervals of another level.
     """
     shares = numbers(sizes, "sizes")
     if not len(batches) or shares.shape != (len(batches),) or not (shares > 0).all():
@@ -91,23 +84,18 @@ def _check(batch: Estimates, number: int, runs: int, level: float) -> None:
 
 
 def half_width(variance: float, n: int, tightest: float, *, level: float = 0.95) -> float:
-    """Return half the width of an asymptotic confidence sequence for a mean.
+    """Half the width of an asymptotic confidence sequence for a mean.
 
     It holds for all n at once, so that one may look after every label and stop at will. Looking
     often at an ordinary interval ends with one that is wrong.
 
     √(2(Vρ² + 1)/(t²ρ²) · ln(√(Vρ² + 1)/α)), ρ² = (−2 ln α + ln(1 − 2 ln α))/V*.
 
-    Args:
-        variance: V, the sum of the estimated variances of the labels' contributions so far.
-        n: t, how many labels there are.
-        tightest: V*, the V at which the sequence shall be narrowest, fixed beforehand.
-        level: 1 − α.
-
-    Raises:
-        ValueError: a number is out of range.
-
     Source: the specification of trust, section 6; Waudby-Smith et al. 2024.
+
+    ``variance``: V, the sum of the estimated variances of the labels' contributions so far. ``n``:
+    t, how many labels there are. ``tightest``: V*, the V at which the sequence shall be narrowest,
+    fixed beforehand. ``level``: 1 − α. Raises ValueError where a number is out of range.
     """
     if not (math.isfinite(variance) and variance >= 0 and n >= 1):
         raise ValueError(f"variance must be from 0 and n from 1, got {variance} and {n}")

@@ -36,19 +36,15 @@ there."""
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The expectations of all items.
-
-    Attributes:
-        given_judge: m, given what the judge says.
-        mean: p₀, the mean label of all drawn items, weighted by 1/π: without the judge.
-    """
+    """The expectations of all items. ``given_judge``: m, given what the judge says. ``mean``: p₀,
+    the mean label of all drawn items, weighted by 1/π: without the judge."""
 
     given_judge: Floats
     mean: float
 
 
 def grades(judge: Floats) -> Integers:
-    """Return the number of each label among the different ones; of many, of its quantile bin."""
+    """The number of each label among the different ones; of many, of its quantile bin."""
     different, numbers = np.unique(judge, return_inverse=True)
     if len(different) >= _MANY:
         edges = np.unique(np.quantile(judge, np.arange(1, _BINS) / _BINS))
@@ -61,12 +57,9 @@ def cross_fitted(
 ) -> Expected:
     """Fit on the drawn items of other folds (of all folds, where others have none).
 
-    Args:
-        people: labels of I items; those of items that were not drawn are ignored.
-        judge: J × I labels of J judges.
-        pi: with what probability each item was drawn.
-        drawn: whether it was.
-        topic: the numbers of the items' topics, from 0 without gaps; number mod 5 is the fold.
+    ``people``: labels of I items; those of items that were not drawn are ignored. ``judge``: J × I
+    labels of J judges. ``pi``: with what probability each item was drawn. ``drawn``: whether it
+    was. ``topic``: the numbers of the items' topics, from 0 without gaps; number mod 5 is the fold.
     """
     fold = topic % _FOLDS
     places = np.flatnonzero(drawn)
@@ -82,7 +75,7 @@ def cross_fitted(
 
 
 def _by_grade(judge: Floats) -> _Expectation:
-    """Return the mean label in each grade, shrunk, and made to rise with the grade."""
+    """The mean label in each grade, shrunk, and made to rise with the grade."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 (half a second to load)
 
     grade = grades(judge)
@@ -99,7 +92,7 @@ def _by_grade(judge: Floats) -> _Expectation:
 
 
 def _by_ridge(judge: Floats) -> _Expectation:
-    """Return a weighted ridge regression on all judges, kept within the labels it was fitted on."""
+    """A weighted ridge regression on all judges, kept within the labels it was fitted on."""
     varies = np.ptp(judge, axis=1) > 0
     centred = np.where(varies[:, None], judge - judge.mean(axis=1, keepdims=True), 0.0)
     x = (centred / np.where(varies, judge.std(axis=1), 1.0)[:, None]).T

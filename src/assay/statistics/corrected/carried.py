@@ -22,28 +22,20 @@ def rogan_gladen(
     *,
     level: float = 0.95,
 ) -> tuple[float, float, float]:
-    """Return what share people would call right if the judge erred here as it did elsewhere.
+    """What share people would call right if the judge erred here as it did elsewhere.
 
     θ̂ = (p̂ + q₀ − 1)/(q₀ + q₁ − 1), q₁ sensitivity, q₀ specificity, all clipped to 0 to 1. The
     interval knows nothing of how far the two collections differ. Never compare runs by it: a judge
     that flatters its own family has another specificity there.
 
-    Args:
-        positive: how many of the n units here the judge calls right.
-        n: how many units there are.
-        true_positive: how many the judge called right of m1 that people elsewhere called right.
-        m1: see there.
-        true_negative: how many it called wrong of m0 that people elsewhere called wrong.
-        m0: see there.
-        level: of the interval.
-
-    Returns:
-        Share, low and high.
-
-    Raises:
-        ValueError: a count is out of range, or sensitivity + specificity is at most 1.1.
-
     Source: the specification of trust, section 7; Rogan & Gladen 1978; Lee et al. 2025.
+
+    ``positive``: how many of the n units here the judge calls right. ``n``: how many units there
+    are. ``true_positive``: how many the judge called right of m1 that people elsewhere called
+    right. ``m1``: see there. ``true_negative``: how many it called wrong of m0 that people
+    elsewhere called wrong. ``m0``: see there. ``level``: of the interval. Returns Share, low and
+    high. Raises ValueError where a count is out of range, or sensitivity + specificity is at most
+    1.1.
     """
     for part, whole, names in (
         (positive, n, ("positive", "n")),

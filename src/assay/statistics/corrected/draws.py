@@ -26,11 +26,8 @@ _LEAST_UNCERTAINTY = 0.2
 @dataclass(frozen=True, eq=False)
 class Draw:
     """Items drawn each by its own coin, so that their number varies around the one asked for.
-
-    Attributes:
-        pi: I probabilities of being drawn; they sum to n. To be kept with the draw for ever.
-        drawn: I times whether it was drawn.
-    """
+    ``pi``: I probabilities of being drawn; they sum to n. To be kept with the draw for ever.
+    ``drawn``: I times whether it was drawn."""
 
     pi: Floats
     drawn: Bools
@@ -45,28 +42,23 @@ def draw(
     mix: float = 0.1,
     seed: int,
 ) -> Draw:
-    """Draw about *n* items for measures θ_r = c_r + Σ_i w_ri y_i.
+    """Draw about ``n`` items for measures θ_r = c_r + Σ_i w_ri y_i.
 
     The sum of the runs' variances is least for π_i ∝ ℓ_i u_i, with ℓ_i = √Σ_r w_ri² for
     ``leverage`` (scores) and √(R Σ_r w_ri² − (Σ_r w_ri)²) for ``pairs`` (differences, where what
     all runs share cancels). It is capped at 1 and mixed with an even share for all items, so that
     nothing that counts goes without a chance.
 
-    Args:
-        weights: R × I; an item of no weight in any run is never drawn.
-        n: how many labels are expected; the number drawn has a standard deviation of √n at most.
-        uncertainty: I times u, about √(p(1 − p)) for a chance p that people say yes, from an
-            earlier batch or guessed by the judge's grade; at least .2 is taken. None: all alike.
-        design: ``leverage``, ``pairs`` or ``uniform``.
-        mix: the share of *n* that is spread evenly, above 0 up to 1.
-        seed: of the coins: item i is drawn where ``default_rng(seed).random(I)[i] < pi[i]``. It
-            must be another one for each draw from the same items.
-
-    Raises:
-        ValueError: *n* is more than the items that count, *mix* is 0, or a number is missing or
-            out of range.
-
     Source: the specification of trust, section 4; active inference (Zrnic & Candès 2024).
+
+    ``weights``: R × I; an item of no weight in any run is never drawn. ``n``: how many labels are
+    expected; the number drawn has a standard deviation of √n at most. ``uncertainty``: I times u,
+    about √(p(1 − p)) for a chance p that people say yes, from an earlier batch or guessed by the
+    judge's grade; at least .2 is taken. None: all alike. ``design``: ``leverage``, ``pairs`` or
+    ``uniform``. ``mix``: the share of ``n`` that is spread evenly, above 0 up to 1. ``seed``: of
+    the coins: item i is drawn where ``default_rng(seed).random(I)[i] < pi[i]``. It must be another
+    one for each draw from the same items. Raises ValueError where ``n`` is more than the items that
+    count, ``mix`` is 0, or a number is missing or out of range.
     """
     w = weight_matrix(weights)
     squares = (w**2).sum(axis=0)
@@ -87,14 +79,9 @@ def draw(
 
 
 def draw_topics(n_topics: int, n: int, seed: int) -> Bools:
-    """Draw exactly *n* of *n_topics* topics, each set of n as likely as any other.
-
-    Returns:
-        For each topic whether it was drawn.
-
-    Raises:
-        ValueError: *n* is more than there are topics, or a number is no whole one in range.
-    """
+    """Draw exactly ``n`` of ``n_topics`` topics, each set of n as likely as any other. Returns for
+    each topic whether it was drawn. Raises ValueError where ``n`` is more than there are topics, or
+    a number is no whole one in range."""
     whole_number(n_topics, "n_topics")
     whole_number(n, "n")
     whole_number(seed, "seed", 0)
@@ -117,27 +104,20 @@ def next_batch(
     draws: int = 2000,
     seed: int,
 ) -> Draw:
-    """Draw about *n* more items, those that can decide the pairs of runs that are undecided.
+    """Draw about ``n`` more items, those that can decide the pairs of runs that are undecided.
 
     π ∝ u_i √Σ (w_ri − w_si)²/se_rs² over the undecided pairs. For the next estimate, the labels of
     the known items go into ``offset`` of :func:`items`, and their weights are 0 there.
 
-    Args:
-        weights: R × I, as for :func:`draw`.
-        estimates: of earlier batches; they say which pairs are undecided.
-        uncertainty: I times u, as for :func:`draw`.
-        known: for each item whether people labelled it; its pi is 0.
-        n: how many labels are expected.
-        mix: the share of *n* that is spread evenly over what is not known.
-        level: of the joint statement which pairs are decided.
-        draws: random draws behind it.
-        seed: of the coins; with the number of known items it gives each batch others.
-
-    Raises:
-        ValueError: no pair is left to decide, *n* is more than the items that count and are not
-            known, or a number is missing or out of range.
-
     Source: the specification of trust, section 6.
+
+    ``weights``: R × I, as for :func:`draw`. ``estimates``: of earlier batches; they say which pairs
+    are undecided. ``uncertainty``: I times u, as for :func:`draw`. ``known``: for each item whether
+    people labelled it; its pi is 0. ``n``: how many labels are expected. ``mix``: the share of
+    ``n`` that is spread evenly over what is not known. ``level``: of the joint statement which
+    pairs are decided. ``draws``: random draws behind it. ``seed``: of the coins; with the number of
+    known items it gives each batch others. Raises ValueError where no pair is left to decide, ``n``
+    is more than the items that count and are not known, or a number is missing or out of range.
     """
     w = weight_matrix(weights)
     if len(w) != len(estimates.value):
@@ -176,7 +156,8 @@ def _uncertainty(values: npt.ArrayLike | None, count: int) -> Floats:
 
 
 def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seeds: tuple[int, ...]) -> Draw:
-    """Draw about *n* of the items that are *open_to* it, with probabilities that rise by *size*."""
+    """Draw about ``n`` of the items that are ``open_to`` it, with probabilities that rise by
+    ``size``."""
     whole_number(n, "n")
     if not 0 < mix <= 1:
         raise ValueError(
@@ -193,9 +174,9 @@ def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seeds: tuple[int, 
 
 
 def _water_filled(size: Floats, n: int) -> Floats:
-    """Return probabilities that sum to *n* and are proportional to *size*, but for those at 1.
+    """Probabilities that sum to ``n`` and are proportional to ``size``, but for those at 1.
 
-    Where those with a size cannot hold *n*, the others share alike what is left.
+    Where those with a size cannot hold ``n``, the others share alike what is left.
     """
     share = np.zeros(len(size))
     free = size > 0

@@ -32,19 +32,13 @@ _ROUNDING = 1e-12
 class Estimates:
     """Scores of R runs, in the unit of the labels; nothing is clipped.
 
-    Attributes:
-        value: R scores, corrected.
-        low: lower ends of the runs' own intervals.
-        high: upper ends.
-        covariance: R × R, of the values: runs share units, so that differences are known better
-            than scores.
-        df: R degrees of freedom of Student's t.
-        judge_weight: what the judge was good for, 0 (nothing) to 1; see the estimator.
-        human_only_value: R scores from the same labels of people without the judge.
-        human_only_low: lower ends of their intervals.
-        human_only_high: upper ends.
-        labels: how many units people labelled: topics, or items.
-        population: what the intervals are about.
+    ``value``: R scores, corrected. ``low``: lower ends of the runs' own intervals. ``high``: upper
+    ends. ``covariance``: R × R, of the values: runs share units, so that differences are known
+    better than scores. ``df``: R degrees of freedom of Student's t. ``judge_weight``: what the
+    judge was good for, 0 (nothing) to 1; see the estimator. ``human_only_value``: R scores from the
+    same labels of people without the judge. ``human_only_low``: lower ends of their intervals.
+    ``human_only_high``: upper ends. ``labels``: how many units people labelled: topics, or items.
+    ``population``: what the intervals are about.
     """
 
     value: Floats
@@ -64,11 +58,8 @@ class Estimates:
 class Differences:
     """Each run (row) less each other (column), R × R.
 
-    Attributes:
-        value: the row's score − the column's.
-        low: lower ends; each interval stands alone, not for all pairs together.
-        high: upper ends.
-        se: standard errors.
+    ``value``: the row's score − the column's. ``low``: lower ends; each interval stands alone, not
+    for all pairs together. ``high``: upper ends. ``se``: standard errors.
     """
 
     value: Floats
@@ -78,13 +69,11 @@ class Differences:
 
 
 def differences(estimates: Estimates, *, level: float = 0.95) -> Differences:
-    """Return the differences between all runs (specification of trust, section 6).
+    """The differences between all runs (specification of trust, section 6).
 
     The variance is C_rr + C_ss − 2 C_rs. Two separate intervals that overlap say nothing about a
-    difference. Where the runs' degrees of freedom differ, the fewer count.
-
-    Raises:
-        ValueError: *level* is not between 0 and 1.
+    difference. Where the runs' degrees of freedom differ, the fewer count. Raises ValueError where
+    ``level`` is not between 0 and 1.
     """
     value = estimates.value[:, None] - estimates.value[None, :]
     variance = difference_variance(estimates.covariance)
@@ -93,7 +82,7 @@ def differences(estimates: Estimates, *, level: float = 0.95) -> Differences:
 
 
 def difference_variance(covariance: Floats) -> Floats:
-    """Return the variance of each pair's difference, R × R; exactly 0 where only rounding is left.
+    """The variance of each pair's difference, R × R; exactly 0 where only rounding is left.
 
     Equal runs have equal rows, but sums of their products may differ in the last digit.
     """
@@ -104,11 +93,8 @@ def difference_variance(covariance: Floats) -> Floats:
 
 
 def half_widths(variance: Floats, df: Floats, level: float) -> Floats:
-    """Return half the widths of Student's t intervals.
-
-    Raises:
-        ValueError: *level* is not between 0 and 1.
-    """
+    """Half the widths of Student's t intervals. Raises ValueError where ``level`` is not
+    between 0 and 1."""
     from scipy import special  # noqa: PLC0415 (slow to load)
 
     quantile = special.stdtrit(df, (1.0 + probability(level, "level")) / 2.0)
@@ -116,7 +102,7 @@ def half_widths(variance: Floats, df: Floats, level: float) -> Floats:
 
 
 def rare_spread(labels: Floats, weights: Floats, span: float) -> float:
-    """Return the least mean variance of n labels around what is expected of them.
+    """The least mean variance of n labels around what is expected of them.
 
     It is 0 but where fewer than three labels differ from the others. Expected is then about what
     the others say, and a modelled variance is next to nothing, though some per cent of the labels
@@ -124,25 +110,17 @@ def rare_spread(labels: Floats, weights: Floats, span: float) -> float:
     Hanley & Lippman-Hand 1983). Measured with 98 % of labels alike and n = 60: coverage .73
     without this, .99 with it.
 
-    Args:
-        labels: n labels by people.
-        weights: of the labels, with mean 1.
-        span: greatest less least possible label.
+    ``labels``: n labels by people. ``weights``: of the labels, with mean 1. ``span``: greatest less
+    least possible label.
     """
     spread = float(weights @ (labels - np.average(labels, weights=weights)) ** 2)
     return 3.0 * span**2 / len(labels) if spread < 2.0 * span**2 else 0.0
 
 
 def satterthwaite(parts: Floats, df: Floats) -> Floats:
-    """Return the degrees of freedom of sums of independent variances (Welch and Satterthwaite).
-
-    Args:
-        parts: the variances, parts × runs.
-        df: their degrees of freedom, of the same shape.
-
-    Returns:
-        At least :data:`LEAST_DF`, and that where all parts are 0.
-    """
+    """The degrees of freedom of sums of independent variances (Welch and Satterthwaite).
+    ``parts``: the variances, parts × runs. ``df``: their degrees of freedom, of the same shape.
+    Returns At least :data:`LEAST_DF`, and that where all parts are 0."""
     squares = (parts**2 / df).sum(axis=0)
     total = parts.sum(axis=0)
     found = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)

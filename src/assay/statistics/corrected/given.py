@@ -31,21 +31,15 @@ LEAST_LABELS = 10
 
 
 def population_named(population: str) -> None:
-    """Refuse a population that is none.
-
-    Raises:
-        ValueError: it is neither ``these`` nor ``like these``.
-    """
+    """Refuse a population that is none. Raises ValueError where it is neither ``these`` nor ``like
+    these``."""
     if population not in get_args(Population):
         raise ValueError(f"population must be 'these' or 'like these', got {population!r}")
 
 
 def mask(values: npt.ArrayLike, n: int, what: str, unit: str) -> Bools:
-    """Return *values*, one true or false for each of *n* units.
-
-    Raises:
-        ValueError: they are not booleans, or not *n* in a row.
-    """
+    """``values``, one true or false for each of ``n`` units. Raises ValueError where they
+    are not booleans, or not ``n`` in a row."""
     array = np.asarray(values)
     if array.dtype != np.bool_:
         raise ValueError(
@@ -60,13 +54,11 @@ def mask(values: npt.ArrayLike, n: int, what: str, unit: str) -> Bools:
 def people_labels(
     values: npt.ArrayLike, drawn: Bools, unit: str, *, bounds: tuple[float, float] | None = None
 ) -> Floats:
-    """Return people's labels, units last, 0 wherever a unit was not drawn.
+    """People's labels, units last, 0 wherever a unit was not drawn.
 
     Labels of units that were not drawn are no part of any estimate: nobody knows with what
-    probability somebody chose to label them.
-
-    Raises:
-        ValueError: a drawn unit has no label, or one outside of *bounds*.
+    probability somebody chose to label them. Raises ValueError where a drawn unit has no label, or
+    one outside of ``bounds``.
     """
     array = numbers(values, "people's labels", missing=True)
     if array.shape[-1:] != drawn.shape:
@@ -97,11 +89,7 @@ def _listed(places: npt.NDArray[np.intp]) -> str:
 
 
 def judge_labels(values: npt.ArrayLike, unit: str) -> Floats:
-    """Return the judge's labels.
-
-    Raises:
-        ValueError: one is missing.
-    """
+    """The judge's labels. Raises ValueError where one is missing."""
     array = numbers(values, "judge's labels", missing=True)
     lacking = np.argwhere(np.isnan(array))
     if len(lacking):
@@ -113,11 +101,8 @@ def judge_labels(values: npt.ArrayLike, unit: str) -> Floats:
 
 
 def weight_matrix(values: npt.ArrayLike) -> Floats:
-    """Return weights, runs × items.
-
-    Raises:
-        ValueError: they are no matrix of finite numbers, or all are 0.
-    """
+    """Weights, runs × items. Raises ValueError where they are no matrix of finite numbers,
+    or all are 0."""
     weights = numbers(values, "weights (run, item)")
     if weights.ndim != 2:
         raise ValueError(f"give the weights as runs × items, got {weights.ndim} dimensions")
@@ -127,11 +112,8 @@ def weight_matrix(values: npt.ArrayLike) -> Floats:
 
 
 def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Floats:
-    """Return the probability with which each item was drawn.
-
-    Raises:
-        ValueError: one is missing or not from 0 to 1, or is 0 where a run has weight (*weighted*)
-            or where the item was drawn.
+    """The probability with which each item was drawn. Raises ValueError where one is missing
+    or not from 0 to 1, or is 0 where a run has weight (``weighted``) or where the item was drawn.
     """
     pi = numbers(values, "probabilities of being drawn (pi)", missing=True)
     if pi.shape != weighted.shape:
@@ -155,11 +137,7 @@ def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Float
 
 
 def enough(count: int, least: int, what: str) -> None:
-    """Refuse too few units.
-
-    Raises:
-        ValueError: there are fewer than *least*.
-    """
+    """Refuse too few units. Raises ValueError where there are fewer than ``least``."""
     if count < least:
         raise ValueError(
             f"{count} {what} are too few: at least {least} are needed, so draw and label more"

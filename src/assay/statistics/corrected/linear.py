@@ -46,7 +46,7 @@ def items(
     population: Population = "these",
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Estimates:
-    """Return corrected scores θ_r = c_r + Σ_i w_ri y_i from items drawn each by its own coin.
+    """Corrected scores θ_r = c_r + Σ_i w_ri y_i from items drawn each by its own coin.
 
     P@k, support precision and recall, accuracy, nugget recall for a fixed list, RBP and DCG are of
     this kind. nDCG, Q, nERR and iRBU are not: their ideal depends on labels nobody has seen; draw
@@ -56,33 +56,24 @@ def items(
     people in other topics. The variance joins what a run's own drawn items show with what all
     drawn items show; the more items of its own, the more the former.
 
-    Args:
-        weights: R × I, w.
-        people: I labels; NaN where an item was not drawn.
-        judge: I labels of one judge on any scale, or J × I of several, all of them.
-        pi: I probabilities of being drawn, as of :class:`Draw`; 0 only where no run has weight.
-        drawn: for each item whether it was drawn.
-        topic: I whole numbers; items of a topic have the same one.
-        offset: c, R numbers or one for all. With labels of earlier batches in it, only ``these``
-            has a right interval: nothing is known here of their topics.
-        level: of the intervals.
-        population: ``these`` items, or those of topics ``like these``.
-        bounds: the least and the greatest label that people can give.
-
-    Returns:
-        Estimates in the unit of weight × label. ``judge_weight`` is the share of the labels'
-        spread that the judge explains, max(0, 1 − Σe²/π ÷ Σ(y − p₀)²/π); ``human_only`` takes the
-        mean label in place of m; ``labels`` is the number of drawn items.
-
-    Raises:
-        ValueError: the shapes do not fit, pi is missing, beyond 0 to 1, or 0 on an item that
-            counts, a drawn item lacks a person's label or any item the judge's, a label is
-            outside of *bounds*, there are fewer than 10 drawn items (but where all that count were
-            drawn for sure) or 3 topics, or a setting is out of range.
-
     Source: the specification of trust, section 4 (B): augmented inverse probability weighting
     (Robins, Rotnitzky & Zhao 1994), calibrated (van der Laan & van der Laan 2026) and cross-fitted
     (Zrnic & Candès 2023).
+
+    ``weights``: R × I, w. ``people``: I labels; NaN where an item was not drawn. ``judge``: I
+    labels of one judge on any scale, or J × I of several, all of them. ``pi``: I probabilities of
+    being drawn, as of :class:`Draw`; 0 only where no run has weight. ``drawn``: for each item
+    whether it was drawn. ``topic``: I whole numbers; items of a topic have the same one.
+    ``offset``: c, R numbers or one for all. With labels of earlier batches in it, only ``these``
+    has a right interval: nothing is known here of their topics. ``level``: of the intervals.
+    ``population``: ``these`` items, or those of topics ``like these``. ``bounds``: the least and
+    the greatest label that people can give. Returns Estimates in the unit of weight × label.
+    ``judge_weight`` is the share of the labels' spread that the judge explains, max(0, 1 − Σe²/π ÷
+    Σ(y − p₀)²/π); ``human_only`` takes the mean label in place of m; ``labels`` is the number of
+    drawn items. Raises ValueError where the shapes do not fit, pi is missing, beyond 0 to 1, or 0
+    on an item that counts, a drawn item lacks a person's label or any item the judge's, a label is
+    outside of ``bounds``, there are fewer than 10 drawn items (but where all that count were drawn
+    for sure) or 3 topics, or a setting is out of range.
     """
     population_named(population)
     if not bounds[0] < bounds[1]:
@@ -146,7 +137,7 @@ class _Sample(NamedTuple):
 
 
 def _topic_numbers(topic: npt.ArrayLike, count: int) -> Integers:
-    """Return the rank of each item's topic among the topics, from 0."""
+    """The rank of each item's topic among the topics, from 0."""
     array = np.asarray(topic)
     if array.shape != (count,) or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(
@@ -159,7 +150,7 @@ def _topic_numbers(topic: npt.ArrayLike, count: int) -> Integers:
 def _estimate(
     sample: _Sample, m: Floats, population: Population, level: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Return values, covariance and degrees of freedom, given expectations *m* of all labels."""
+    """Values, covariance and degrees of freedom, given expectations ``m`` of all labels."""
     seen = np.flatnonzero(sample.drawn)
     e = (sample.people - m)[seen] / sample.pi[seen]
     own = sample.weights[:, seen]
@@ -179,12 +170,12 @@ def _estimate(
 
 
 def _topic_sums(values: Floats, topic: Integers, topics: int) -> Floats:
-    """Return the sums of runs × items over the items of each topic, runs × topics."""
+    """The sums of runs × items over the items of each topic, runs × topics."""
     return np.stack([np.bincount(topic, weights=row, minlength=topics) for row in values])
 
 
 def _design_covariance(sample: _Sample, m: Floats) -> tuple[Floats, Floats]:
-    """Return the covariance over draws of the same items, and the degrees of freedom."""
+    """The covariance over draws of the same items, and the degrees of freedom."""
     w, pi, (low, high) = sample.weights, sample.pi, sample.bounds
     seen = np.flatnonzero(sample.drawn)
     e = (sample.people - m)[seen]

@@ -43,10 +43,8 @@ _FEW = 3
 class Confidence:
     """HMR, R_O, R_U and Accuracy of one run, in this order.
 
-    Attributes:
-        value: 4 numbers from 0 to 1.
-        low: lower ends of their intervals, clipped to 0 to 1.
-        high: upper ends.
+    ``value``: 4 numbers from 0 to 1. ``low``: lower ends of their intervals, clipped to 0 to 1.
+    ``high``: upper ends.
     """
 
     value: Floats
@@ -63,7 +61,7 @@ def hmr(
     level: float = 0.95,
     population: Population = "these",
 ) -> Confidence:
-    """Return corrected HMR, R_O, R_U and accuracy from questions drawn by simple random sampling.
+    """Corrected HMR, R_O, R_U and accuracy from questions drawn by simple random sampling.
 
     With a = mean c, b = mean p·c and P = mean p, which is known: R_O = 1 − (P − b)/(1 − a),
     R_U = b/a, HMR their harmonic mean. Corrected are a and b, by what people say of the drawn
@@ -76,21 +74,16 @@ def hmr(
     takes P for that of all such questions, so that R_O covers less where confidence is far above
     correctness (.91 to .93 measured).
 
-    Args:
-        confidence: Q confidences p of the run's answers, 0 to 1.
-        people: Q times c, 1 right or 0 wrong; NaN where the question was not drawn.
-        judge: Q verdicts of the judge on any scale, all of them.
-        drawn: for each question whether it was drawn, as by :func:`draw_topics`.
-        level: of the intervals.
-        population: ``these`` questions, or questions ``like these``.
-
-    Raises:
-        ValueError: the shapes do not fit, a confidence is not from 0 to 1, a drawn answer lacks a
-            person's label or has one that is neither 0 nor 1, the judge lacks one, fewer than 10
-            questions were drawn, or a setting is out of range.
-
     Source: the specification of trust, section 5 (C); the measures are those of
     :mod:`assay.measures.confidence`.
+
+    ``confidence``: Q confidences p of the run's answers, 0 to 1. ``people``: Q times c, 1 right or
+    0 wrong; NaN where the question was not drawn. ``judge``: Q verdicts of the judge on any scale,
+    all of them. ``drawn``: for each question whether it was drawn, as by :func:`draw_topics`.
+    ``level``: of the intervals. ``population``: ``these`` questions, or questions ``like these``.
+    Raises ValueError where the shapes do not fit, a confidence is not from 0 to 1, a drawn answer
+    lacks a person's label or has one that is neither 0 nor 1, the judge lacks one, fewer than 10
+    questions were drawn, or a setting is out of range.
     """
     population_named(population)
     given = numbers(confidence, "confidences")
@@ -145,7 +138,7 @@ def _warn_of_few(c: Floats) -> None:
 
 
 def _expected(c: Floats, verdicts: Floats, drawn: Bools) -> tuple[Floats, Floats]:
-    """Return for each answer the share of right ones among the drawn with the judge's verdict.
+    """For each answer the share of right ones among the drawn with the judge's verdict.
 
     Also on how many labels it rests, pseudo-labels included.
     """
@@ -158,7 +151,7 @@ def _expected(c: Floats, verdicts: Floats, drawn: Bools) -> tuple[Floats, Floats
 
 
 def _means(sample: _Sample) -> tuple[float, float]:
-    """Return a and b, kept where right and wrong answers exist and confidences allow them."""
+    """A and b, kept where right and wrong answers exist and confidences allow them."""
     p, c, drawn, m, _ = sample
     residual = (c - m)[drawn]
     a = float(m.mean() + residual.mean())
@@ -170,7 +163,7 @@ def _means(sample: _Sample) -> tuple[float, float]:
 
 
 def _measures(a: float, b: float, mean: float) -> tuple[Floats, Floats]:
-    """Return the four measures, and their gradients by a and b (4 × 2)."""
+    """The four measures, and their gradients by a and b (4 × 2)."""
     over, under = 1.0 - (mean - b) / (1.0 - a), b / a
     by_over = np.array([-(mean - b) / (1.0 - a) ** 2, 1.0 / (1.0 - a)])
     by_under = np.array([-b / a**2, 1.0 / a])

@@ -21,11 +21,9 @@ _CELLS_AT_ONCE = 500_000
 class RankSets:
     """Which ranks each run may have; all statements hold together with probability *level*.
 
-    Attributes:
-        best: R best ranks, 1 + how many runs are surely better.
-        worst: R worst ranks, R − how many are surely worse.
-        decided: R × R, whether it is sure which of two runs is better.
-        critical: by how many standard errors two runs must differ; 0 where none can vary.
+    ``best``: R best ranks, 1 + how many runs are surely better. ``worst``: R worst ranks, R − how
+    many are surely worse. ``decided``: R × R, whether it is sure which of two runs is better.
+    ``critical``: by how many standard errors two runs must differ; 0 where none can vary.
     """
 
     best: npt.NDArray[np.int64]
@@ -37,22 +35,18 @@ class RankSets:
 def rank_sets(
     estimates: Estimates, *, level: float = 0.95, draws: int = 10_000, seed: int = 0
 ) -> RankSets:
-    """Return the simultaneous rank sets of all runs.
+    """The simultaneous rank sets of all runs.
 
-    The critical value is the *level*-quantile of max_{r<s} |Z_r − Z_s|/se_rs over draws of Z from
+    The critical value is the ``level``-quantile of max_{r<s} |Z_r − Z_s|/se_rs over draws of Z from
     Student's t with the estimates' covariance, df the median of the runs'. A pair is decided where
     its difference is more than so many standard errors; one without any error, where it differs.
 
-    Args:
-        estimates: with their joint covariance.
-        level: the probability with which all pairs that are called decided are rightly so.
-        draws: of Z; 1/(1 − *level*) at least, as fewer do not reach so high a quantile.
-        seed: of the draws.
-
-    Raises:
-        ValueError: a setting is out of range.
-
     Source: the specification of trust, section 6; Mogstad, Romano, Shaikh & Wilhelm 2024.
+
+    ``estimates``: with their joint covariance. ``level``: the probability with which all pairs that
+    are called decided are rightly so. ``draws``: of Z; 1/(1 − ``level``) at least, as fewer do not
+    reach so high a quantile. ``seed``: of the draws. Raises ValueError where a setting is out of
+    range.
     """
     df = float(np.median(estimates.df))
     return ranks_between(
@@ -69,12 +63,8 @@ def ranks_between(
     draws: int = 10_000,
     seed: int = 0,
 ) -> RankSets:
-    """Return the rank sets of :func:`rank_sets` for any R scores with an R × R covariance and
-    degrees of freedom.
-
-    Raises:
-        ValueError: a setting is out of range.
-    """
+    """The rank sets of :func:`rank_sets` for any R scores with an R × R covariance and
+    degrees of freedom. Raises ValueError where a setting is out of range."""
     probability(level, "level")
     whole_number(draws, "draws")
     whole_number(seed, "seed", 0)
@@ -100,7 +90,7 @@ def ranks_between(
 def _largest_differences(
     covariance: Floats, se: Floats, df: float, draws: int, seed: int
 ) -> Floats:
-    """Return of each draw the largest difference of two runs in standard errors."""
+    """Of each draw the largest difference of two runs in standard errors."""
     runs = len(se)
     # The symmetric root: equal eigenvalues have any axes, and which comes out hangs on the machine.
     roots, axes = np.linalg.eigh(covariance)
@@ -123,18 +113,14 @@ def _largest_differences(
 def tau_bounds(
     decided: npt.ArrayLike, value_a: npt.ArrayLike, value_b: npt.ArrayLike
 ) -> tuple[float, float]:
-    """Return the least and the greatest Kendall's τ between an estimated and a known order.
+    """The least and the greatest Kendall's τ between an estimated and a known order.
 
     ((C − D − U)/P, (C − D + U)/P): of all P pairs, C are decided and alike in both orders, D
     decided and opposite, U undecided. A bootstrap of τ would be drawn to 0 by the noise.
 
-    Args:
-        decided: R × R, as of :class:`RankSets`, for *value_a*.
-        value_a: R estimated scores.
-        value_b: R known scores, such as the judge's own.
-
-    Raises:
-        ValueError: there are fewer than 2 runs, or the shapes do not fit.
+    ``decided``: R × R, as of :class:`RankSets`, for ``value_a``. ``value_a``: R estimated scores.
+    ``value_b``: R known scores, such as the judge's own. Raises ValueError where there are fewer
+    than 2 runs, or the shapes do not fit.
     """
     a, b = numbers(value_a, "first scores"), numbers(value_b, "second scores")
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
@@ -153,24 +139,17 @@ def tau_bounds(
 
 
 def shrink(estimates: Estimates, judge: npt.ArrayLike) -> tuple[Floats, float]:
-    """Return the best guess of the order: corrections drawn towards their mean.
+    """The best guess of the order: corrections drawn towards their mean.
 
     An unbiased score is not a better ordered one: with few labels, each run's correction is mostly
     noise. θ̃ = judge + mean + s (corr − mean), corr = θ̂ − judge,
     s = max(0, 1 − tr(PCP)/‖P corr‖²), P = 1 − 11ᵀ/R. Scores and intervals stay those of
-    *estimates*; these values only order.
-
-    Args:
-        estimates: the corrected scores.
-        judge: R scores by the judge alone.
-
-    Returns:
-        R values, and s: 1 where each run keeps its correction, 0 where all share the mean one.
-
-    Raises:
-        ValueError: the judge's scores are not R numbers.
+    ``estimates``; these values only order.
 
     Source: the specification of trust, section 6; Li & Ignatiadis, prediction-powered shrinkage.
+    ``estimates``: the corrected scores. ``judge``: R scores by the judge alone. Returns R values,
+    and s: 1 where each run keeps its correction, 0 where all share the mean one. Raises ValueError
+    where the judge's scores are not R numbers.
     """
     alone = numbers(judge, "judge's scores")
     if alone.shape != estimates.value.shape:

@@ -41,20 +41,16 @@ class Expected(NamedTuple):
 def items_covariance(
     weights: npt.ArrayLike, expectation: npt.ArrayLike, pi: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Return the covariance that a draw of items is expected to leave, and degrees of freedom.
+    """The covariance that a draw of items is expected to leave, and degrees of freedom.
 
     Σ_i w_ri w_si (1 − π_i)/π_i m_i (1 − m_i): people say yes to item i with chance m_i, and the
     estimate knows no more than that.
 
-    Args:
-        weights: R × I.
-        expectation: I times m, 0 to 1.
-        pi: I probabilities of being drawn; an item with 0 is known already.
-
-    Raises:
-        ValueError: the shapes do not fit, or a number is missing.
-
     Source: the specification of trust, section 4 (the expectation of ``pool``).
+
+    ``weights``: R × I. ``expectation``: I times m, 0 to 1. ``pi``: I probabilities of being drawn;
+    an item with 0 is known already. Raises ValueError where the shapes do not fit, or a number is
+    missing.
     """
     w = weight_matrix(weights)
     m, p = numbers(expectation, "expectations"), numbers(pi, "pi")
@@ -75,22 +71,17 @@ def items_covariance(
 def topics_covariance(
     weights: npt.ArrayLike, expectation: npt.ArrayLike, topic: npt.ArrayLike, n: int
 ) -> tuple[Floats, Floats]:
-    """Return the covariance that a draw of *n* whole topics is expected to leave, for scores that
+    """The covariance that a draw of ``n`` whole topics is expected to leave, for scores that
     are means over topics and sums over items, and degrees of freedom.
 
     (1 − n/N) S/n with S_rs = N Σ_i w_ri w_si m_i (1 − m_i): what people say of items of a topic
     errs by itself around what is expected.
 
-    Args:
-        weights: R × I.
-        expectation: I times m.
-        topic: I numbers of the items' topics.
-        n: how many of them are drawn.
-
-    Raises:
-        ValueError: the shapes do not fit, or *n* is not from 2 to the number of topics.
-
     Source: the specification of trust, section 3.
+
+    ``weights``: R × I. ``expectation``: I times m. ``topic``: I numbers of the items' topics.
+    ``n``: how many of them are drawn. Raises ValueError where the shapes do not fit, or ``n`` is
+    not from 2 to the number of topics.
     """
     w = weight_matrix(weights)
     m, count = numbers(expectation, "expectations"), len(np.unique(np.asarray(topic)))
@@ -104,17 +95,14 @@ def topics_covariance(
 def expected(
     value: npt.ArrayLike, covariance: Floats, df: Floats, *, level: float, deciding: float
 ) -> Expected:
-    """Return what a leaderboard with this covariance will settle.
+    """What a leaderboard with this covariance will settle.
 
     A pair is settled where its estimated difference is beyond the joint critical value; the
-    estimate falls around δ, the difference of *value*, with the covariance's standard error.
+    estimate falls around δ, the difference of ``value``, with the covariance's standard error.
 
-    Args:
-        value: R scores as far as they are known.
-        covariance: R × R, of the estimates to come.
-        df: R degrees of freedom.
-        level: of the intervals.
-        deciding: the level at which pairs are called settled: higher where it is looked at often.
+    ``value``: R scores as far as they are known. ``covariance``: R × R, of the estimates to come.
+    ``df``: R degrees of freedom. ``level``: of the intervals. ``deciding``: the level at which
+    pairs are called settled: higher where it is looked at often.
     """
     theta = numbers(value, "scores")
     half = half_widths(np.diag(covariance), df, level)

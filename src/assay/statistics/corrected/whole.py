@@ -32,29 +32,22 @@ def topics(
     level: float = 0.95,
     population: Population = "these",
 ) -> Estimates:
-    """Return corrected scores from topics drawn by simple random sampling.
+    """Corrected scores from topics drawn by simple random sampling.
 
     θ̂_r = ȳ_rs + λ (f̄_rN − f̄_rs), a regression estimator with one λ from 0 to 1 for the whole
     leaderboard, and its jackknife covariance, which charges for estimating λ. At λ = 0, as with a
     judge who says the same everywhere, this is the interval of people's labels alone.
 
-    Args:
-        people: R × T scores by people's labels; NaN where a topic was not drawn.
-        judge: R × T scores by the judge's labels, all of them.
-        drawn: for each topic whether it was drawn, as by :func:`draw_topics`.
-        level: of the intervals.
-        population: ``these`` topics, or topics ``like these``.
-
-    Returns:
-        Estimates in the unit of the scores, ``judge_weight`` λ, ``labels`` the number of drawn
-        topics, n − 1 degrees of freedom. A bound above 1 says that n is too small.
-
-    Raises:
-        ValueError: the shapes do not fit, a drawn topic lacks a person's score or any topic the
-            judge's, fewer than 3 topics were drawn, or a setting is out of range.
-
     Source: the specification of trust, section 3 (A); PPI++ (Angelopoulos, Duchi & Zrnic 2023)
     with a λ that the runs share.
+
+    ``people``: R × T scores by people's labels; NaN where a topic was not drawn. ``judge``: R × T
+    scores by the judge's labels, all of them. ``drawn``: for each topic whether it was drawn, as by
+    :func:`draw_topics`. ``level``: of the intervals. ``population``: ``these`` topics, or topics
+    ``like these``. Returns Estimates in the unit of the scores, ``judge_weight`` λ, ``labels`` the
+    number of drawn topics, n − 1 degrees of freedom. A bound above 1 says that n is too small.
+    Raises ValueError where the shapes do not fit, a drawn topic lacks a person's score or any topic
+    the judge's, fewer than 3 topics were drawn, or a setting is out of range.
     """
     population_named(population)
     f = judge_labels(judge, "topic")
@@ -98,7 +91,7 @@ def topics(
 
 
 def _weights(y: Floats, f: Floats) -> tuple[float, Floats]:
-    """Return λ, and λ without each topic, of runs × n drawn topics.
+    """λ, and λ without each topic, of runs × n drawn topics.
 
     Without topic i the sums of centred products are the full ones less n/(n − 1) times i's.
     """
@@ -119,15 +112,11 @@ def _weights(y: Floats, f: Floats) -> tuple[float, Floats]:
 def _jackknife(
     y: Floats, f: Floats, beyond: Floats, weight: float, without: Floats, binary: bool
 ) -> tuple[Floats, Floats]:
-    """Return the values, and their covariance for an endless population.
+    """The values, and their covariance for an endless population.
 
-    Args:
-        y: people's scores of runs × n drawn topics.
-        f: the judge's.
-        beyond: for each run the judge's mean over all topics less that over the drawn ones.
-        weight: λ.
-        without: λ without each drawn topic.
-        binary: whether all of people's scores are 0 or 1.
+    ``y``: people's scores of runs × n drawn topics. ``f``: the judge's. ``beyond``: for each run
+    the judge's mean over all topics less that over the drawn ones. ``weight``: λ. ``without``: λ
+    without each drawn topic. ``binary``: whether all of people's scores are 0 or 1.
     """
     n = y.shape[1]
     value = y.mean(axis=1) + weight * beyond
