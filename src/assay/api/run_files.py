@@ -27,7 +27,8 @@ from assay.model.wording import listed, printable
 
 COLUMNS = ("run", "topic", "measure", "value")
 DEFAULTS = ("nDCG@20", "AP", "RR")
-KNOWN = tuple(MEASURES)
+KNOWN = tuple(name for name, kind in MEASURES.items() if kind.__module__.startswith("assay."))
+"""The names of Assay's own measures."""
 OFFICIAL = (
     "map",
     "Rprec",

@@ -19,7 +19,7 @@ from assay.api.corrected import Corrected
 from assay.api.families import family_of, off_by
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
-from assay.measures.bootstrap import mean_interval
+from assay.measures.bootstrap import mean_interval, percentile_interval, topic_counts
 from assay.measures.confidence import Bools, Floats
 from assay.model.wording import counted, listed
 from assay.statistics.correlation import ap_correlation, kendall_tau
@@ -296,16 +296,11 @@ def length_slope(one: Labelled, ledger: Ledger, *, level: float, seed: int) -> I
         spread = float(weights @ (x * x))
         return float(weights @ (x * y)) / spread if spread > 1e-12 else math.nan
 
-    drawn = np.random.default_rng(seed).integers(0, len(names), (RESAMPLES, len(names)))
-    some = [slope(np.bincount(one, minlength=len(names))[topic].astype(float)) for one in drawn]
-    known = [value for value in some if not math.isnan(value)]
+    counts = (one for block in topic_counts(len(names), RESAMPLES, seed) for one in block)
+    slopes = np.array([slope(one[topic]) for one in counts])
     value = slope(np.ones(len(twice)))
-    ends = (
-        np.quantile(known, [(1 - level) / 2, (1 + level) / 2]) if len(names) > 1 and known else None
-    )
     yield replace(
         own, n=len(twice), figure="slope on log length", value=None if math.isnan(value) else value,
-        low=None if ends is None else float(ends[0]),
-        high=None if ends is None else float(ends[1]),
         note="the texts are equally long" if math.isnan(value) else "at equal label by people",
+        **low_high(percentile_interval(slopes, level) if len(names) > 1 else None),
     )  # fmt: skip
