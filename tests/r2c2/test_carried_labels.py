@@ -19,7 +19,7 @@ from assay.protocols.answers.requests import (
     entailment_requests,
     request,
 )
-from assay.protocols.answers.results import AnswerResult, Found, LabelState
+from assay.protocols.answers.results import AnswerFindings, AnswerResult, LabelState
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
 
@@ -34,7 +34,7 @@ def present_unit(result: AnswerResult) -> Request:
     return request(ANSWER, answer_content(result.question, result.answer, texts))
 
 
-def units_of(result: Found, run: str) -> set[str]:
+def units_of(result: AnswerFindings, run: str) -> set[str]:
     """What the labels of a run are about now."""
     units = set()
     for one in result.answers[run].values():
@@ -46,7 +46,7 @@ def units_of(result: Found, run: str) -> set[str]:
     return units
 
 
-def said_of(result: Found, run: str) -> list[tuple[object, ...]]:
+def said_of(result: AnswerFindings, run: str) -> list[tuple[object, ...]]:
     return [
         (question, one.correct, one.precision, [nugget.mark for nugget in one.nuggets])
         for question, one in result.answers[run].items()

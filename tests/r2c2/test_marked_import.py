@@ -22,7 +22,7 @@ from assay.formats.r2c2 import write_marked
 from assay.judging.progress import Silent
 from assay.model.errors import FormatError
 from assay.model.rag import Mark
-from assay.protocols.answers.results import Found
+from assay.protocols.answers.results import AnswerFindings
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.r2c2.protocol import R2C2
 from tests.r2c2.worlds import KIM, RUNS, World, write_world
@@ -30,15 +30,15 @@ from tests.r2c2.worlds import KIM, RUNS, World, write_world
 Marks = dict[str, dict[int, Mark]]
 
 
-def marks_of(result: Found, run: str) -> Marks:
+def marks_of(result: AnswerFindings, run: str) -> Marks:
     return {question: one.marks for question, one in result.answers[run].items()}
 
 
-def published(world: World, result: Found, run: str) -> bytes:
+def published(world: World, result: AnswerFindings, run: str) -> bytes:
     return write_marked(world.inputs.ac_files[run], marks_of(result, run))
 
 
-def impossible(world: World, before: Found, wanted: dict[str, Marks]) -> bool:
+def impossible(world: World, before: AnswerFindings, wanted: dict[str, Marks]) -> bool:
     """Whether these files ask for two things of what is equal, so has one label."""
     pairs, answers = defaultdict(set), defaultdict(set)
     for run, marks in wanted.items():

@@ -12,7 +12,7 @@ from assay.labellers.base import Request, request_key
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
-from assay.protocols.answers.results import Found
+from assay.protocols.answers.results import AnswerFindings
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import R2c2Inputs
@@ -109,8 +109,8 @@ class World:
         """A person's label."""
         self.ledger.add([label(request, KIM, some_verdict(request, draw), "by hand")])
 
-    def score(self, policy: str = "people") -> Found:
-        found: Found = self.result(policy).findings.detail
+    def score(self, policy: str = "people") -> AnswerFindings:
+        found: AnswerFindings = self.result(policy).findings.detail
         return found
 
     def result(self, policy: str = "people") -> Result:

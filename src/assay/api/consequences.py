@@ -9,7 +9,7 @@ from typing import Any
 from assay.api.results import Results
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Score, ranks
-from assay.protocols.answers.results import AnswerResult, Found
+from assay.protocols.answers.results import AnswerFindings, AnswerResult
 
 _UNRANKED = LOWER_IS_BETTER | {"AUROC"}
 
@@ -73,7 +73,7 @@ def consequences(before: Results, after: Results) -> Consequences:
     answers: tuple[Change, ...] = ()
     marks: tuple[Change, ...] = ()
     grades: tuple[Change, ...] = ()
-    if isinstance(first, Found) and isinstance(second, Found):
+    if isinstance(first, AnswerFindings) and isinstance(second, AnswerFindings):
         answers = tuple(_differing(_answers(first), _answers(second)))
         marks = tuple(_differing(_marks(first), _marks(second)))
         grades = tuple(_differing(_grades(first), _grades(second)))
@@ -96,26 +96,26 @@ def _differing(before: Values, after: Values) -> Iterator[Change]:
             yield Change(*place, known[place], value)
 
 
-def _each(result: Found) -> Iterator[tuple[str, str, AnswerResult]]:
+def _each(result: AnswerFindings) -> Iterator[tuple[str, str, AnswerResult]]:
     for run, by_question in result.answers.items():
         for question, answer in by_question.items():
             yield run, question, answer
 
 
-def _answers(result: Found) -> Values:
+def _answers(result: AnswerFindings) -> Values:
     words = {True: "right", False: "wrong", None: None}
     for run, question, answer in _each(result):
         yield (run, question, "answer"), words[answer.correct]
 
 
-def _marks(result: Found) -> Values:
+def _marks(result: AnswerFindings) -> Values:
     for run, question, answer in _each(result):
         for one in answer.nuggets:
             mark = None if one.mark is None else str(one.mark)
             yield (run, question, f"nugget {one.nugget.num}"), mark
 
 
-def _grades(result: Found) -> Values:
+def _grades(result: AnswerFindings) -> Values:
     for question, grades in result.grades.items():
         for key, grade in grades.items():
             yield (key.run, question, f"passage {key.rank}"), grade

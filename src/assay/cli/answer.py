@@ -51,7 +51,7 @@ def answer_command(
     dry_run: DryRunOption = False,
     show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
-    **given: Any,
+    **flags: Any,
 ) -> None:
     """Have a model answer TOPICS from passages, and write a run that passes assay validate.
 
@@ -60,7 +60,7 @@ def answer_command(
     made from. Replies are kept in the ledger: run the same command again, and only what is missing
     is asked. Exit status 1 where a topic has no answer.
     """
-    options = AnswerOptions(**given)
+    options = AnswerOptions(**flags)
     if options.steps and compare_prompts:
         raise typer.BadParameter("--compare-prompts does both: leave out --steps")
     topics = load_topics(topics_file)

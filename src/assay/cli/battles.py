@@ -72,7 +72,7 @@ def battles_command(
         ),
     ] = None,
     per_topic: PerTopicOption = False,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Ratings of runs from judged battles: Bradley-Terry, Davidson or Rao-Kupper.
 
@@ -80,7 +80,7 @@ def battles_command(
     their battles. Where wins and ties do not tie every run to every other there is no finite
     rating, and the exit status is 1.
     """
-    settings = Settings(**given)
+    settings = Settings(**options)
     one_of(settings.model, MODELS, "--model")
     one_of(settings.win_rate, get_args(WinRates), "--win-rate")
     one_of(inference, ("combined", "individual"), "--inference")

@@ -57,7 +57,7 @@ def build_command(
     folder: Annotated[Path, Argument("OUT", "Folder for the corpus.")],
     *,
     namespaces: Annotated[str, Option("Namespaces of a dump, by number.")] = "0",
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Make a corpus of overlapping passages from SOURCE.
 
@@ -68,7 +68,7 @@ def build_command(
     started = time.perf_counter()
     with going() as shown:
         made = corpora.build(
-            source, folder, namespaces=_numbers(namespaces), told=shown.at, **given
+            source, folder, namespaces=_numbers(namespaces), told=shown.at, **options
         )
     seconds = time.perf_counter() - started
     built = made.built

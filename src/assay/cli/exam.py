@@ -30,19 +30,19 @@ def exam_command(
     qrels: Annotated[Path | None, Option("Write EXAM-Labels as qrels.", metavar="FILE")] = None,
     binary: Annotated[bool, Option("Write 1 for a label of at least τ there, else 0.")] = False,
     per_topic: Annotated[bool, Option("Add single queries.")] = False,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """EXAM-Cover, EXAM-Qrels and α-nDCG of the runs in a file of graded passages.
 
     Asks no labeller. A score that hangs on grades that are not there runs from the worst that it
     can be to the best (exit status 1).
     """
-    one_of(given["denominator"], ("bank", "graded"), "--denominator")
+    one_of(options["denominator"], ("bank", "graded"), "--denominator")
     one_of(topics, ("all", "answered"), "--topics")
     if binary and qrels is None:
         raise typer.BadParameter("--binary is about the file of --qrels")
     try:
-        found = graded(file, note=remark, **given)
+        found = graded(file, note=remark, **options)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
     if qrels is not None:

@@ -29,7 +29,7 @@ def import_command(
     redact: Annotated[
         Path | None, Option("Regular expressions of what to hide.", metavar="FILE")
     ] = None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Answers from traces and data sets of other tools, as records of the protocol rag.
 
@@ -38,16 +38,16 @@ def import_command(
     dropped.
     """
     one_of(kind, KINDS, "KIND")
-    one_of(given["turns"], ("all", "first", "last"), "--turns")
-    choices = Choices(fields=dict(_pairs(fields or ())), **given)
+    one_of(options["turns"], ("all", "first", "last"), "--turns")
+    choices = Choices(fields=dict(_pairs(fields or ())), **options)
     done = import_files(kind, files, out, choices, passages=passages, redact=redact)
     present(done.document, said(done))
     if done.dropped:
         raise typer.Exit(1)
 
 
-def _pairs(given: Sequence[str]) -> list[tuple[str, str]]:
-    pairs = [one.partition("=") for one in given]
+def _pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
+    pairs = [one.partition("=") for one in texts]
     for name, sign, field in pairs:
         if not (name and sign and field):
             raise typer.BadParameter("must be KEY=FIELD", param_hint="--map")

@@ -27,7 +27,7 @@ def _group() -> None:
 def build_command(
     corpus: Annotated[Path, Argument("CORPUS", "A corpus in any layout (see assay corpus).")],
     folder: Annotated[Path, Argument("INDEX", "Folder for the index.")],
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Build an index of CORPUS for assay retrieve.
 
@@ -36,7 +36,7 @@ def build_command(
     """
     started = time.perf_counter()
     with going() as shown:
-        made = indexes.build(corpus, folder, told=shown.at, **given)
+        made = indexes.build(corpus, folder, told=shown.at, **options)
     seconds = time.perf_counter() - started
     index = made.index
     if warning := index.warning():

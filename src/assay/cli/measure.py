@@ -43,7 +43,7 @@ def measure_command(
     per_topic: Annotated[
         bool, Option("Single topics too, not only the mean.", flag="--per-topic -q")
     ] = False,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Measure runs against relevance grades: nDCG, Q, AP, ERR and more.
 
@@ -51,14 +51,14 @@ def measure_command(
     alpha-nDCG the second column of the qrels is the subtopic. R2C2 PR runs are measured against
     qrels of passage keys (RUN;RANK), in the order of their ranks.
     """
-    only = topics_file(given["topics"])
+    only = topics_file(options["topics"])
     for option, known in CHOICES.items():
-        one_of(given[option.removeprefix("--")], known, option)
+        one_of(options[option.removeprefix("--")], known, option)
     try:
         wanted = measures_named(measures or (OFFICIAL if FORM.get() == "trec" else DEFAULTS))
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
-    found = scored(qrels, runs, wanted, only=only, note=remark, **given)
+    found = scored(qrels, runs, wanted, only=only, note=remark, **options)
     for line in found.remarks():
         remark(line)
     if FORM.get() == "trec":

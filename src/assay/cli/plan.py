@@ -32,14 +32,14 @@ def plan_command(
         float,
         Option("Before anybody labelled: of how many units people say what the machine says."),
     ] = AGREEMENT,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """What to label next and what that will buy: widths, pairs of runs settled, hours, money.
 
     Expectations, by the labels that are there; nothing is drawn and nothing written. 'assay draw'
     makes the draw that is named at the end.
     """
-    aim = Aim(**given)
+    aim = Aim(**options)
     if not 0.5 <= agreement < 1:
         raise typer.BadParameter("must be from .5 and below 1", param_hint="--agreement")
     if aim.width is not None and not 0 < aim.width < math.inf:

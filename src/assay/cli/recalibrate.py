@@ -26,14 +26,14 @@ def recalibrate_command(
     output: Annotated[
         Path | None, Option("The run with other confidences.", flag="-o --output")
     ] = None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Fit a map of confidences on one question set and apply it to another run.
 
     The effect on SEEN is cross-validated: no question's confidence is mapped by a map that saw it.
     Where the other run's correctness is known too, the effect on it is shown beside.
     """
-    found = recalibrate(seen, output=output, note=remark, **given)
+    found = recalibrate(seen, output=output, note=remark, **options)
     present(found.document, _people(found))
 
 

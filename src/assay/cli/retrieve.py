@@ -45,7 +45,7 @@ def retrieve_command(
         Option("Where answers of models are kept (INDEX/labels.sqlite).", flag="--ledger"),
     ] = None,
     budget: BudgetOption = None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Retrieve passages of INDEX for TOPICS and write a run.
 
@@ -53,12 +53,12 @@ def retrieve_command(
     missing is asked. Exit status 1 where a model's reply could not be used or is missing; the
     order before stands there.
     """
-    settings = settings_for(run_format, **given)
+    settings = settings_for(run_format, **options)
     topics = load_topics(topics_file)
     index = Index(index_folder)
     started = time.perf_counter()
     progress = judging_bar()
-    reranker: str | None = given["rerank_with"]
+    reranker: str | None = options["rerank_with"]
     models = Models(dense, decompose, reranker, ledger_file, budget, progress, FetchLines())
     found = search(index, topics, settings, models)
     seconds = time.perf_counter() - started

@@ -17,7 +17,7 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 def takes(function: Callable[..., object], **after: str) -> Callable[[_Command], _Command]:
     """Give a command the parameters of ``function`` (or fields of a dataclass) that say that they
-    are an :class:`Option`, with their defaults. The command gets them as ``**given``.
+    are an :class:`Option`, with their defaults. The command gets them as ``**options``.
 
     They stand after its positional parameters and before its keyword-only ones, but those that are
     to stand ``after`` one of them; one that the command has itself takes the function's place.
@@ -37,11 +37,11 @@ def takes(function: Callable[..., object], **after: str) -> Callable[[_Command],
         every += [one for one in more if one.name not in after]
 
         @wraps(command)
-        def asked(*first: Any, **given: Any) -> None:
+        def asked(*first: Any, **options: Any) -> None:
             for name, default in defaults.items():
-                if given.get(name) in (None, []):
-                    given[name] = default
-            command(*first, **given)
+                if options.get(name) in (None, []):
+                    options[name] = default
+            command(*first, **options)
 
         asked.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [one.replace(kind=_KEYWORD) for one in every]

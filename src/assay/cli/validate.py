@@ -21,16 +21,16 @@ from assay.model.wording import printable
 @takes(check)
 def validate_command(
     files: Annotated[list[Path], Argument("FILE...", "Files to check: plain, .gz or .bz2.")],
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Check files against their format and list every fault with its line and cure.
 
     Exit status: 0 good, 1 faults found, 2 a file cannot be read or wrong usage.
     """
-    if given["year"] is not None:
-        one_of(given["year"], YEARS, "--year")
+    if options["year"] is not None:
+        one_of(options["year"], YEARS, "--year")
     try:
-        found = check(files, **given)
+        found = check(files, **options)
     except AssayError as error:
         if FORM.get():
             print_json({"ok": False, "error": str(error), "files": []})

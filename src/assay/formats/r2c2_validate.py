@@ -13,19 +13,19 @@ from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
 from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
-from assay.formats.validate import Checked, Format, Given, counted_by, pr_counts
+from assay.formats.validate import Against, Checked, Format, counted_by, pr_counts
 from assay.model.errors import Fault
 
 _SAMPLE = 50
 _LONGEST = 1000
 
 
-def _check_pr(path: Path, given: Given) -> Checked:
+def _check_pr(path: Path, against: Against) -> Checked:
     parsed = read_pr_run(
         path,
-        questions=given.questions,
-        max_passage_chars=given.max_passage_chars,
-        corpus=given.corpus,
+        questions=against.questions,
+        max_passage_chars=against.max_passage_chars,
+        corpus=against.corpus,
     )
     run = parsed.value
     return Checked(parsed.faults, pr_counts(run) if run else {}, run.name if run else None)
@@ -42,12 +42,12 @@ def _answers(parsed: Parsed[AnswerRunFile], extra: tuple[Fault, ...] = ()) -> Ch
     return Checked(extra + parsed.faults, counts, run.name)
 
 
-def _check_ac(path: Path, given: Given) -> Checked:
-    return _answers(read_ac_run(path, questions=given.questions, pr_runs=given.pr_runs))
+def _check_ac(path: Path, against: Against) -> Checked:
+    return _answers(read_ac_run(path, questions=against.questions, pr_runs=against.pr_runs))
 
 
-def _check_marked(path: Path, given: Given) -> Checked:
-    parsed = read_ac_run(path, questions=given.questions, pr_runs=given.pr_runs)
+def _check_marked(path: Path, against: Against) -> Checked:
+    parsed = read_ac_run(path, questions=against.questions, pr_runs=against.pr_runs)
     faults = FaultList(str(path))
     run = parsed.value.run if parsed.value else None
     if run and not run.marked and any(answer.nuggets for answer in run.answers.values()):

@@ -21,7 +21,7 @@ from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, 
 from assay.formats.trec_rag_rules import RULES, Rules, rules_of_topics
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
-from assay.formats.validate import Checked, Format, Given, counted_by, first_has
+from assay.formats.validate import Against, Checked, Format, counted_by, first_has
 from assay.model.errors import Fault
 from assay.model.wording import counted, listed, quoted
 
@@ -30,13 +30,13 @@ _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
 for development)."""
 
 
-def _check_run(path: Path, given: Given) -> Checked:
+def _check_run(path: Path, against: Against) -> Checked:
     """A run of answers (JSON Lines) or of documents (R task, six columns)."""
     source = read_text(path)
     first = source.first_line
     if first.lstrip()[:1] not in ("{", "[", '"'):
-        return _check_retrieval(path, given)
-    parsed = parse_answers(source, topics=given.topics, year=given.year)
+        return _check_retrieval(path, against)
+    parsed = parse_answers(source, topics=against.topics, year=against.year)
     run = parsed.value
     if run is None:
         return Checked(parsed.faults)
@@ -44,13 +44,13 @@ def _check_run(path: Path, given: Given) -> Checked:
     return Checked(parsed.faults, {"answers": len(run.answers), "sentences": sentences}, run.name)
 
 
-def _check_retrieval(path: Path, given: Given) -> Checked:
+def _check_retrieval(path: Path, against: Against) -> Checked:
     parsed = read_trec_run(path)
     run = parsed.value
     if run is None:
         return Checked(parsed.faults)
     faults = FaultList(str(path), parsed.faults)
-    rules = RULES[given.year] if given.year else rules_of_topics(run.scores)
+    rules = RULES[against.year] if against.year else rules_of_topics(run.scores)
     most = (rules or RULES["2025"]).max_depth
     deep = [topic for topic, docs in run.scores.items() if most is not None and len(docs) > most]
     if deep:
@@ -74,19 +74,19 @@ def _check_retrieval(path: Path, given: Given) -> Checked:
             gaps[0],
         )
     _check_documents(run, rules, faults)
-    if given.topics is not None:
-        unknown = [topic for topic in run.scores if topic not in given.topics]
+    if against.topics is not None:
+        unknown = [topic for topic in run.scores if topic not in against.topics]
         if unknown:
             faults.error(
                 0,
                 f"Not in the topic file: {counted(len(unknown), 'topic')} ({listed(unknown, 10)}).",
                 "Use the ids of official topics.",
             )
-        silent = [topic for topic in given.topics if topic not in run.scores]
+        silent = [topic for topic in against.topics if topic not in run.scores]
         if silent:
             faults.warning(
                 0,
-                f"{len(silent)} of {len(given.topics)} topics have no documents: "
+                f"{len(silent)} of {len(against.topics)} topics have no documents: "
                 f"{listed(silent, 10)}.",
                 "A run is scored 0 on topics that it leaves out.",
             )
@@ -111,17 +111,19 @@ def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> No
         )
 
 
-def _check_judgments(path: Path, given: Given) -> Checked:
+def _check_judgments(path: Path, against: Against) -> Checked:
     parsed = read_judgment_run(path)
     run = parsed.value
     guesses = run.guesses if run else {}
-    faults = parsed.faults + _unknown(path, guesses, given)
+    faults = parsed.faults + _unknown(path, guesses, against)
     counts = {"topics": len(guesses), "labels": sum(map(len, guesses.values()))}
     return Checked(faults, counts, run.name if run else None)
 
 
-def _unknown(path: Path, topics: Mapping[str, object], given: Given) -> tuple[Fault, ...]:
-    unknown = [topic for topic in topics if given.topics is not None and topic not in given.topics]
+def _unknown(path: Path, topics: Mapping[str, object], against: Against) -> tuple[Fault, ...]:
+    unknown = [
+        topic for topic in topics if against.topics is not None and topic not in against.topics
+    ]
     if not unknown:
         return ()
     faults = FaultList(str(path))

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Against:
     """What files are checked against: all of it optional."""
 
     questions: tuple[Question, ...] | None = None
@@ -56,7 +56,7 @@ class Format:
 
     name: str
     description: str
-    check: Callable[[Path, Given], Checked]
+    check: Callable[[Path, Against], Checked]
     recognises: Callable[[SourceText], bool] | None = None
     of_track: str | None = None
 
@@ -113,10 +113,10 @@ def counted_by(
     read: Callable[[Path], Parsed[T]],
     count: Callable[[T], Mapping[str, int]],
     name: Callable[[T], str | None] = lambda _: None,
-) -> Callable[[Path, Given], Checked]:
+) -> Callable[[Path, Against], Checked]:
     """A check that reads a file and counts what it holds; ``name`` is that of its run."""
 
-    def check(path: Path, given: Given) -> Checked:
+    def check(path: Path, against: Against) -> Checked:
         parsed = read(path)
         if parsed.value is None:
             return Checked(parsed.faults)
@@ -174,7 +174,7 @@ def validate(
         )
     reports: list[FileReport] = []
     asked = _questions(questions, reports)
-    given = Given(
+    against = Against(
         asked,
         _pr_runs(pr_runs, asked, reports),
         max_passage_chars,
@@ -187,7 +187,7 @@ def validate(
         name = format_name
         try:
             name = name or guess_format(path, track=year is not None or topics is not None)
-            checked = FORMATS[name].check(path, given)
+            checked = FORMATS[name].check(path, against)
         except FormatError as error:
             reports.append(_unreadable(path, name or "", error, "checked"))
             continue

@@ -279,7 +279,7 @@ class Protocol(ABC, Generic[S, I]):
     def marked(self, inputs: I) -> Originals | None:
         """The answer runs of which ``out/marked/`` has copies with marks, which people may change
         and bring in (``assay labels import``); ``Findings.detail`` is then
-        :class:`assay.protocols.answers.results.Found`."""
+        :class:`assay.protocols.answers.results.AnswerFindings`."""
         return None
 
     def used_at(self, place: Place) -> str:

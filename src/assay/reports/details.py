@@ -62,7 +62,7 @@ class Detail:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownDetail:
     """A detail as the page has it: its ``body``, or the address of its own page (``link``), or
     neither where there was no room for it."""
 
@@ -78,16 +78,16 @@ class Inside:
         self._left = most
         self._all = all_
 
-    def show(self, section: str, detail: Detail) -> Shown:
+    def show(self, section: str, detail: Detail) -> ShownDetail:
         """The detail, if there is room left."""
         if self._left >= 0:
             body = detail.draw(repeated)
             self._left -= len(body.encode())
             if self._left >= 0:
-                return Shown(body)
+                return ShownDetail(body)
         if self._all:
             raise TooLarge
-        return Shown()
+        return ShownDetail()
 
 
 class Apart:
@@ -98,12 +98,12 @@ class Apart:
         self._folder = folder
         self._write = write
 
-    def show(self, section: str, detail: Detail) -> Shown:
+    def show(self, section: str, detail: Detail) -> ShownDetail:
         """The address of the detail's page, which is written now."""
         name = page_name(section, detail.place)
         passages = Passages()
         self._write(name, detail, detail.draw(passages.keep), passages)
-        return Shown(link=f"{self._folder}/{name}")
+        return ShownDetail(link=f"{self._folder}/{name}")
 
 
 Details = Inside | Apart

@@ -34,7 +34,7 @@ from assay.reports.details import (
     Details,
     Inside,
     Keep,
-    Shown,
+    ShownDetail,
     repeated,
 )
 from assay.reports.figures import Kinds, figure
@@ -108,13 +108,13 @@ def draw_cards(cards: Cards, look: Look) -> Markup:
     wide = " many" if len(cards.runs) > _ALIGNED_RUNS else ""
     drawn, whole = [], 0
     for place, card in enumerate(cards.cards, 1):
-        anchor, shown = question_anchor(card.topic), Shown()
+        anchor, shown = question_anchor(card.topic), ShownDetail()
         if card.body is not None:
             body = partial(_body, card.body, anchor, look)
             title = f"{card.topic} {card.text}"
             detail = Detail(anchor, title, place, len(cards.cards), body)
             shown = look.details.show(look.section, detail)
-        whole += shown != Shown()
+        whole += shown != ShownDetail()
         drawn.append(macro("cards", "card", card, anchor, shown, wide))
     limited = ""
     if whole < len(drawn):
@@ -210,7 +210,7 @@ class Section:
     title: str
     note: str
     items: tuple[Markup, ...]
-    groups: tuple[tuple[str, str, Shown], ...]
+    groups: tuple[tuple[str, str, ShownDetail], ...]
     remarks: tuple[str, ...]
     limited: str = ""
 
@@ -220,7 +220,7 @@ def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterato
     for place, part in enumerate(parts, 1):
         own = replace(look, section=f"{anchor}-{place}")
         groups = tuple(_groups(part, own))
-        whole = sum(shown != Shown() for _, _, shown in groups)
+        whole = sum(shown != ShownDetail() for _, _, shown in groups)
         limited = ""
         if whole < len(groups):
             limited = (
@@ -232,7 +232,7 @@ def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterato
         yield Section(own.section, part.title, part.note, items, groups, part.remarks, limited)
 
 
-def _groups(part: Part, look: Look) -> Iterator[tuple[str, str, Shown]]:
+def _groups(part: Part, look: Look) -> Iterator[tuple[str, str, ShownDetail]]:
     """Each group's anchor, its title, and what is shown of it."""
     for place, (title, items) in enumerate(part.groups, 1):
         anchor = f"{look.section}-{place}"

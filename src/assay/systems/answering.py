@@ -147,7 +147,7 @@ def answer_requests(units: Mapping[str, AnswerUnit], settings: AnswerSettings) -
     ]
 
 
-Found = Sequence[tuple[int, str]]
+TopicNuggets = Sequence[tuple[int, str]]
 """Nuggets of a topic, each with the number of the passage (from 1) that it is from."""
 
 
@@ -167,11 +167,11 @@ def nuggets_found(
     sources: Mapping[str, Sequence[PassageSource]],
     writer: Asker,
     made: Made | None = None,
-) -> dict[str, Found]:
+) -> dict[str, TopicNuggets]:
     """The nuggets of the passages of every topic whose passages all have a reply. A reply that
     cannot be used gives none, and is kept in ``made``; the same nugget stands once."""
     labels = iter(writer.ask("Nuggets", nuggets_requests(topics, sources)))
-    found: dict[str, Found] = {}
+    found: dict[str, TopicNuggets] = {}
     for topic in topics:
         nuggets: dict[str, int] = {}
         replies = [next(labels) for _ in sources[topic]]
@@ -190,7 +190,7 @@ def nuggets_found(
 
 
 def from_nuggets_requests(
-    topics: Mapping[str, str], found: Mapping[str, Found], settings: AnswerSettings
+    topics: Mapping[str, str], found: Mapping[str, TopicNuggets], settings: AnswerSettings
 ) -> list[Request]:
     """The requests for answers from nuggets, of the topics whose nuggets are there."""
     units = {
@@ -204,7 +204,7 @@ def from_nuggets_requests(
     ]
 
 
-def _with_nuggets(verdict: Mapping[str, Any], found: Found) -> dict[str, Any]:
+def _with_nuggets(verdict: Mapping[str, Any], found: TopicNuggets) -> dict[str, Any]:
     """An answer from nuggets as one from passages: with those that it names."""
     named = dict.fromkeys(int(one) for one in verdict.get("facts") or ())
     known = [found[one - 1] for one in named if 1 <= one <= len(found)]

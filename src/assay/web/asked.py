@@ -21,7 +21,7 @@ from assay.protocols.base import Step
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
-from assay.web.state import Given
+from assay.web.state import GivenLabel
 from assay.web.values import certainty_of, comparable, moment_of
 
 
@@ -113,13 +113,13 @@ class Asked:
             return False
         return task is not None and label.version == task.version and label.status is Status.OK
 
-    def given(self, label: Label) -> Given:
+    def given(self, label: Label) -> GivenLabel:
         """A person's label as the workbench notes it."""
         who = label.labeller.name.removeprefix("human:")
         verdict = comparable(label.verdict or {})
         at = moment_of(label.created)
         mode = mode_of(label) or ("" if is_independent(label) else POST_EDIT)
-        return Given(label.unit, who, label.uid, label.rowid, verdict, mode, at)
+        return GivenLabel(label.unit, who, label.uid, label.rowid, verdict, mode, at)
 
     def as_given(self, task: AnyTask, unit: Unit, topic: str) -> Mapping[str, str]:
         """What the folder's inputs say where a verdict leaves a field open."""

@@ -24,7 +24,7 @@ Each = Callable[[Iterable[Any]], Iterable[Any]]
 """Gives what there are many of one by one, and may let others go first."""
 
 
-class Given(NamedTuple):
+class GivenLabel(NamedTuple):
     """A person's label as the workbench notes it: the unit's hash, who gave it, the label's uid and
     number in the ledger, the verdict without reasons (JSON), how and when it was given."""
 
@@ -246,11 +246,11 @@ class WorkbenchState(People):
 
     # -- labels that are given -------------------------------------------------------------------
 
-    def set_given(self, labels: Iterable[Given]) -> None:
+    def set_given(self, labels: Iterable[GivenLabel]) -> None:
         """Note labels of the ledger: of a person's on a unit the newest of each mode, so that what
         is said later with others in sight hides nothing of what was said before. Those of units
         that the workbench does not know are passed over."""
-        with self.gathered("said", Given._fields):
+        with self.gathered("said", GivenLabel._fields):
             self.gather("said", labels)
             self.made(
                 "fresh",
@@ -282,13 +282,13 @@ class WorkbenchState(People):
                 self.execute(f"DELETE FROM reserved WHERE {labelled}")  # noqa: S608
                 self.execute(f"DELETE FROM asides WHERE kind = 'skip' AND {labelled}")  # noqa: S608
 
-    def newest_given(self) -> Given | None:
+    def newest_given(self) -> GivenLabel | None:
         """The last label that is noted here; None where there is none."""
         row = self.one(
             "SELECT hash, name, uid, row, verdict, mode, at FROM given JOIN units "
             "ON units.id = unit JOIN people ON people.id = person ORDER BY row DESC LIMIT 1"
         )
-        return None if row is None else Given(*row)
+        return None if row is None else GivenLabel(*row)
 
     def forget_given(self) -> None:
         """Note no label; those of the ledger are to be taken up anew."""

@@ -9,7 +9,7 @@ from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, R
 from assay.page.parts import Part
 from assay.page.wording import one_line, span
 from assay.protocols.answers.acts import IN_WORDS
-from assay.protocols.answers.results import AnswerResult, Found, LabelState, NuggetResult
+from assay.protocols.answers.results import AnswerFindings, AnswerResult, LabelState, NuggetResult
 from assay.protocols.places import Place, WhereUsed
 from assay.protocols.remarks import remarks, shared
 
@@ -32,7 +32,7 @@ _FILTERS = (
 )  # fmt: skip
 
 
-def question_part(found: Found, order: Sequence[str], where: WhereUsed) -> Part:
+def question_part(found: AnswerFindings, order: Sequence[str], where: WhereUsed) -> Part:
     """The section of the questions; the runs stand in ``order``."""
     cards = tuple(_card(found, question, order, where) for question in found.questions)
     note = (
@@ -45,7 +45,9 @@ def question_part(found: Found, order: Sequence[str], where: WhereUsed) -> Part:
     return Part("Questions", note, (Cards(tuple(order), cards, _FILTERS, "question", whole),))
 
 
-def _card(found: Found, question: Question, order: Sequence[str], where: WhereUsed) -> Card:
+def _card(
+    found: AnswerFindings, question: Question, order: Sequence[str], where: WhereUsed
+) -> Card:
     answers = {run: found.answers[run][question.id] for run in order}
 
     def body() -> Body:
@@ -177,7 +179,7 @@ def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
 
 
 def _rankings(
-    found: Found, question: Question, answers: Mapping[str, AnswerResult]
+    found: AnswerFindings, question: Question, answers: Mapping[str, AnswerResult]
 ) -> tuple[tuple[str, tuple[RankedPassage, ...]], ...]:
     why: dict[PassageKey, list[str]] = {}
     for run, answer in answers.items():

@@ -132,7 +132,7 @@ Judged = Mapping[str, Mapping[str, AnswerResult]]
 
 
 @dataclass(frozen=True)
-class Found:
+class AnswerFindings:
     """What was found of answers and of the passages that they cite, in the order of the questions.
 
     ``grades[question][PassageKey]`` are the grades of every passage of every run of passages;

@@ -16,7 +16,7 @@ from assay.measures.scores import Score
 from assay.model.rag import Mark, PassageKey
 from assay.protocols import relevance
 from assay.protocols.answers.columns import JudgedRun
-from assay.protocols.answers.results import AnswerResult, Found
+from assay.protocols.answers.results import AnswerFindings, AnswerResult
 from assay.protocols.categories import scores_by_category
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
@@ -78,7 +78,7 @@ def findings(
     attempted = {
         name: one.attempted(name, settings, scores[name]) for name, one in verdicts.items()
     }
-    found = Found(
+    found = AnswerFindings(
         questions=inputs.questions,
         pr_runs=inputs.pr_runs,
         answers=judged,
@@ -123,7 +123,7 @@ def findings(
 
 
 def _files(
-    inputs: R2c2Inputs, found: Found, judged: Mapping[str, JudgedRun]
+    inputs: R2c2Inputs, found: AnswerFindings, judged: Mapping[str, JudgedRun]
 ) -> Iterator[tuple[str, FileData]]:
     rows_of = JudgedRun.confidences
     yield (

@@ -13,7 +13,7 @@ from assay.page.parts import Part
 from assay.protocols.answers.cards import question_part
 from assay.protocols.answers.columns import JudgedRun
 from assay.protocols.answers.requests import several
-from assay.protocols.answers.results import PRECISION, RECALL, Found, answer_gaps
+from assay.protocols.answers.results import PRECISION, RECALL, AnswerFindings, answer_gaps
 from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
 from assay.protocols.definitions import CONFIDENCE, RANKING
@@ -44,13 +44,13 @@ _RECALL = Definition(
 )
 
 
-def definitions(found: Found) -> tuple[Definition, ...]:
+def definitions(found: AnswerFindings) -> tuple[Definition, ...]:
     """What the measures are that are shown."""
     return (*((_RECALL,) if several(found.questions) else ()), *DEFINITIONS)
 
 
 def boards(
-    found: Found,
+    found: AnswerFindings,
     judged: Mapping[str, JudgedRun],
     settings: R2C2Settings,
     attempted: Scores,
@@ -88,7 +88,7 @@ def boards(
         yield _passage_board(found, settings, {run: scores[run] for run in found.pr_runs})
 
 
-def _passage_board(found: Found, settings: R2C2Settings, scores: Scores) -> Board:
+def _passage_board(found: AnswerFindings, settings: R2C2Settings, scores: Scores) -> Board:
     own = "the run’s own passages" if settings.ideal == "own" else "the passages of all runs"
     note = (
         "Nobody assessed these passages. The grade of a passage is the number of relevant nuggets "
@@ -125,7 +125,7 @@ def _passage_board(found: Found, settings: R2C2Settings, scores: Scores) -> Boar
     )
 
 
-def lede(found: Found, scores: Scores) -> tuple[str, ...]:
+def lede(found: AnswerFindings, scores: Scores) -> tuple[str, ...]:
     """The first sentences: what there is, and who is best."""
     runs = counted(len(found.answers), "answering run"), counted(len(found.pr_runs), "passage run")
     words = ("the highest HMR", "the highest accuracy")
@@ -134,7 +134,7 @@ def lede(found: Found, scores: Scores) -> tuple[str, ...]:
     return (said, best) if best else (said,)
 
 
-def facts(found: Found, used: UsedLabels) -> tuple[tuple[str, str], ...]:
+def facts(found: AnswerFindings, used: UsedLabels) -> tuple[tuple[str, str], ...]:
     """What heads the report."""
     marks = sum((Counter(one.marks) for one in found.notes.values()), Counter())
     passages = sum(len(p) for run in found.pr_runs.values() for p in run.passages.values())
@@ -149,13 +149,13 @@ def facts(found: Found, used: UsedLabels) -> tuple[tuple[str, str], ...]:
     )
 
 
-def nothing_missing(found: Found) -> str:
+def nothing_missing(found: AnswerFindings) -> str:
     """What was checked where there are no :func:`gaps`."""
     said = "Every run answers every question, and every answer and every nugget has a usable label"
     return said + ("; every question has a relevant passage." if found.pr_runs else ".")
 
 
-def gaps(found: Found) -> Iterator[Gap]:
+def gaps(found: AnswerFindings) -> Iterator[Gap]:
     """What is missing, gravest first; nothing where nothing is."""
     yield from answer_gaps(list(found.notes.values()))
     yield from relevance_gaps(found.relevance)
@@ -169,7 +169,7 @@ def gaps(found: Found) -> Iterator[Gap]:
 
 
 def parts(
-    found: Found,
+    found: AnswerFindings,
     verdicts: Mapping[str, Verdicts],
     scores: Scores,
     abstention: Mapping[str, Abstention],
