@@ -6,7 +6,8 @@
 wordings are those of ``training/attacks.py`` that nothing was trained on: ``HELD``, after which the
 rules were once mended, ``FRESH``, which were written later, ``THIRD``, written before the rules
 that accept a sentence by its frame, ``FOURTH`` (``fourth.py``), written by a second reader of
-these rules, as was ``FIFTH``. No rule is made of the words of these two.
+these rules, as was ``FIFTH``. No rule is made of the words of these two. ``--package`` is another
+judge, written by ``training/calibrate.py --out FOLDER``, under the same rules.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from fourth import (
 from rows import Row, read_split
 
 from assay.labellers.base import Request
+from assay.labellers.judge import model
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.tasks.r2c2 import (
     ANSWER,
@@ -155,7 +157,10 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--n", type=int, default=100, help="of each attack")
     parser.add_argument("--wordings", choices=WORDINGS, default="held")
+    parser.add_argument("--package", type=Path, help="a judge other than the packaged one")
     options = parser.parse_args()
+    if options.package:
+        model._packaged = lambda name: (options.package / name).read_bytes()
     wordings = WORDINGS[options.wordings]
     rows = read_split(options.data, "test")
     print("| attack | n | called yes |\n| --- | ---: | ---: |")
