@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.measures.ranges import Range
 from assay.model.exam import Bank
 from assay.protocols.evaluation import Evaluation
-from assay.protocols.exam.inputs import ExamInputs, ExamSettings, under
+from assay.protocols.exam.inputs import ExamInputs, ExamSettings, with_bank
 from assay.protocols.exam.protocol import EXAM, scored
 from assay.protocols.exam.scoring import COVER
 from assay.protocols.folder import Folder
@@ -96,7 +96,7 @@ def _side(opened: Evaluation, bank: Bank, book: LabelBook) -> _Side:
     inputs, settings = opened.inputs, opened.settings
     if not isinstance(inputs, ExamInputs) or not isinstance(settings, ExamSettings):
         raise TypeError("not an EXAM++ folder")  # pragma: no cover (opened with EXAM)
-    found = scored(under(inputs, bank, settings), settings, book)
+    found = scored(with_bank(inputs, bank, settings), settings, book)
     return _Side(
         {
             (query, passage): label

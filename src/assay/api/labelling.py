@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import polars as pl
 
-from assay.api.given import AnyLabeller, as_spec
+from assay.api.any_labeller import AnyLabeller, as_spec
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.pairs import KINDS, PairKind, probability, warning

@@ -96,10 +96,9 @@ class Opened:
     @classmethod
     def of(cls, folder: Folder, policy: str | None = None) -> Self:
         """The same for a folder whose ``assay.toml`` is read already."""
-        several = len(folder.protocols) > 1
-        views = {name: folder.under(name) if several else folder for name in folder.protocols}
         parts = {
-            name: Evaluation.open(view, find_protocol(name), policy) for name, view in views.items()
+            name: Evaluation.open(folder.seen_by(name), find_protocol(name), policy)
+            for name in folder.protocols
         }
         return cls(replace(folder, policy=policy or None), parts)
 

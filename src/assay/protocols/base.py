@@ -253,7 +253,7 @@ class Protocol(ABC, Generic[S, I]):
         """What people alone are asked in the workbench, beside what the steps ask."""
         return ()
 
-    def given(self, inputs: I, asked: Request) -> Mapping[str, str]:
+    def prefilled(self, inputs: I, asked: Request) -> Mapping[str, str]:
         """What the inputs say, by the name of a field of the verdict, where a person leaves the
         field open."""
         return {}

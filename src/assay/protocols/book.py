@@ -111,7 +111,7 @@ class Book:
             found[task.name] = next((one for one in known if one == who), who)
         return found
 
-    def under(self, policy: Policy) -> Book:
+    def with_policy(self, policy: Policy) -> Book:
         """The same labels under another policy; they are not read again."""
         other = replace(self, policy=policy)
         other.__dict__["columns"] = self.columns

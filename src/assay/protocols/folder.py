@@ -119,18 +119,16 @@ class Folder:
         return self.protocols[0]
 
     def seen_by(self, protocol: str) -> Folder:
-        """The folder as ``protocol`` sees it, whether it is the only one or one of several. Raises
-        SettingsError where it is none of them."""
+        """The folder as ``protocol`` sees it. Of several each has its settings in
+        ``[settings.PROTOCOL]``, and its results go into ``out/PROTOCOL``. Raises SettingsError
+        where it is none of them."""
         if protocol not in self.protocols:
             raise SettingsError(
                 f"{self.path / 'assay.toml'}: [evaluation] protocol is "
                 f"{', '.join(self.protocols)}; this command is for {protocol}."
             )
-        return self.under(protocol) if len(self.protocols) > 1 else self
-
-    def under(self, protocol: str) -> Folder:
-        """The folder as one of several protocols sees it: its settings are those of
-        ``[settings.PROTOCOL]``, its results go into ``out/PROTOCOL``."""
+        if len(self.protocols) == 1:
+            return self
         others = tuple(self._view(other) for other in self.protocols if other != protocol)
         return replace(self._view(protocol), beside=others)
 

@@ -16,19 +16,19 @@ from assay.tasks.base import AnyTask, Unit
 
 
 class Walk:
-    """Looks labels up in a book, where they are counted, and takes down what it looked up."""
+    """Looks labels up in a book, where they are counted, and notes what it looked up."""
 
     def __init__(self, book: LabelBook) -> None:
         self.book = book
         self._looked_up: list[tuple[AnyTask, Unit, str]] = []
 
-    def take_down(self, task: AnyTask, unit: Unit, topic: str) -> None:
+    def note(self, task: AnyTask, unit: Unit, topic: str) -> None:
         """A unit whose label was looked up elsewhere."""
         self._looked_up.append((task, unit, topic))
 
     def label(self, task: AnyTask, unit: Unit, place: Place) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
-        self.take_down(task, unit, place.topic)
+        self.note(task, unit, place.topic)
         return self.book.label(task, unit, place)
 
     def says(self, task: AnyTask, unit: Unit, place: Place) -> Any:
@@ -36,8 +36,8 @@ class Walk:
         label = self.label(task, unit, place)
         return None if label is None else label.verdict
 
-    def taken_down(self, *tasks: AnyTask) -> list[Request]:
-        """What was looked up under some tasks since this was asked last."""
-        found, self._looked_up = self._looked_up, []
+    def take(self, *tasks: AnyTask) -> list[Request]:
+        """Forget what was looked up, and give what some tasks were asked of it."""
+        looked_up, self._looked_up = self._looked_up, []
         names = {one.name for one in tasks}
-        return [Request(task, unit, topic=at) for task, unit, at in found if task.name in names]
+        return [Request(task, unit, topic=at) for task, unit, at in looked_up if task.name in names]

@@ -125,7 +125,7 @@ class Asked:
         """What the folder's inputs say where a verdict leaves a field open."""
         asked = Request(task, unit, topic=topic)
         parts = self.opened.parts.values()
-        return {k: v for one in parts for k, v in one.protocol.given(one.inputs, asked).items()}
+        return {k: v for one in parts for k, v in one.protocol.prefilled(one.inputs, asked).items()}
 
     def machine_of(self, task: str) -> LabellerId | None:
         """The folder's own labeller of a task."""

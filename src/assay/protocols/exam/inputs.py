@@ -264,7 +264,7 @@ def pool_of(
     return pool, untold
 
 
-def under(inputs: ExamInputs, bank: Bank, settings: ExamSettings) -> ExamInputs:
+def with_bank(inputs: ExamInputs, bank: Bank, settings: ExamSettings) -> ExamInputs:
     """The same inputs under another bank, whose queries may be others."""
     pool, untold = pool_of(bank, inputs.runs, inputs.texts, inputs.given, inputs.qrels, settings.k)
     texts = _query_texts(bank, inputs.queries)

@@ -68,7 +68,7 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
     judged: dict[str, dict[str, JudgedRecord]] = {run: {} for run in inputs.runs}
     for record in inputs.records():
         judged[record.run][record.id] = walk.judged(record)
-        walk.taken_down()
+        walk.take()
     half = settings.partial == "half"
     values = {
         run: {

@@ -98,7 +98,7 @@ class RecordWalk(Walk):
         """What is looked up under a task."""
         for record in self.inputs.records():
             self.judged(record)
-            yield from self.taken_down(task)
+            yield from self.take(task)
 
     def judged(self, record: Record) -> JudgedRecord:
         """All that is said of a record."""

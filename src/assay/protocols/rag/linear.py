@@ -27,7 +27,7 @@ def linear_measures(
     walk = RecordWalk(inputs, settings, book)
     for record in inputs.records():
         walk.judged(record)
-        requests = walk.taken_down(ANSWER, RELEVANCE)
+        requests = walk.take(ANSWER, RELEVANCE)
         if record.id not in answerable:
             continue
         correct += [

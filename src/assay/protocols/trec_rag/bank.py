@@ -295,7 +295,7 @@ class TopicBank:
         if creator is None:
             return walk.label(CREATE, unit, place)
         # Several models were asked the same: each list is its maker's own.
-        walk.take_down(CREATE, unit, self.topic)
+        walk.note(CREATE, unit, self.topic)
         labels = [one for one in walk.book.history(CREATE, unit) if one.labeller == creator]
         usable = [one for one in labels if one.status is Status.OK]
         walk.book.add(CREATE, 1, not usable, 0)

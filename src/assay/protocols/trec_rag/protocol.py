@@ -81,7 +81,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
             for root in () if listed is None else ("", *(one.text for one in listed)):
                 yield Request(EDIT, bank[topic].edit_unit(root), topic=topic)
 
-    def given(self, inputs: TrecRagInputs, asked: Request) -> Mapping[str, str]:
+    def prefilled(self, inputs: TrecRagInputs, asked: Request) -> Mapping[str, str]:
         """Of the nugget that is edited."""
         listed = inputs.nuggets.get(asked.topic) if asked.task is EDIT else None
         root = asked.content.get("nugget")
@@ -184,7 +184,7 @@ class _Steps:
         def requests(bank: Bank) -> Iterator[Request]:
             for topic in self.inputs.topics:
                 walk(bank[topic])
-                yield from bank.walk.taken_down(task)[which]
+                yield from bank.walk.take(task)[which]
 
         return self.of_bank(requests)
 

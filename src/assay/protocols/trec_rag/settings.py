@@ -40,7 +40,7 @@ def compare_settings(
     if labels is None or not (given or labels.ledger.judged_by_people()):
         return ()
     machine, people, human = (
-        Bank(inputs, settings, LabelBook(labels.under(Policy.parse(policy))))
+        Bank(inputs, settings, LabelBook(labels.with_policy(Policy.parse(policy))))
         for policy in ("machine", "people", "human")
     )
     kinds = (
