@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from assay.api.importing import READERS, Choices, ImportDone, import_files
-from assay.formats.imports.common import finished
+from assay.formats.imports.finishing import finished
 from assay.formats.records import read_records, record_of
 from assay.model.errors import AssayError, FormatError, SettingsError
 from tests.conftest import Assay

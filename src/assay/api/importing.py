@@ -11,7 +11,8 @@ from typing import Any
 
 from assay.api.reading import all_used
 from assay.formats.imports.common import Choices as Choices
-from assay.formats.imports.common import Imported, finished, pick, rows_of
+from assay.formats.imports.common import Imported, pick, rows_of
+from assay.formats.imports.finishing import finished
 from assay.formats.imports.langfuse import read_langfuse
 from assay.formats.imports.otel import read_otel
 from assay.formats.imports.tables import read_deepeval, read_hf, read_ragas

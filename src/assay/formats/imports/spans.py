@@ -16,9 +16,9 @@ from assay.formats.imports.common import (
     Choices,
     Imported,
     Row,
-    by_session,
     text_in,
 )
+from assay.formats.imports.finishing import by_session
 
 RETRIEVER, RERANKER, MODEL = "retriever", "reranker", "model"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

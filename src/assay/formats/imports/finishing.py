@@ -1,0 +1,128 @@
+"""Imported records made whole: ids, texts by id, sessions, what is redacted and what is cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from assay.formats.imports.common import Choices, Imported, Row
+from assay.model.records import text_id
+
+_CUT = ("…", "...", "[truncated]", "<truncated>")
+_LEAST_CUT = 100
+"""Characters that a text has at least which an attribute limit cut."""
+
+
+def finished(found: Imported, choices: Choices) -> Imported:
+    """The records with ids, texts by id, what is redacted and what is cut; of several of one id the
+    last in time. Their order is that of the file."""
+    merged: dict[str, Row] = {}
+    for row in found.records:
+        if choices.id_from is not None:
+            value = row.get("metadata", {}).get(choices.id_from)
+            if value is None:
+                found.dropped[f"no {choices.id_from} in its metadata"] += 1
+                continue
+            row["id"] = str(value)
+        if not row.get("passages") and choices.drop_unretrieved:
+            found.dropped["nothing was retrieved"] += 1
+            continue
+        _complete(row, choices, found)
+        if choices.run is not None:
+            row["run"] = choices.run
+        key = f"{row.get('run', '')}\t{row['id']}"
+        if key in merged:
+            found.counts["retried (the last in time is kept)"] += 1
+            del merged[key]
+        merged[key] = {name: row[name] for name in _ORDER if name in row}
+    found.records = list(merged.values())
+    if not choices.not_truncated:
+        _mark_cut(found)
+    return found
+
+
+_ORDER = (
+    "id", "run", "question", "answer", "passages", "references", "answerable", "ranked", "history",
+    "session", "retrieval_query", "reference_passages", "error", "truncated", "metadata",
+)  # fmt: skip
+
+
+_NAMES = ("id", "run", "session", "role", "reference_passages")
+"""What of a record is no text, but names something."""
+
+
+def _complete(row: Row, choices: Choices, found: Imported) -> None:
+    passages: dict[str, Row] = {}
+    for one in row["passages"]:
+        if one.get("text") is None and one.get("id") in choices.texts:
+            one = {**one, "text": choices.texts[one["id"]]}
+        if "id" not in one:
+            found.counts["passages without id"] += 1
+            one = {"id": text_id(one["text"]), **one}
+        if one.get("text") is None:
+            found.counts["passages without text"] += 1
+        if one["id"] in passages and passages[one["id"]]["text"] != one["text"]:
+            one = {**one, "id": f"{one['id']}@{text_id(one['text'] or '')}"}  # another chunk of it
+        passages.setdefault(one["id"], one)
+    row["passages"] = list(passages.values())
+    if not choices.redact:
+        return
+
+    def hidden(value: Any) -> Any:
+        if isinstance(value, list):
+            return [hidden(one) for one in value]
+        if isinstance(value, dict):
+            return {key: one if key in _NAMES else hidden(one) for key, one in value.items()}
+        if not isinstance(value, str):
+            return value
+        left = value
+        for pattern in choices.redact:
+            left = pattern.sub("[redacted]", left)
+        found.counts["texts redacted"] += left != value
+        return left
+
+    row |= hidden({key: value for key, value in row.items() if key not in _NAMES})
+    for passage in row["passages"]:
+        if (passage["text"] or "-").replace("[redacted]", "").strip() == "":
+            passage["text"] = None
+
+
+def _mark_cut(found: Imported) -> None:
+    """Mark texts that an attribute limit cut: those that end so, or three and more of exactly the
+    greatest length that end in no sentence."""
+    texts = [
+        (holder, name)
+        for row in found.records
+        for holder, name in [(row, "answer"), *((p, "text") for p in row["passages"])]
+        if isinstance(holder.get(name), str) and holder[name]
+    ]
+    lengths = Counter(len(holder[name]) for holder, name in texts)
+    longest = max(lengths, default=0)
+    limit = longest if lengths[longest] >= 3 and longest >= _LEAST_CUT else -1
+    for holder, name in texts:
+        text = holder[name].rstrip()
+        at_limit = len(holder[name]) == limit and not text.endswith((".", "!", "?", '"', "”"))
+        if text.endswith(_CUT) or at_limit:
+            holder["truncated"] = True
+            found.counts["answers cut" if name == "answer" else "passages cut"] += 1
+
+
+def by_session(rows: list[Row], choices: Choices) -> list[Row]:
+    """Turns of one session, which stand in order of time: id ``SESSION/N`` and the earlier ones as
+    history."""
+    sessions: dict[str, list[Row]] = {}
+    for row in rows:
+        sessions.setdefault(row.get("session") or f"\0{row['id']}", []).append(row)
+    found = []
+    for name, turns in sessions.items():
+        if len(turns) > 1:
+            history: list[Row] = []
+            for n, row in enumerate(turns, 1):
+                row["id"] = f"{name}/{n}"
+                if history:
+                    row["history"] = list(history)
+                history += [{"role": "user", "text": row["question"]},
+                            {"role": "assistant", "text": row["answer"]}]  # fmt: skip
+        some = {"first": slice(0, 1), "last": slice(-1, None)}.get(choices.turns, slice(None))
+        found += turns[some]
+    return found
