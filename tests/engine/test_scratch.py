@@ -14,6 +14,7 @@ from assay.model.scratch import Numbers, Parts, Scratch, Texts
 @pytest.fixture(autouse=True)
 def _little_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(scratch, "_HELD", 10)
+    monkeypatch.setattr(scratch, "_AWAITING", 50)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -25,6 +26,16 @@ def test_what_was_added_is_read_wherever_it_lies(tmp_path):
     assert found.read(2, 2000) == b"".join(parts)[2:2002]
     assert len(found) == sum(map(len, parts))
     assert not list(tmp_path.iterdir())  # however the process ends, nothing is left
+
+
+def test_what_awaits_being_written_is_read_at_any_time():
+    found, said = Scratch(), b""
+    for number in range(200):
+        new = b"%d," % number
+        at = found.add(new)
+        said += new
+        assert number % 7 or found.read(at, len(new)) == new
+    assert found.read(0, len(said)) == said
 
 
 def test_no_file_is_made_for_what_fits_into_memory(monkeypatch):
@@ -63,6 +74,18 @@ def test_texts_of_several_rows_lie_in_one_place():
         for row in rows:
             row.append(text)
     assert all([row[at] for at in range(len(row))] == said for row in rows)
+
+
+@pytest.mark.parametrize("together", [0, 1000])
+def test_several_texts_are_those_that_stand_there(together, monkeypatch):
+    monkeypatch.setattr(scratch, "_TOGETHER", together)
+    held = Scratch()
+    row, beside = Texts(held), Texts(held)
+    for number in range(40):
+        row.append(f"{number}: ä\ud800" * (number % 3))
+        beside.append("x")
+    for places in ([7], [3, 3, 1, 20], range(40)):
+        assert list(row.several(places)) == [row[at] for at in places]
 
 
 @pytest.mark.parametrize(

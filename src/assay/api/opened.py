@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from assay.api.batches import write_batches
 from assay.api.board_agreement import AGREEMENT_COLUMNS
-from assay.api.corrected_tables import trust_section
-from assay.api.correcting import Trusted, correct
 from assay.api.overview import overview
 from assay.api.results import Results
 from assay.judging.batch import (
@@ -52,6 +50,9 @@ from assay.protocols.registry import find_protocol
 from assay.protocols.results import Result
 from assay.reports.general import render_folder, render_report
 from assay.tasks.base import AnyTask
+
+if TYPE_CHECKING:
+    from assay.api.correcting import Trusted
 
 Plans = list[tuple[str, Plan]]
 Fetching = Callable[[str, int, int], None]
@@ -326,6 +327,8 @@ class Opened:
         only = results.only
         page = page_of(only) if only is not None else overview(self.folder, results)
         if ledger is not None and ledger.draws():
+            from assay.api.corrected_tables import trust_section  # noqa: PLC0415 (as below)
+
             page = replace(page, first=(trust_section(self.parts, ledger),))
         return page
 
@@ -334,6 +337,8 @@ class Opened:
         policy was asked for."""
         if self.folder.policy is not None or not ledger.draws():
             return None
+        from assay.api.correcting import correct  # noqa: PLC0415 (few folders have a draw)
+
         try:
             found = correct(self.parts, ledger)
         except SettingsError:

@@ -6,15 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
 
-from assay.api.corrected_tables import corrected_tables
-from assay.api.correcting import Trusted
 from assay.api.hosting import hosting_of
-from assay.api.labels_parquet import parquet_ledger
 from assay.api.opened import Opened
 from assay.api.overview import AGREEMENT_HEADING, uncompared
 from assay.api.results import Results
@@ -56,6 +53,9 @@ from assay.page.tables import Table
 from assay.protocols.pages import page_of
 from assay.protocols.scores import SCORE_COLUMNS, score_row
 from assay.reports.terminal import board_tables
+
+if TYPE_CHECKING:
+    from assay.api.correcting import Trusted
 
 
 @forms("json", "csv")
@@ -181,11 +181,13 @@ def score_command(
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     opened = open_folder(folder, labeller, policy)
     with told_of(opened) as seen, ExitStack() as stack:
-        ledger = stack.enter_context(
-            seen.ledger(create=False, by_index=False)
-            if labels is None
-            else parquet_ledger(labels, seen.told)
-        )
+        if labels is None:
+            source = seen.ledger(create=False, by_index=False)
+        else:
+            from assay.api.labels_parquet import parquet_ledger  # noqa: PLC0415 (polars takes long)
+
+            source = parquet_ledger(labels, seen.told)
+        ledger = stack.enter_context(source)
         results, files = seen.write(ledger, whole=False)
         trusted = None if FORM.get() else opened.corrected(ledger)
     _show(results, None, files, trusted)
@@ -269,6 +271,8 @@ def _show(
 ) -> None:
     def people() -> Iterator[RenderableType | Table | Paragraph | str]:
         if trusted is not None:
+            from assay.api.corrected_tables import corrected_tables  # noqa: PLC0415 (as in opened)
+
             yield from (table for table, _ in corrected_tables(trusted))
             yield Paragraph(f"Corrected scores stand on: {trusted.basis}. 'assay trust' has all.")
         yield from _tables(results)

@@ -89,7 +89,7 @@ class SourceText:
     @property
     def first_line(self) -> str:
         """The first line that is not blank; empty where there is none."""
-        return next((line for line in self.lines if line.strip()), "")
+        return next((line for _, line in self.numbered() if line.strip()), "")
 
     @property
     def file(self) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,7 +16,7 @@ from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import as_packed, packed, unpacked
 from assay.ledger.store import Database, Store
 from assay.model.errors import LedgerError
-from assay.model.going import Told, counting, unheard
+from assay.model.going import Told, share_of, unheard
 from assay.tasks.base import canonical, content_hash, unit_hash
 
 CURE = (
@@ -27,7 +28,7 @@ GONE = (
     "other gave (out/) away first."
 )
 _AT_ONCE = 1000
-_VERDICTS = 10_000  # different ones that are remembered
+_VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and characters of these
 _LABELS = (  # of constants
     f"SELECT {LINKED}, {{digest}}, labels.unit, tasks.name, version, units.hash, labeller, status, "  # noqa: S608
     "verdict, reason, sample, overrules, created FROM labels LEFT JOIN tasks ON tasks.id = "
@@ -118,9 +119,8 @@ def _unnumbered(db: Database) -> Iterator[Fault]:
 def _units(db: Store, after: int, told: Told) -> Iterator[tuple[int, str]]:
     """The units whose text is another than the one that was hashed, by number."""
     begins: dict[str | None, bytes] = {}
-    rows = _rows(db, _UNITS.format(db.content), after)
-    left = (db.execute("SELECT max(id) FROM units").fetchone()[0] or 0) - after
-    for number, stored, task, content, kind in counting(rows, "texts checked", left, told):
+    rows = _checked(db, "units", _UNITS.format(db.content), after, partial(told, "texts checked"))
+    for number, stored, task, content, kind in chain.from_iterable(rows):
         try:
             begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
             fine = kind == "text" and (
@@ -139,9 +139,7 @@ def _labels(db: Store, before: Head, units: set[int], told: Told) -> Iterator[Fa
     digests = has_digests(db)
     last, digest, _ = before
     query = _LABELS.format(digest="digest" if digests else "NULL")
-    left = (db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0) - last
-    rows = counting(_rows(db, query, last), "labels checked", left, told)
-    while some := list(islice(rows, _AT_ONCE)):
+    for some in _checked(db, "labels", query, last, partial(told, "labels checked")):
         if not digests or units or not _fine(some, digest, who, said):
             yield from _each(some, Head(last, digest), who, said, units, digests=digests)
         last, stored = some[-1][0], some[-1][9]
@@ -217,7 +215,8 @@ def _unlinked(last: int, digest: bytes, row: tuple[Any, ...], stored: object) ->
 def _labellers(db: Store) -> dict[int, orjson.Fragment]:
     """Labellers by number, as uids cover them."""
     found = {}
-    for number, name, kind, params in _rows(db, "SELECT id, name, kind, params FROM labellers"):
+    every = _rows(db, "SELECT id, name, kind, params FROM labellers")
+    for number, name, kind, params in chain.from_iterable(every):
         if type(params) is not str:
             continue
         try:
@@ -235,7 +234,7 @@ class _Verdicts(dict[str | None, orjson.Fragment | None]):
         if type(text) is not str:
             raise TypeError("a verdict is text")
         made = orjson.Fragment(canonical(orjson.loads(text)))
-        if len(self) < _VERDICTS:
+        if len(text) <= _SHORT and len(self) < _VERDICTS:
             self[text] = made
         return made
 
@@ -261,14 +260,27 @@ def _uid(
         return None
 
 
-def _rows(db: Store, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
-    """Rows whose first column is their number, ascending; a text that is no UTF-8 is read as one
-    that cannot have been written."""
+def _checked(
+    db: Store, table: str, query: str, after: int, told: Callable[[int, float | None], None]
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a table above a number, some at a time; ``told`` hears how many were had."""
+    newest = f"SELECT max(id) FROM {table}"  # noqa: S608 (constants)
+    left, done = (db.execute(newest).fetchone()[0] or 0) - after, 0
+    for some in _rows(db, query, after):
+        done += len(some)
+        told(done, share_of(done, left))
+        yield some
+
+
+def _rows(db: Store, query: str, *values: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows whose first column is their number, ascending, some at a time; a text that is no UTF-8
+    is read as one that cannot have been written."""
     last = values
     try:
-        for row in db.each(query, values):
-            last = (row[0],) if values else ()
-            yield row
+        rows = db.each(query, values)
+        while some := rows.fetchmany(_AT_ONCE):
+            last = (some[-1][0],) if values else ()
+            yield some
     except (sqlite3.OperationalError, UnicodeDecodeError) as error:
         if not isinstance(db, sqlite3.Connection) or db.text_factory is not str:
             raise

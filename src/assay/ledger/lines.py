@@ -18,7 +18,7 @@ from assay.ledger.opening import explained, opened
 from assay.ledger.reading import marks, of_tasks
 from assay.ledger.store import Rows, Store
 
-_ROWS = 2048  # labels a block: some 2 MB of lines, of which several copies are made
+_ROWS = 512  # labels a block: up to 2 MB of lines, of which several copies are made
 
 
 _USED_AT = b',"used_at":[%b]}\n'

@@ -7,10 +7,10 @@ and a passage rank; within a question it names one passage.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count, repeat
 from operator import eq
 from struct import Struct
@@ -71,6 +71,10 @@ class Passage(NamedTuple):
     doc: str
     text: str
     line: int = 0
+
+
+# What Passage(...) comes to, without a call in between.
+_passage: Callable[[Iterable[Any]], Passage] = partial(tuple.__new__, Passage)
 
 
 class _Packed(Sequence[T]):
@@ -135,7 +139,8 @@ class Passages(_Packed[Passage]):
         lines.frombytes(data[:begin])
         texts = data[begin:].decode(errors="surrogatepass").split("\n")
         keys = map(_once, map(PassageKey, repeat(self._run), self._ranks))
-        return map(Passage, repeat(self._question), keys, texts[:number], texts[number:], lines)
+        columns = repeat(self._question), keys, texts[:number], texts[number:], lines
+        return map(_passage, zip(*columns, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,9 @@ class Nugget(NamedTuple):
     text: str
     mark: Mark | None = None
     line: int = 0
+
+
+_nugget: Callable[[Iterable[Any]], Nugget] = partial(tuple.__new__, Nugget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +262,7 @@ class Answers(Mapping[str, Answer]):
         cited = array("I", data[_ANSWER.size + number : text_at])
         text, *texts = data[text_at:].decode(errors="surrogatepass").split("\n")
         keys = map(self._keys_in_order.__getitem__, cited)
-        nuggets = map(Nugget, nums, keys, texts, repeat(None), count(first))
+        nuggets = map(_nugget, zip(nums, keys, texts, repeat(None), count(first), strict=False))
         return Answer(question, text, confidence, tuple(nuggets), line)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 from typing import IO, Any
 
 from assay.model.errors import SettingsError
 
 _HELD = 1 << 20  # bytes that are in memory before there is a file
+_AWAITING = 1 << 16  # bytes that are written at once
 _BLOCK = 1024  # numbers that are written at once
 _AT_ONCE = 64 * _BLOCK  # numbers that are read at once
+_TOGETHER = 1 << 20  # bytes that are read at once for several texts
 
 
 class Scratch:
@@ -23,6 +25,7 @@ class Scratch:
 
     def __init__(self) -> None:
         self._held = bytearray()
+        self._new = bytearray()  # the last bytes, which are in neither
         self._file: IO[bytes] | None = None
         self._end = 0
         self._lock = Lock()
@@ -35,15 +38,19 @@ class Scratch:
         temporary folder takes no more."""
         with self._lock:
             begin = self._end
-            if self._file is None and begin + len(data) <= _HELD:
+            self._end += len(data)
+            if self._file is None and not self._new and self._end <= _HELD:
                 self._held += data
             else:
-                self._write(data, begin - len(self._held))
-            self._end += len(data)
+                self._new += data
+                if len(self._new) >= _AWAITING:
+                    self._write()
         return begin
 
-    def _write(self, data: bytes | memoryview | bytearray, at: int) -> None:
-        view = memoryview(data)
+    def _write(self) -> None:
+        """Put the last bytes into the file."""
+        new, self._new = self._new, bytearray()
+        view, at = memoryview(new), self._end - len(self._held) - len(new)
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="assay-")  # noqa: SIM115 (for long)
@@ -58,8 +65,11 @@ class Scratch:
 
     def read(self, at: int, size: int) -> bytes:
         """``size`` bytes from ``at`` on."""
-        found = bytes(self._held[at : at + size])
-        at -= len(self._held)
+        with self._lock:
+            if self._new and at + size > self._end - len(self._new):
+                self._write()
+            found = bytes(self._held[at : at + size])
+            at -= len(self._held)
         if self._file is None or len(found) == size:
             return found
         while len(found) < size:  # the system gives 2 GB at once
@@ -77,6 +87,7 @@ class Numbers:
     def __init__(self, scratch: Scratch, kind: str) -> None:
         self._scratch = scratch
         self._begins = array("Q")  # of blocks of so many numbers
+        self._last: tuple[int, array[Any]] | None = None  # the block that was read last
         self._new: array[Any] = array(kind)
         self._size = self._new.itemsize
 
@@ -109,9 +120,16 @@ class Numbers:
         block, rest = divmod(at, _BLOCK)
         if block == len(self._begins):
             return self._new[rest]
-        found: array[Any] = array(self._new.typecode)
-        found.frombytes(self._scratch.read(self._begins[block] + rest * self._size, self._size))
-        return found[0]
+        return self._read(block)[rest]
+
+    def _read(self, block: int) -> array[Any]:
+        """A block that is in the scratch."""
+        last = self._last
+        if last is None or last[0] != block:
+            found: array[Any] = array(self._new.typecode)
+            found.frombytes(self._scratch.read(self._begins[block], _BLOCK * self._size))
+            last = self._last = block, found  # at once: other threads may look, too
+        return last[1]
 
     def some(self, begin: int, end: int) -> array[Any]:
         """Those from one place on to before another, in memory."""
@@ -119,8 +137,7 @@ class Numbers:
         while begin < end and begin // _BLOCK < len(self._begins):
             block, rest = divmod(begin, _BLOCK)
             count = min(_BLOCK - rest, end - begin)
-            at = self._begins[block] + rest * self._size
-            found.frombytes(self._scratch.read(at, count * self._size))
+            found += self._read(block)[rest : rest + count]
             begin += count
         if begin < end:
             held = len(self._begins) * _BLOCK
@@ -158,6 +175,18 @@ class Texts:
     def data(self, at: int) -> bytes:
         """The bytes at a place."""
         return self._scratch.read(*self._ends.some(2 * at, 2 * at + 2))
+
+    def several(self, places: Sequence[int]) -> Iterator[str]:
+        """The texts at some places; those that lie together are read at once."""
+        first, last = min(places), max(places)
+        ends = self._ends.some(2 * first, 2 * last + 2) if last - first < _AT_ONCE else None
+        if ends is None or ends[-2] + ends[-1] - ends[0] > _TOGETHER:
+            yield from map(self.__getitem__, places)
+            return
+        data = memoryview(self._scratch.read(ends[0], ends[-2] + ends[-1] - ends[0]))
+        for at in places:
+            begin, size = ends[2 * (at - first)] - ends[0], ends[2 * (at - first) + 1]
+            yield str(data[begin : begin + size], "utf-8", "surrogatepass")
 
     def __getitem__(self, at: int) -> str:
         return self.data(at).decode(errors="surrogatepass")

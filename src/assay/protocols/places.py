@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -36,6 +38,9 @@ class Place(NamedTuple):
         return " ".join(filter(None, self))
 
 
+_place: Callable[[Iterable[str]], Place] = partial(tuple.__new__, Place)
+
+
 class Used(NamedTuple):
     """A label that counted, and where."""
 
@@ -53,8 +58,15 @@ class _Names:
         self._more = Texts(scratch)
         self._last: tuple[str | None, int] = (None, 0)
 
-    def code(self, name: str) -> int:
-        """The number of a name, which is added where it is not held."""
+    def codes(self, names: Sequence[str]) -> list[int]:
+        """The numbers of names, of which those are added that are not held."""
+        known = map(self._known.get, names)
+        return [
+            self._code(name) if code is None else code
+            for name, code in zip(names, known, strict=True)
+        ]
+
+    def _code(self, name: str) -> int:
         code = self._last[1] if name == self._last[0] else self._known.get(name)
         if code is None:
             code = len(self._names) + len(self._more)
@@ -66,10 +78,14 @@ class _Names:
         self._last = name, code
         return code
 
-    def name(self, code: int) -> str:
-        """The name with a number."""
+    def named(self, codes: Sequence[int]) -> Iterator[str]:
+        """The names with these numbers."""
         held = len(self._names)
-        return self._names[code] if code < held else self._more[code - held]
+        away = [code - held for code in codes if code >= held]
+        if not away:
+            return map(self._names.__getitem__, codes)
+        more = self._more.several(away)
+        return (self._names[code] if code < held else next(more) for code in codes)
 
 
 class Places(NamedTuple):
@@ -88,7 +104,7 @@ class Places(NamedTuple):
         """How often some places of each run use their labels."""
         some, of = np.unique(self.codes[which, 0], return_inverse=True)
         counts = np.bincount(of, self.times[which], len(some)).astype(np.int64)
-        yield from zip(map(self.columns.names[0].name, some.tolist()), counts.tolist(), strict=True)
+        yield from zip(self.columns.names[0].named(some.tolist()), counts.tolist(), strict=True)
 
 
 class PlaceColumns:
@@ -111,10 +127,11 @@ class PlaceColumns:
 
     def add(self, places: Iterable[Place]) -> None:
         """Add places behind the others."""
-        runs, topics, positions = (one.code for one in self.names)
-        extend = self._codes.extend
-        for run, topic, position in places:
-            extend((runs(run), topics(topic), positions(position)))
+        remaining = iter(places)
+        while some := list(islice(remaining, _AT_ONCE)):
+            pairs = zip(self.names, zip(*some, strict=True), strict=True)
+            codes = [names.codes(column) for names, column in pairs]
+            self._codes.extend(chain.from_iterable(zip(*codes, strict=True)))
 
     def some(self, begin: int, end: int) -> Places:
         """Those from one on to before another."""
@@ -125,9 +142,9 @@ class PlaceColumns:
 
     def named(self, codes: npt.NDArray[np.uint32]) -> Iterator[Place]:
         """The places with these numbers of names."""
-        runs, topics, positions = (one.name for one in self.names)
-        for run, topic, position in codes.tolist():
-            yield Place(runs(run), topics(topic), positions(position))
+        pairs = zip(self.names, codes.T.tolist(), strict=True)
+        # (What Place(...) comes to, without a call in between.)
+        return map(_place, zip(*(names.named(column) for names, column in pairs), strict=True))
 
 
 class UsedLabels(Iterable[Used]):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.ranked import Ranked
 from assay.tasks.base import AnyTask
 
-_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
 _PART = 1 << 16  # labels whose uses are sorted at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
 """A use of a label: its number in the ledger, and the place among which columns."""
@@ -75,9 +74,9 @@ class PlacesUsed:
         for columns in np.unique(uses["columns"]).tolist():
             own = np.flatnonzero(uses["columns"] == columns)
             places = self._columns[columns].named(uses["codes"][own])
-            for at, place in zip(own.tolist(), places, strict=True):
-                # (What orjson gives keeps a kilobyte each.)
-                texts[at] = _QUOTED(self._named(place)).encode()
+            quoted = map(encode_basestring, map(self._named, places))
+            for at, text in zip(own.tolist(), map(str.encode, quoted), strict=True):
+                texts[at] = text
         for number, text in zip(uses["number"].tolist(), texts, strict=True):
             known = found.setdefault(number, text)
             if known is not text and known != text and not known.endswith(b"," + text):

@@ -117,11 +117,18 @@ class Responses:
             return [one for one in some if one.rowid in asked_now()] or some
 
         found = {}
+        of_one = dict[int, Label | None]()  # what counts where there is one label, by its number
         for nugget, said in every.items():
             by_number = {one.label.rowid: one for one in said}
-            numbers = sorted(by_number) if len(said) > 1 else ()
-            labels = [by_number[one].alone for one in numbers] or [said[0].label]
-            chosen = book.among(ASSIGNMENT, said[-1].window.unit, labels, present)
+            number, unit = said[-1].label.rowid, said[-1].window.unit
+            if len(said) > 1:
+                labels = [by_number[one].alone for one in sorted(by_number)]
+                chosen = book.among(ASSIGNMENT, unit, labels, present)
+            elif number in of_one:
+                chosen = of_one[number]
+            else:
+                chosen = book.among(ASSIGNMENT, unit, [said[0].label], present)
+                of_one[number] = chosen
             if chosen is not None:
                 found[nugget] = by_number[chosen.rowid]
         return found
