@@ -21,9 +21,10 @@ from pathlib import Path
 from assay.labellers.base import Labeller, Request
 from assay.labellers.embedded import EmbeddedLabeller
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.protocols.answers.requests import entailment_requests
+from assay.protocols.answers.requests import nuggets_asked
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
+from assay.protocols.labels import requests_of
 from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
 from assay.tasks.rendering import Renderer
@@ -70,7 +71,7 @@ def main() -> int:
 
 def measured(kind: str, threads: int, count: int, model: str) -> dict[str, float]:
     inputs = Evaluation.open(Folder.open(FILMS), R2C2, None).inputs
-    units = [request.unit for request in entailment_requests(inputs.answers())]
+    units = [request.unit for request in requests_of(ENTAILMENT, nuggets_asked(inputs.answers()))]
     requests = []
     for number in range(count):
         unit = units[number % len(units)]

@@ -16,8 +16,10 @@ from assay.model.labels import Status
 from assay.protocols import labels as looking_up
 from assay.protocols.answers import judged as judging
 from assay.protocols.answers.judged import judge_answers
-from assay.protocols.answers.requests import entailment_requests
+from assay.protocols.answers.requests import nuggets_asked
 from assay.protocols.answers.results import AnswerResult
+from assay.protocols.labels import requests_of
+from assay.tasks.r2c2 import ENTAILMENT
 from tests.r2c2.worlds import KIM, World, label, write_world
 
 POLICIES = ("people", "machine", "majority", "only:human:KIM")
@@ -36,7 +38,7 @@ def test_results_come_out_as_they_went_in(seed: int, policy: str):
         write_world(Path(place), draw)
         world = World(Path(place))
         world.judge(draw, 0.85)
-        asked = list(entailment_requests(world.inputs.answers()))
+        asked = list(requests_of(ENTAILMENT, nuggets_asked(world.inputs.answers())))
         for _ in range(3):
             world.say(draw.choice(asked), draw)
         one = draw.choice(asked)
@@ -77,7 +79,8 @@ def test_nothing_hangs_on_where_blocks_end(seed: int):
         write_world(Path(place), draw)
         world = World(Path(place))
         world.judge(draw, 0.9)
-        world.say(draw.choice(list(entailment_requests(world.inputs.answers()))), draw)
+        asked = requests_of(ENTAILMENT, nuggets_asked(world.inputs.answers()))
+        world.say(draw.choice(list(asked)), draw)
         whole = world.result()
         with patch.object(judging, "_AT_ONCE", 2), patch.object(looking_up, "_AT_ONCE", 3):
             parts = world.result()

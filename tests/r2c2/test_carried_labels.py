@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from assay.labellers.base import Request
 from assay.model.rag import Mark
 from assay.protocols.answers.requests import (
-    act_requests,
+    acts_asked,
     answer_content,
     entailment_content,
-    entailment_requests,
+    nuggets_asked,
     request,
 )
 from assay.protocols.answers.results import AnswerFindings, AnswerResult, LabelState
+from assay.protocols.labels import requests_of
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
 
@@ -65,7 +66,8 @@ def test_a_persons_label_changes_only_runs_that_hold_its_unit(seed: int):
         for _ in range(6):
             run = draw.choice(RUNS)
             if draw.random() < 0.5:
-                asked = draw.choice(list(entailment_requests(world.inputs.answers())))
+                every = requests_of(ENTAILMENT, nuggets_asked(world.inputs.answers()))
+                asked = draw.choice(list(every))
             else:
                 asked = present_unit(draw.choice(list(before.answers[run].values())))
             world.say(asked, draw)
@@ -103,7 +105,7 @@ def machine_says(world: World, run: str, correct: bool) -> None:
     """It is an answer, and every nugget is entailed, and helped."""
     who = world.labellers[ANSWER.name].id
     acts = world.labellers[DIALOGUE_ACT.name].id
-    for asked in act_requests(world.inputs.answers()):
+    for asked in requests_of(DIALOGUE_ACT, acts_asked(world.inputs.answers())):
         world.ledger.add([label(asked, acts, {"reason": "", "act": "answer"}, "key")])
     for number in range(1, 3 if run == "B" else 2):
         world.ledger.add([label(pair(world, run, number), who, {"entailed": True}, "key")])
@@ -148,7 +150,7 @@ def test_what_is_said_later_of_a_former_unit_is_about_the_other_run(two: World):
 def test_an_answer_is_open_while_it_is_not_known_which_nuggets_are_entailed(two: World):
     machine_says(two, "A", True)  # of the one nugget that both runs have
     acts = two.labellers[DIALOGUE_ACT.name].id
-    for asked in act_requests(two.inputs.answers()):
+    for asked in requests_of(DIALOGUE_ACT, acts_asked(two.inputs.answers())):
         two.ledger.add([label(asked, acts, {"reason": "", "act": "answer"}, "key")])
     found = two.score()
     # B's second nugget has no label: A's answer label need not be about B's answer.
@@ -164,7 +166,7 @@ def test_a_mark_stays_with_its_nugget_where_another_says_the_same(tmp_path: Path
     world = World(tmp_path)
     who = world.labellers[ANSWER.name].id
     acts = world.labellers[DIALOGUE_ACT.name].id
-    for asked in act_requests(world.inputs.answers()):
+    for asked in requests_of(DIALOGUE_ACT, acts_asked(world.inputs.answers())):
         world.ledger.add([label(asked, acts, {"reason": "", "act": "answer"}, "key")])
     for number in (1, 2, 3):
         world.ledger.add([label(pair(world, "A", number), who, {"entailed": True}, "key")])

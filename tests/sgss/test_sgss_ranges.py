@@ -29,8 +29,8 @@ class Told(LabelBook):
         super().__init__(None)
         self.seed, self.without = seed, missing
 
-    def labels(self, task, contents, places=None):
-        found = [self.told(task, unit) for unit in contents]
+    def labels(self, task, asked, given=None):
+        found = [self.told(task, unit) for unit, _ in asked]
         labels = {at: one for at, one in enumerate(found) if one is not None}
         return CountedLabels(None, np.full(len(found), -1), labels)
 

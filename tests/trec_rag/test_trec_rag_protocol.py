@@ -25,10 +25,10 @@ from assay.protocols.folder import Folder
 from assay.protocols.label_sheets import citations_of, support_sheet
 from assay.protocols.registry import find_protocol
 from assay.protocols.sheets import means
-from assay.protocols.trec_rag.settings import ASSIGNED, AUTO, EDITED, MANUAL
+from assay.protocols.trec_rag.score import ASSIGNED, AUTO, EDITED, MANUAL
 from assay.tasks.rendering import Renderer
 from assay.tasks.trec_rag import SUPPORT_IN_CONTEXT
-from assay.tasks.trec_rag_nuggets import MAPPING, MappingUnit
+from assay.tasks.trec_rag_nuggets import CREATE, MAPPING, MappingUnit
 from tests.conftest import ROOT, Assay
 from tests.trec_rag import judge as judging
 from tests.trec_rag.cases import ANSWERS, NARRATIVES, SEGMENTS, lines, make
@@ -799,3 +799,40 @@ def test_support_in_context_has_the_title_and_the_sentences_before(tmp_path: Pat
     network = unit_questions(SUPPORT_IN_CONTEXT, unit.model_validate(second))[0]
     assert "d2" in network[0].second
     assert "meander" not in network[0].first
+
+
+def test_nuggets_grow_from_window_to_window_in_one_run(tmp_path: Path):
+    """A step whose questions hang on its own labels is asked again until there is nothing new."""
+    evaluation = opened(make(tmp_path / "e", settings="documents = 1"))
+    with evaluation.folder.open_ledger() as ledger:
+        first = evaluation.judge(ledger)
+        asked = [content for _, content in ledger.unit_contents([CREATE.name])]
+        again = evaluation.judge(ledger)
+        forecast = evaluation.look_ahead(ledger)
+    by_topic = [[len(one["nuggets"]) for one in asked if one["narrative"] == topic]
+                for topic in {one["narrative"] for one in asked}]  # fmt: skip
+    assert max(map(len, by_topic)) > 1
+    assert all(shown == sorted(shown) and shown[0] == 0 for shown in by_topic)
+    assert (again.asked, again.known) == (0, first.asked + first.known)
+    assert [title for title, _ in forecast.plans].count("nuggets") == 1
+
+
+def test_support_labels_of_citations_that_an_answer_does_not_have_are_told(tmp_path: Path):
+    folder = make(tmp_path / "e", inputs='support = "support.jsonl"')
+    said = [[("d1", 2)], [("d3", 2), ("d1", 1)], [("d1", 2)]]
+    sentences = [
+        {"text": "", "citations": [{"reference": doc, "support": code} for doc, code in cited]}
+        for cited in said
+    ]
+    lines(folder / "support.jsonl", [{"topic_id": "1", "run_id": "good", "sentences": sentences}])
+    evaluation = opened(folder)
+    [told] = [one for one in evaluation.warnings if "do not have" in one]
+    assert told.startswith("2 given support labels are of citations that the runs do not have")
+    fitted = evaluation.inputs.support["good", "1"].sentences
+    assert [[one.reference for one in each.citations] for each in fitted] == [
+        ["d1"],
+        ["d2", "d1"],
+        [],
+    ]
+    worth = [[one.support and one.support.value for one in each.citations] for each in fitted]
+    assert worth == [["full"], [None, "partial"], []]

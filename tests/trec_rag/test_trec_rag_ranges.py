@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from assay.formats.trec import TrecRun
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.trec_rag import (
@@ -31,9 +30,12 @@ from assay.protocols.label_sheets import (
     nugget_sheet,
     support_sheet,
 )
+from assay.protocols.means import score_table
+from assay.protocols.ranked import Ranked
+from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import JudgedPool, judgment_scores, retrieval_sheet
+from assay.protocols.trec_rag.retrieval import judgment_scores
 from assay.statistics.judgments import RJ_NAMES
 from tests.trec_rag.cases import lines, make, tables
 from tests.trec_rag.test_trec_rag_protocol import judged, opened, rows_of
@@ -184,15 +186,22 @@ guesses = st.dictionaries(
 )
 
 
-def pool_of(known: dict, hidden: dict) -> JudgedPool:
-    return JudgedPool(
+def pool_of(known: dict, hidden: dict) -> Ranked:
+    qrels = {
+        topic: {doc: grade for doc, grade in known[topic].items() if doc not in hidden[topic]}
+        for topic in TOPICS
+    }
+    grades = (grade for judged in qrels.values() for grade in judged.values())
+    return Ranked(
         TOPICS,
-        {
-            topic: {doc: grade for doc, grade in known[topic].items() if doc not in hidden[topic]}
+        qrels,
+        {},
+        {name: name for name in SETTINGS.measures},
+        g_max=float(max(1, max(grades, default=0))),
+        rising={
+            topic: dict.fromkeys(sorted(hidden[topic] & known[topic].keys()), 4.0)
             for topic in TOPICS
         },
-        {topic: frozenset(hidden[topic]) & known[topic].keys() for topic in TOPICS},
-        4,
     )
 
 
@@ -202,13 +211,9 @@ NOTHING_HIDDEN: dict = {topic: set() for topic in TOPICS}
 
 @given(grades, hidings, rankings, st.sampled_from(TOPICS))
 def test_retrieval_never_rises_by_less_and_ranges_hold(known, hidden, ranking, topic):
-    def ends(docs: dict, pool: JudgedPool) -> dict[str, Range | None]:
-        scores = {
-            one: {doc: float(9 - place) for place, doc in enumerate(ranked)}
-            for one, ranked in docs.items()
-        }
-        inputs = TrecRagInputs({}, r_runs={"r": TrecRun("r", scores, {})})
-        return floors(retrieval_sheet(inputs, SETTINGS, pool))
+    def ends(docs: dict, pool: Ranked) -> dict[str, Range | None]:
+        values = score_rankings(replace(pool, runs={"r": docs}))
+        return {name: one.ends for name, one in score_table(values, SETTINGS)["r"].items()}
 
     pool = pool_of(known, hidden)
     before = ends(ranking, pool)
@@ -218,7 +223,7 @@ def test_retrieval_never_rises_by_less_and_ranges_hold(known, hidden, ranking, t
     assert all(holds(before[name], one) for name, one in full.items())
 
 
-def agreement(labels: dict, pool: JudgedPool) -> dict[str, Score]:
+def agreement(labels: dict, pool: Ranked) -> dict[str, Score]:
     run = JudgmentRun(
         "r",
         {
@@ -226,7 +231,7 @@ def agreement(labels: dict, pool: JudgedPool) -> dict[str, Score]:
             for topic, docs in labels.items()
         },
     )
-    return judgment_scores(TrecRagInputs({}, rj_runs={"r": run}), pool, SETTINGS)["r"]
+    return judgment_scores(TrecRagInputs({}, rj_runs={"r": run}), pool, SETTINGS)[0]["r"]
 
 
 @given(grades, hidings, guesses, st.sampled_from(TOPICS))
@@ -246,7 +251,7 @@ def test_agreement_never_rises_by_less_and_ranges_hold(known, hidden, labels, to
 )
 def test_kappa_of_undecided_documents_is_the_least_of_every_way_to_label_them(rows):
     known = {"1": {f"d{place}": grade for place, (grade, _) in enumerate(rows)}}
-    pool = JudgedPool(("1",), known, {"1": frozenset()}, 4)
+    pool = Ranked(("1",), known, {}, {}, 4.0)
     mine = {f"d{place}": label for place, (_, label) in enumerate(rows)}
     undecided = [doc for doc, label in mine.items() if label is None]
     assume(len(undecided) <= 3)
@@ -264,7 +269,7 @@ def test_kappa_of_undecided_documents_is_the_least_of_every_way_to_label_them(ro
 
 def test_undecided_documents_count_against_a_judgment_run():
     """By hand: of four documents one agrees, one does not, two are undecided."""
-    pool = JudgedPool(("1",), {"1": {"a": 2, "b": 1, "c": 0, "d": 0}}, {"1": frozenset()}, 4)
+    pool = Ranked(("1",), {"1": {"a": 2, "b": 1, "c": 0, "d": 0}}, {}, {}, 4.0)
     found = {name: one.value for name, one in agreement({"1": {"a": 2, "b": 0}}, pool).items()}
     assert found["agreement"] == 0.25
     # c and d are 0, which is the commonest; the worst for κ is another that is common: 1 or 2.

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Self
 
 from assay.measures.ranges import Range
 from assay.page.cards import Cards
@@ -239,6 +241,15 @@ class Part:
     items: tuple[Item, ...] = ()
     groups: tuple[tuple[str, Items], ...] = ()
     remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def by_topic(
+        cls, title: str, note: str, texts: Mapping[str, str], items: Callable[[str], Iterable[Item]]
+    ) -> Self:
+        """A section with a group a topic, under its id and text, whose ``items`` are made when they
+        are looked at."""
+        named = ((f"{topic}: {text}" if text else topic, topic) for topic, text in texts.items())
+        return cls(title, note, groups=tuple((name, partial(items, one)) for name, one in named))
 
 
 def made(items: Items) -> tuple[Item, ...]:

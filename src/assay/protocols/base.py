@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Generic, TypedDict, TypeVar
+from typing import Annotated, ClassVar, Generic, Self, TypedDict, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -23,7 +23,7 @@ from assay.model.errors import Fault, FormatError, SettingsError
 from assay.protocols.answers.marked import Originals
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
-from assay.protocols.labels import LabelBook
+from assay.protocols.labels import Asked, LabelBook, requests_of
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
 from assay.protocols.results import Findings
@@ -186,7 +186,8 @@ class AskedAs:
 class Step:
     """Something to ask of the labeller of ``task``. ``requests`` is given the labels of the steps
     before it; where it makes use of them it ``waits`` for them. ``labeller`` names one of
-    :meth:`Protocol.more_labellers` where it is not the task's own. With ``strict`` nothing but
+    :meth:`Protocol.more_labellers` where it is not the task's own. A step whose requests hang on
+    its own labels ``repeats`` until there is nothing new to ask. With ``strict`` nothing but
     ``task`` will do: no machine's label of another task saves the question, or counts."""
 
     title: str
@@ -197,6 +198,14 @@ class Step:
     assumed: Assumed | None = None
     asked_as: AskedAs | None = None
     strict: bool = False
+    repeats: bool = False
+
+    @classmethod
+    def about(
+        cls, title: str, task: AnyTask, asked: Callable[[LabelBook], Asked], *, waits: bool = False
+    ) -> Self:
+        """A step that asks about each of a row of units."""
+        return cls(title, task, lambda book: requests_of(task, asked(book)), waits=waits)
 
     @property
     def asks(self) -> AnyTask:
@@ -241,7 +250,7 @@ class Protocol(ABC, Generic[S, I]):
         ``reading.done()`` before anything is made of them."""
 
     @abstractmethod
-    def steps(self, inputs: I, settings: S) -> Sequence[Step]:
+    def steps(self, inputs: I, settings: S) -> Iterable[Step]:
         """What is asked, in order."""
 
     @abstractmethod

@@ -226,11 +226,15 @@ class Book:
         return found
 
     def machine(
-        self, task: AnyTask, unit: str, content: Mapping[str, Any] | None = None
+        self,
+        task: AnyTask,
+        unit: str,
+        content: Mapping[str, Any] | None = None,
+        who: LabellerId | None = None,
     ) -> Label | None:
-        """The newest usable label of the evaluation's own machine for a unit. With the unit's
-        ``content`` also what its labels under other tasks tell."""
-        configured = self.configured[task.name]
+        """The newest usable label of a machine for a unit, the evaluation's own unless another is
+        named. With the unit's ``content`` also what its labels under other tasks tell."""
+        configured = who or self.configured[task.name]
         found = [
             label
             for label in (self.of(unit) if content is None else self.labels(task, unit, content))

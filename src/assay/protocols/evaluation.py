@@ -115,7 +115,8 @@ class Evaluation:
         stepping = Stepping(ledger, labellers, self.shard, retry_failed)
         total = Tally()
         groups = _groups(self.steps)
-        for number, group in enumerate(groups):
+        while groups:
+            group = groups.pop(0)
             book = self._book(ledger, labellers)
             plans = [(step.title, stepping.plan(step, step.requests(book))) for step in group]
             if progress is not None:
@@ -142,9 +143,16 @@ class Evaluation:
             total += done
             if total.stopped:
                 return total
-            later = tuple(step.title for waiting in groups[number + 1 :] for step in waiting)
-            if later and any(stepping.open_elsewhere(one, one.requests(book)) for one in group):
-                return replace(total, waiting=later)
+            elsewhere = [one for one in group if stepping.open_elsewhere(one, one.requests(book))]
+            again = [
+                step
+                for step, (_, each) in zip(group, plans, strict=True)
+                if step.repeats and (each.todo or step in elsewhere)
+            ]
+            groups = [again, *groups] if again else groups
+            if elsewhere and groups:
+                later = (step.title for waiting in groups for step in waiting)
+                return replace(total, waiting=tuple(later))
         return total
 
     def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:
@@ -178,10 +186,11 @@ class Evaluation:
             (step.title, stepping.plan(step, (step.assumed or step).requests(book)))
             for step in self.steps
         )
+        asks = [bool(each.todo) for _, each in plans]
         waiting = [
             step.title
-            for step, before in zip(self.steps[1:], plans, strict=False)
-            if step.waits and before[1].todo and step.assumed is None
+            for step, before, own in zip(self.steps, (False, *asks), asks, strict=False)
+            if step.assumed is None and ((step.waits and before) or (step.repeats and own))
         ]
         notes = [
             step.assumed.note
@@ -256,6 +265,7 @@ class Evaluation:
             warnings += book.book.remarks(missing=bool(book.missing))
         warnings += book.uncalibrated()
         warnings += renamed(models_of(book.used))
+        of_labels = [] if found.unlabelled else _label_gaps(book, self.tasks)
         return Result(
             protocol=self.protocol.name,
             protocol_title=self.protocol.title,
@@ -269,7 +279,7 @@ class Evaluation:
             asked=dict(book.asked),
             missing=dict(book.missing),
             failed=dict(book.failed),
-            gaps=found.gaps if found.unlabelled else (*_label_gaps(book, self.tasks), *found.gaps),
+            gaps=tuple(one for one in (*of_labels, *found.gaps) if one.count),
             warnings=(*self.warnings, *warnings, *found.warnings),
             juries=juries(book.used.of_kind("ensemble")),
             by_people=any(book.people_labelled(task) for task in self.tasks),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,10 +44,10 @@ class NuggetTable(NamedTuple):
     runs: tuple[str, ...]
     values: Floats
 
-    @classmethod
-    def of(cls, topic: str, nuggets: Sequence[RagNugget]) -> Self:
-        """Nuggets that there is no answer to."""
-        return cls(topic, tuple(nuggets), (), np.zeros((0, len(nuggets))))
+    def row(self, run: str) -> list[float]:
+        """What the answer of a run says."""
+        found: list[float] = self.values[self.runs.index(run)].tolist()
+        return found
 
 
 def nugget_tables(answers: Iterable[AssignedAnswer]) -> list[NuggetTable]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, tee
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.labellers.base import Labeller
+from assay.labellers.base import Labeller, Request
 from assay.ledger import Ledger
 from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose
-from assay.model.labels import Label
+from assay.model.labels import Label, LabellerId
 from assay.protocols.book import Book, WholeBook
 from assay.protocols.counted import CountedLabels, LabelRow, Seen
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
@@ -24,6 +24,16 @@ from assay.tasks.base import AnyTask, Unit, unit_digest, unit_hash
 K = TypeVar("K")
 
 _AT_ONCE = 4096  # units whose contents are held while their labels are looked up
+
+
+Asked = Iterable[tuple[Mapping[str, Any], Place]]
+"""What a row of units is about, and where the label of each is used."""
+
+
+def requests_of(task: AnyTask, asked: Asked) -> Iterator[Request]:
+    """One request a unit (equal ones are asked once)."""
+    for content, place in asked:
+        yield Request(task, task.unit.model_validate(content), topic=place.topic)
 
 
 class LookedUp(NamedTuple):
@@ -88,11 +98,14 @@ class LabelBook:
         identity = unit_hash(task.name, content)
         return [] if self.book is None else self.book.labels(task, identity, content)
 
-    def machine(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> Label | None:
-        """The newest usable label of a unit by the evaluation's own machine."""
+    def machine(
+        self, task: AnyTask, unit: Unit | Mapping[str, Any], who: LabellerId | None = None
+    ) -> Label | None:
+        """The newest usable label of a unit by a machine, the evaluation's own unless another is
+        named."""
         content = _content(unit)
         identity = unit_hash(task.name, content)
-        return None if self.book is None else self.book.machine(task, identity, content)
+        return None if self.book is None else self.book.machine(task, identity, content, who)
 
     def counts_machine(self, task: AnyTask) -> bool:
         """Whether a machine's label of a task may count under the policy."""
@@ -136,30 +149,28 @@ class LabelBook:
         return label
 
     def labels(
-        self,
-        task: AnyTask,
-        contents: Iterable[Mapping[str, Any]],
-        places: Iterable[Place] | None = None,
+        self, task: AnyTask, asked: Asked, given: npt.NDArray[np.bool_] | None = None
     ) -> CountedLabels:
-        """As :meth:`label`, of a row of units: what each is about, and where it is used. Without
-        places as :meth:`find`. Contents and places are taken some at a time, in turns."""
-        return self.label_row(task, contents, places)[:]
+        """As :meth:`label`, of a row of units. Of those that the inputs have a label of (``given``)
+        none but a person's is wanted here: a machine's is had, and neither noted nor counted."""
+        return self.label_row(task, asked, given)[:]
 
     def label_row(
-        self,
-        task: AnyTask,
-        contents: Iterable[Mapping[str, Any]],
-        places: Iterable[Place] | None = None,
+        self, task: AnyTask, asked: Asked, given: npt.NDArray[np.bool_] | None = None
     ) -> LabelRow:
         """The same as a row of which some at a time are had in memory."""
-        row, noted, remaining = self.row(), self.places(), iter(places or ())
-        for found in self.look_up(task, contents):
+        contents, places = tee(asked)
+        row, noted, remaining = self.row(), self.places(), (place for _, place in places)
+        used = row if given is None else self.row()
+        for found in self.look_up(task, (content for content, _ in contents)):
+            begin, wanted = len(row), None
             row.extend(found.labels)
-            if places is not None:
-                noted.add(islice(remaining, len(found.units)))
-                self.count_all(task, found)
-        if places is not None:
-            self.used.note_all(row, noted)
+            noted.add(islice(remaining, len(found.units)))
+            if given is not None:
+                wanted = ~given[begin : len(row)] | found.labels.human
+                used.extend(found.labels.without(~wanted))
+            self.count_all(task, found, of=wanted)
+        self.used.note_all(used, noted)
         return row
 
     def look_up(self, task: AnyTask, contents: Iterable[Mapping[str, Any]]) -> Iterator[LookedUp]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import fsum
 from typing import Protocol
 
 from assay.measures.bootstrap import mean_interval
 from assay.measures.ranges import IfDefined, Range
-from assay.measures.scores import Score
+from assay.measures.scores import PerTopic, Score
 
 
 class Resampling(Protocol):
@@ -64,17 +64,17 @@ def mean_score(
     )
 
 
-def mean_scores(
-    run: str,
-    by_measure: Mapping[str, Mapping[str, Range | None]],
-    topics: Iterable[str] | None,
-    settings: Resampling,
-) -> dict[str, Score]:
-    """:func:`mean_score` of every measure over some topics; None: over those that each has."""
+def score_table(
+    per_topic: PerTopic, settings: Resampling, topics: Iterable[str] | None = None
+) -> dict[str, dict[str, Score]]:
+    """Run → measure → :func:`mean_score` over some topics; None: over those that it has."""
     wanted = None if topics is None else list(topics)
     return {
-        measure: mean_score(
-            run, measure, values.values() if wanted is None else map(values.get, wanted), settings
-        )
-        for measure, values in by_measure.items()
+        run: {
+            measure: mean_score(
+                run, measure, of.values() if wanted is None else map(of.get, wanted), settings
+            )
+            for measure, of in by_measure.items()
+        }
+        for run, by_measure in per_topic.items()
     }

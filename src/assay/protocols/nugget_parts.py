@@ -38,8 +38,7 @@ def nugget_items(table: NuggetTable, by_person: Sequence[bool]) -> Iterator[Item
 
 def answer_nuggets(table: NuggetTable, run: str, sub_narratives: Sequence[str]) -> Table:
     """What a run's answer states of each nugget, and what is missing."""
-    worth = table.values[table.runs.index(run)].tolist()
-    said = list(zip(table.nuggets, worth, strict=True))
+    said = list(zip(table.nuggets, table.row(run), strict=True))
     rows = [
         (*_cells(number, one), _STATED.get(value, "no label"))
         for number, (one, value) in enumerate(said, 1)

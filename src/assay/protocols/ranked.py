@@ -33,6 +33,7 @@ class Ranked:
     document → grade, ``runs`` run → topic → documents, best first, none twice. ``measures`` are
     names in ``scores.csv`` → the same as ``assay measure -m`` takes them. ``g_max`` is the highest
     grade of the scale. With ``own_ideal`` ideal lists are made of what the run itself shows.
+    ``rising`` says by how much grades may rise, as labels are missing.
     ``subtopics`` are topic → subtopic → document → grade, for ``subtopic_measures``.
     """
 
@@ -43,6 +44,7 @@ class Ranked:
     g_max: float
     own_ideal: bool = False
     answered: bool = False
+    rising: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     subtopics: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     subtopic_measures: Mapping[str, str] = field(default_factory=dict)
 

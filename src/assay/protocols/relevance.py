@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import tee
+from typing import Any
 
-from assay.labellers.base import Request
 from assay.model.rag import Passage, PassageKey, Question
 from assay.model.wording import counted, named
 from assay.page.page import Gap
 from assay.page.parts import Part, Table
-from assay.protocols.labels import LabelBook
+from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
 from assay.statistics.agreement import cohen_kappa
-from assay.tasks.base import AnyTask, Unit
-from assay.tasks.r2c2 import RELEVANCE, RelevanceUnit
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import RELEVANCE
 from assay.tasks.trec_rag import RELEVANCE as GRADED
 from assay.tasks.trec_rag import RELEVANCE_YES_NO
-from assay.tasks.trec_rag import RelevanceUnit as SharedUnit
 
 CHECKS: Mapping[bool | str, AnyTask] = {
     True: RELEVANCE,
@@ -32,7 +32,7 @@ COLUMNS = ("topic", "passage", "doc", "grade", "judged")
 _RELEVANT = 2
 """The least grade of 0 to 3 that is relevant: an answer, at least in part."""
 
-Asked = Iterable[tuple[Question, Passage]]
+Passages = Iterable[tuple[Question, Passage]]
 """Passages with the questions that they are judged for."""
 
 
@@ -56,21 +56,18 @@ class RelevanceCheck:
     missed: tuple[Passage, ...]
 
 
-def _unit(task: AnyTask, question: Question, passage: Passage) -> Unit:
-    if task is RELEVANCE:
-        return RelevanceUnit(question=question.text, passage=passage.text, gold=question.gold)
-    return SharedUnit(question=question.text, passage=passage.text)
-
-
-def relevance_requests(task: AnyTask, passages: Asked) -> Iterator[Request]:
-    """One request a passage (equal ones are asked once)."""
+def passages_asked(task: AnyTask, passages: Passages) -> Asked:
+    """Each passage with its question."""
     for question, passage in passages:
-        yield Request(task, _unit(task, question, passage), topic=question.id)
+        content: dict[str, Any] = {"question": question.text, "passage": passage.text}
+        if task is RELEVANCE:
+            content["gold"] = list(question.gold)
+        yield content, Place(passage.key.run, question.id, f"passage {passage.key.rank}")
 
 
 def check_relevance(
     chosen: bool | str,
-    passages: Asked,
+    passages: Passages,
     grades: Mapping[str, Mapping[PassageKey, int]],
     book: LabelBook,
 ) -> RelevanceCheck | None:
@@ -79,34 +76,32 @@ def check_relevance(
     if not chosen:
         return None
     task = CHECKS[chosen]
+    asked, every = tee(passages)
+    labels = book.labels(task, passages_asked(task, asked)).each(_is_relevant)
     judged: dict[str, dict[PassageKey, bool | None]] = {}
     pairs: list[tuple[bool, bool]] = []
-    missing, missed = 0, []
-    for question, passage in passages:
-        key = passage.key
-        place = Place(key.run, question.id, f"passage {key.rank}")
-        verdict = book.verdict(task, _unit(task, question, passage), place)
-        if verdict is None:
-            said = None
-            missing += 1
-        else:
-            graded = "grade" in verdict
-            said = verdict["grade"] >= _RELEVANT if graded else bool(verdict["relevant"])
-            derived = grades[question.id][key] >= 1
+    missed = []
+    for (question, passage), said in zip(every, labels, strict=True):
+        judged.setdefault(question.id, {})[passage.key] = said
+        if said is not None:
+            derived = grades[question.id][passage.key] >= 1
             pairs.append((derived, said))
             if said and not derived:
                 missed.append(passage)
-        judged.setdefault(question.id, {})[key] = said
     return RelevanceCheck(
         judged=judged,
         both=pairs.count((True, True)),
         derived_only=pairs.count((True, False)),
         judged_only=pairs.count((False, True)),
         neither=pairs.count((False, False)),
-        missing=missing,
+        missing=labels.count(None),
         kappa=cohen_kappa([d for d, _ in pairs], [s for _, s in pairs]) if pairs else None,
         missed=tuple(missed),
     )
+
+
+def _is_relevant(verdict: Mapping[str, Any]) -> bool:
+    return bool(verdict["grade"] >= _RELEVANT if "grade" in verdict else verdict["relevant"])
 
 
 def relevance_rows(

@@ -50,12 +50,12 @@ class Findings:
 
     ``boards`` say how ``scores`` are shown. ``facts`` head the report, after the sentences
     ``lede``; ``nothing`` is said where nothing is missing. ``gaps`` are added to those of the
-    labels, which the machinery counts. ``files`` are the protocol's own results by name
-    under ``out/``, ``packed`` names compressed ones and what they are made of, ``ranked`` are the
-    rankings that files are written of; ``more_scores`` are further tables of scores by name
-    (``scores_NAME.csv``), ``by_category`` the scores over the topics of each category (None where
-    topics have none). ``parts`` makes its sections of the
-    report where one is wanted, ``document`` what ``--json`` adds, and ``detail`` is what the
+    labels, which the machinery counts; one of nothing is not shown. ``files`` are the protocol's
+    own results by name under ``out/``, ``packed`` names compressed ones and what they are made of,
+    ``ranked`` are the rankings that files are written of; ``more_scores`` are further tables of
+    scores by name (``scores_NAME.csv``), ``by_category`` the scores over the topics of each
+    category (None where topics have none). ``parts`` makes its sections of the report where one is
+    wanted, ``document`` what ``--json`` adds, and ``detail`` is what the
     protocol itself makes of its findings. ``unlabelled`` says what has no usable label where that
     is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
     stand on beside the settings, such as who split answers into claims: scores on other grounds are

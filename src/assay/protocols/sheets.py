@@ -13,7 +13,7 @@ import numpy.typing as npt
 from assay.measures.confidence import Floats
 from assay.measures.ranges import IfDefined, Range
 from assay.measures.scores import Score
-from assay.protocols.means import mean_scores
+from assay.protocols.means import score_table
 
 Topics = Literal["all", "answered"]
 Values = dict[str, dict[str, Range | None]]
@@ -79,6 +79,10 @@ class Sheet:
             for measure, mine in self.values[run].items()
         }
 
+    def per_topic(self, topics: Topics = "all") -> dict[str, Values]:
+        """:meth:`completed` of every run."""
+        return {run: self.completed(run, topics) for run in self.values}
+
 
 class FixedResampling(NamedTuple):
     """The settings of bootstrap intervals."""
@@ -120,8 +124,4 @@ def means(
     leaves the means of all; one where the track left all that an answer cites unjudged leaves that
     run's. Nothing leaves a mean because a label is missing.
     """
-    resampling = FixedResampling(level, resamples, seed)
-    return {
-        run: mean_scores(run, sheet.completed(run, topics), None, resampling)
-        for run in sheet.values
-    }
+    return score_table(sheet.per_topic(topics), FixedResampling(level, resamples, seed))

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from assay.measures.scores import Score
+from assay.measures.scores import PerTopic, Score
 from assay.page.parts import Item, Part, Point, Scatter, Table
-from assay.protocols.base import ResamplingArguments
+from assay.protocols.base import CommonSettings
+from assay.protocols.means import score_table
 from assay.protocols.scores import SCORE_COLUMNS, score_row
-from assay.protocols.sheets import Sheet, Topics, means
 from assay.statistics.correlation import CorrelationReport, correlate
 
 SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
@@ -40,32 +40,29 @@ class Sides:
 def side_by_side(
     title: str,
     measures: tuple[str, ...],
-    sheets: Mapping[str, Sheet],
-    topics: Topics,
-    resampling: ResamplingArguments,
+    values: Mapping[str, PerTopic],
+    settings: CommonSettings,
 ) -> Sides:
-    """The sheets of several settings, one at least, side by side: ``measures`` as far as they have
+    """The values of several settings, one at least, side by side: ``measures`` as far as they have
     them."""
-    names = tuple(one for one in next(iter(sheets.values())).measures if one in measures)
+    of_run = next(iter(next(iter(values.values())).values()))
+    names = tuple(one for one in of_run if one in measures)
     pairs = tuple(
         SettingsPair(first, second, measure, report)
-        for first, second in combinations(sheets, 2)
+        for first, second in combinations(values, 2)
         for measure in names
-        if (report := _correlated(sheets[first], sheets[second], measure, topics, resampling))
+        if (report := _correlated(values[first], values[second], measure, settings))
     )
-    tables = {name: means(sheet, topics=topics, **resampling) for name, sheet in sheets.items()}
+    tables = {name: score_table(of, settings) for name, of in values.items()}
     return Sides(title, names, tables, pairs)
 
 
 def _correlated(
-    first: Sheet, second: Sheet, measure: str, topics: Topics, resampling: ResamplingArguments
+    first: PerTopic, second: PerTopic, measure: str, settings: CommonSettings
 ) -> CorrelationReport | None:
     """Over the topics where no run's value hangs on a missing label in either, with the rule of the
     leaderboards for topics left out; None where fewer than two runs or no topic are left."""
-    tables = [
-        {run: sheet.completed(run, topics)[measure] for run in sheet.values}
-        for sheet in (first, second)
-    ]
+    tables = [{run: of[measure] for run, of in table.items()} for table in (first, second)]
     unsure = {
         topic
         for table in tables
@@ -83,7 +80,7 @@ def _correlated(
         for table in tables
     )
     try:
-        return correlate(*known, missing="cells", **resampling)
+        return correlate(*known, missing="cells", **settings.resampling)
     except ValueError:
         return None
 

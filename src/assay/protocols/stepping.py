@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from assay.judging.engine import Plan, plan
 from assay.judging.shards import Shard, shared_out
+from assay.judging.todo import Distinct
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.protocols.base import Step
@@ -24,9 +25,13 @@ class Stepping:
     labellers: Mapping[str, Labeller]
     shard: Shard | None = None
     retry_failed: bool = False
+    _met: dict[str, Distinct] = field(default_factory=dict, init=False)
 
     def plan(self, step: Step, requests: Iterable[Request]) -> Plan:
-        """What is asked of ``requests``, the step's."""
+        """What is asked of ``requests``, the step's: of one that repeats those that are new."""
+        if step.repeats:
+            met = self._met.setdefault(step.title, Distinct())
+            requests = (one for one in requests if met.new(one.unit_hash))
         return self._plan(step, self._part(step, requests), retry_failed=self.retry_failed)
 
     def _plan(self, step: Step, requests: Iterable[Request], *, retry_failed: bool) -> Plan:

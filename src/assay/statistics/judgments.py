@@ -30,7 +30,7 @@ class Graded(NamedTuple):
     """A document of the pool: the label used, and the run's; None where there is none."""
 
     topic: str
-    grade: int | None
+    grade: float | None
     label: int | None
 
 
@@ -170,6 +170,6 @@ def _pairs(rows: Sequence[Graded]) -> dict[str, Range]:
     }
 
 
-def _ties(labels: Iterable[int | None]) -> int:
+def _ties(labels: Iterable[float | None]) -> int:
     """How many pairs of labels are equal."""
     return sum(comb(count, 2) for count in Counter(labels).values())

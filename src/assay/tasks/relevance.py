@@ -16,19 +16,24 @@ from assay.tasks.trec_rag import (
 
 
 class Way(NamedTuple):
-    """A task, the highest grade of its scale, and whether it needs sub-narratives."""
+    """A task, the highest grade of its scale, what its labels are, and whether it needs
+    sub-narratives."""
 
     task: AnyTask
     highest: int
+    words: str
     by_aspects: bool = False
 
 
 WAYS: Mapping[str, Way] = {
-    "counted": Way(SUB_NARRATIVES_ANSWERED, 4, by_aspects=True),
-    "at-once": Way(RELEVANCE_AT_ONCE, 4, by_aspects=True),
-    "0-3": Way(RELEVANCE, 3),
-    "yes-no": Way(RELEVANCE_YES_NO, 1),
-}
+    "counted": Way(
+        SUB_NARRATIVES_ANSWERED, 4, "labels 0 to 4, by the sub-narratives that a document answers",
+        by_aspects=True,
+    ),
+    "at-once": Way(RELEVANCE_AT_ONCE, 4, "labels 0 to 4", by_aspects=True),
+    "0-3": Way(RELEVANCE, 3, "labels 0 to 3"),
+    "yes-no": Way(RELEVANCE_YES_NO, 1, "labels yes or no"),
+}  # fmt: skip
 """Counting answered sub-narratives, 0 to 4 at once, 0 to 3, yes or no."""
 
 

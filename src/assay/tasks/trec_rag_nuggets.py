@@ -213,7 +213,7 @@ EDIT = Task(
     by_people=True,
 )
 
-TASKS: tuple[AnyTask, ...] = (CREATE, MERGE, IMPORTANCE, MAPPING, EDIT)
+TASKS: tuple[AnyTask, ...] = (CREATE, MERGE, EDIT, IMPORTANCE, MAPPING)
 
 
 def windows(texts: Sequence[str], size: int) -> list[tuple[str, ...]]:

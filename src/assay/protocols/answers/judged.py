@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import count, groupby, islice, tee
+from itertools import count, groupby, islice
 from math import isnan
 from typing import Protocol
 
@@ -18,11 +18,12 @@ from assay.protocols.answers.columns import AnswerLabels, JudgedRun
 from assay.protocols.answers.requests import (
     Content,
     GivenAnswer,
-    act_content,
+    acts_asked,
     answer_content,
     answer_task,
     entailment_content,
     is_entailed,
+    nuggets_asked,
 )
 from assay.protocols.answers.results import NOTHING, AnswerResult, LabelState, NuggetResult
 from assay.protocols.carried import carried
@@ -57,19 +58,8 @@ def judge_answers(
 ) -> dict[str, JudgedRun]:
     """What the labels of a book say of every run's answer to every question, each label noted where
     it is used. ``also`` is told of each answer, question by question: none is held."""
-    pairs = ((one, nugget) for one in asked.answers() for nugget in one.answer.nuggets)
-    about, at = tee(pairs)
-    nuggets = book.label_row(
-        ENTAILMENT,
-        (entailment_content(nugget, one.passages[nugget.key]) for one, nugget in about),
-        (Place(one.run, one.question.id, f"nugget {nugget.num}") for one, nugget in at),
-    )
-    asked_acts, at_acts = tee(asked.answers())
-    acts = book.label_row(
-        DIALOGUE_ACT,
-        (act_content(one.question, one.answer) for one in asked_acts),
-        (Place(one.run, one.question.id, "dialogue act") for one in at_acts),
-    )
+    nuggets = book.label_row(ENTAILMENT, nuggets_asked(asked.answers()))
+    acts = book.label_row(DIALOGUE_ACT, acts_asked(asked.answers()))
     passages = lru_cache(_REMEMBERED)(asked.passages)
 
     def given(run: str, question: Question) -> GivenAnswer:

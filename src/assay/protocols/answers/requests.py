@@ -10,7 +10,8 @@ from assay.labellers.base import Request
 from assay.model.labels import Label
 from assay.model.rag import Answer, Nugget, Passage, PassageKey, Question
 from assay.protocols.answers.acts import act_of, is_asked
-from assay.protocols.labels import LabelBook
+from assay.protocols.labels import Asked, LabelBook
+from assay.protocols.places import Place
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER
 
@@ -65,18 +66,18 @@ def request(task: AnyTask, content: Content, topic: str = "") -> Request:
     return Request(task, task.unit(**content), topic=topic)
 
 
-def act_requests(answers: Iterable[GivenAnswer]) -> Iterator[Request]:
-    """One dialogue act an answer."""
-    for _, question, _, answer in answers:
-        yield request(DIALOGUE_ACT, act_content(question, answer), question.id)
+def acts_asked(answers: Iterable[GivenAnswer]) -> Asked:
+    """The dialogue act of each answer."""
+    for run, question, _, answer in answers:
+        yield act_content(question, answer), Place(run, question.id, "dialogue act")
 
 
-def entailment_requests(answers: Iterable[GivenAnswer]) -> Iterator[Request]:
-    """One request a nugget (equal ones are asked once)."""
-    for _, question, passages, answer in answers:
+def nuggets_asked(answers: Iterable[GivenAnswer]) -> Asked:
+    """Each nugget of answers with its passage."""
+    for run, question, passages, answer in answers:
         for nugget in answer.nuggets:
             content = entailment_content(nugget, passages[nugget.key])
-            yield request(ENTAILMENT, content, question.id)
+            yield content, Place(run, question.id, f"nugget {nugget.num}")
 
 
 def nugget_labels(book: LabelBook, one: GivenAnswer) -> list[Label | None]:

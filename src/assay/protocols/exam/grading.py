@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import compress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.labellers.base import Request
 from assay.measures.answers import ill_formed, is_correct, unanswerable
 from assay.measures.hits import Bools, Floats
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
 from assay.protocols.counted import CountedLabels
 from assay.protocols.exam.inputs import DIRECT_TASKS, ExamInputs, ExamSettings
-from assay.protocols.labels import LabelBook
+from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
 from assay.tasks.base import AnyTask
 from assay.tasks.exam import EXTRACT, SELF_RATING
@@ -77,6 +75,10 @@ class Sheet:
         """Some passages and questions, row by row."""
         for row, column in np.argwhere(which).tolist():
             yield self.passages[row], self.questions[column]
+
+    def at(self, passage: str, question: BankQuestion) -> Place:
+        """Where the label of a pair is used."""
+        return Place("", self.query, f"{passage} {question.id}")
 
     @property
     def from_file(self) -> Bools:
@@ -138,24 +140,16 @@ def verification(question: BankQuestion, answer: str) -> dict[str, Any]:
     }
 
 
-def requests(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Request]:
-    """One request a pair that is asked (equal ones are asked once)."""
-    task = tasks(settings)[0]
-    for sheet in sheets(inputs, settings):
+def asked(inputs: ExamInputs, task: AnyTask, every: Iterable[Sheet]) -> Asked:
+    """The pairs that are asked about, sheet by sheet."""
+    for sheet in every:
         for passage, question in sheet.pairs(sheet.asked):
-            content = unit(inputs, task, sheet.query, passage, question)
-            yield Request(task, task.unit.model_validate(content), topic=sheet.query)
+            yield unit(inputs, task, sheet.query, passage, question), sheet.at(passage, question)
 
 
-def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Iterator[Request]:
-    """One request an extracted answer that could be right."""
-    for sheet in sheets(inputs, settings):
-        for passage, question in sheet.pairs(sheet.asked):
-            label = book.find(EXTRACT, unit(inputs, EXTRACT, sheet.query, passage, question))
-            answer = None if label is None or label.verdict is None else _said(label.verdict)
-            if _by_rule(settings, question, answer) == _TO_VERIFY:
-                asked = ANSWER.unit.model_validate(verification(question, str(answer)))
-                yield Request(ANSWER, asked, topic=sheet.query)
+def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Asked:
+    """The extracted answers that could be right."""
+    return _to_verify(settings, _labelled(inputs, settings, book)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,31 +183,34 @@ class GradedPool:
 
 def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> GradedPool:
     """Grades from labels, and from the graded file where nobody was asked."""
-    task = tasks(settings)[0]
-    every = list(sheets(inputs, settings))
-    if book.people_labelled(task):
-        for sheet in every:
-            _overrule(inputs, book, task, sheet)
-    pairs = ((one.query, *pair) for one in every for pair in one.pairs(one.asked))
-    contents = (unit(inputs, task, *pair) for pair in pairs)
-    labels = book.labels(task, contents, _places(every))
-    ends = np.cumsum([sheet.asked.sum() for sheet in every], dtype=np.int64)
-    for sheet, end in zip(every, ends.tolist(), strict=True):
-        sheet.labels = labels[end - int(sheet.asked.sum()) : end]
-    values = labels.map(_grade) if task is not EXTRACT else _extracted(settings, book, every)
+    every, labels = _labelled(inputs, settings, book)
+    of_rule = EXTRACT in tasks(settings)
+    values = _extracted(settings, book, every) if of_rule else labels.map(_grade)
     graded = np.where(np.isnan(values), NO_GRADE, values).astype(np.int8)
-    for sheet, own in zip(every, np.split(graded, ends[:-1]) if every else (), strict=True):
+    end = 0
+    for sheet in every:
+        begin, end = end, end + int(sheet.asked.sum())
         given = sheet.given.copy()
-        given[sheet.asked] = own
+        given[sheet.asked] = graded[begin:end]
         sheet.grades = Grades(sheet.passages, tuple(one.id for one in sheet.questions), given)
     names = {label.labeller.name for label, _ in labels.by_kind()}
     return GradedPool({sheet.query: sheet for sheet in every}, tuple(sorted(names)))
 
 
-def _places(every: list[Sheet]) -> Iterator[Place]:
+def _labelled(
+    inputs: ExamInputs, settings: ExamSettings, book: LabelBook
+) -> tuple[list[Sheet], CountedLabels]:
+    """The sheets with their labels, and these in one row."""
+    task = tasks(settings)[0]
+    every = list(sheets(inputs, settings))
+    if book.people_labelled(task):
+        for sheet in every:
+            _overrule(inputs, book, task, sheet)
+    labels, end = book.labels(task, asked(inputs, task, every)), 0
     for sheet in every:
-        for passage, question in sheet.pairs(sheet.asked):
-            yield Place("", sheet.query, f"{passage} {question.id}")
+        begin, end = end, end + int(sheet.asked.sum())
+        sheet.labels = labels[begin:end]
+    return every, labels
 
 
 def _overrule(inputs: ExamInputs, book: LabelBook, task: AnyTask, sheet: Sheet) -> None:
@@ -232,23 +229,28 @@ def _grade(verdict: Mapping[str, Any]) -> float:
 
 def _extracted(settings: ExamSettings, book: LabelBook, every: list[Sheet]) -> Floats:
     """The grades of extracted answers, NaN where there is none."""
-    values = np.fromiter((_by_rule(settings, *one) for one in _answers(every)), np.float64)
+    rules = (_by_rule(settings, question, said) for question, said, _ in _answers(every))
+    values = np.fromiter(rules, np.float64)
     which: npt.NDArray[np.bool_] = values == _TO_VERIFY
     if which.any():
-        answers = compress(_answers(every), which.tolist())
-        contents = (verification(question, str(answer)) for question, answer in answers)
-        checked = book.labels(ANSWER, contents, compress(_places(every), which.tolist()))
+        checked = book.labels(ANSWER, _to_verify(settings, every))
         values[which] = checked.map(lambda verdict: float(bool(verdict["correct"])))
     return values
 
 
-def _answers(every: list[Sheet]) -> Iterator[tuple[BankQuestion, str | None]]:
+def _answers(every: list[Sheet]) -> Iterator[tuple[BankQuestion, str | None, Place]]:
     """The question of each pair that is asked, and the answer that was extracted, if any was."""
     for sheet in every:
         if sheet.labels is not None:
             answers = sheet.labels.each(_said)
-            pairs = sheet.pairs(sheet.asked)
-            yield from ((one, said) for (_, one), said in zip(pairs, answers, strict=True))
+            for (passage, one), said in zip(sheet.pairs(sheet.asked), answers, strict=True):
+                yield one, said, sheet.at(passage, one)
+
+
+def _to_verify(settings: ExamSettings, every: list[Sheet]) -> Asked:
+    for question, said, place in _answers(every):
+        if said is not None and _by_rule(settings, question, said) == _TO_VERIFY:
+            yield verification(question, said), place
 
 
 def _by_rule(settings: ExamSettings, question: BankQuestion, answer: str | None) -> float:

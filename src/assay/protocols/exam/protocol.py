@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from assay.measures.scores import Score
 from assay.model.exam import Bank, Run
@@ -14,9 +15,10 @@ from assay.protocols.contents import Content
 from assay.protocols.exam.files import PACKED, own_files
 from assay.protocols.exam.grading import (
     GradedPool,
+    asked,
     grade,
     questions,
-    requests,
+    sheets,
     tasks,
     verifications,
 )
@@ -42,7 +44,7 @@ from assay.protocols.exam.scoring import (
 from assay.protocols.exam.supervision import supervision_parts
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
-from assay.protocols.means import mean_scores
+from assay.protocols.means import score_table
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER
@@ -100,19 +102,12 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
     def load(self, folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs:
         return load(folder, settings, reading)
 
-    def steps(self, inputs: ExamInputs, settings: ExamSettings) -> Sequence[Step]:
-        first = tasks(settings)[0]
-        steps = [Step("grades", first, lambda _book: requests(inputs, settings))]
+    def steps(self, inputs: ExamInputs, settings: ExamSettings) -> Iterator[Step]:
+        first, pairs = tasks(settings)[0], partial(sheets, inputs, settings)
+        yield Step.about("grades", first, lambda _: asked(inputs, first, pairs()))
         if settings.grading == "qa-verified":
-            steps.append(
-                Step(
-                    "answer verification",
-                    ANSWER,
-                    lambda book: verifications(inputs, settings, book),
-                    waits=True,
-                )
-            )
-        return steps
+            verified = partial(verifications, inputs, settings)
+            yield Step.about("answer verification", ANSWER, verified, waits=True)
 
     def score(self, inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Findings:
         direct = settings.grading.startswith("direct:")
@@ -128,7 +123,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             boards=(_board(inputs, scorer, measures, settings),),
             definitions=DEFINITIONS,
             facts=_facts(inputs, scorer, bank, pool, settings),
-            gaps=tuple(one for one in _gaps(inputs, scorer, values, settings) if one.count),
+            gaps=tuple(_gaps(inputs, scorer, values, settings)),
             files=own_files(inputs, settings, pool, scorer, scores, values, found.swept),
             packed={} if direct else PACKED,
             ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
@@ -206,7 +201,7 @@ def scored(
         run: _averaged(by_tau[settings.least][run], measures, ranking, settings)
         for run, ranking in inputs.runs.items()
     }
-    scores = {run: mean_scores(run, found, None, settings) for run, found in per_topic.items()}
+    scores = score_table(per_topic, settings)
     return GradedRuns(pool, bank, scorer, per_topic, scores, sweeps(by_tau) if sweep else {})
 
 

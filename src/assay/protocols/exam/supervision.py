@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 import numpy as np
 
@@ -116,16 +115,16 @@ def supervision_parts(
     if inputs.qrels is not None:
         parts.append(_fit(inputs, pool, scorer, settings.least))
     top = max([1, *(int(one.grades.values.max(initial=1)) for one in pool.sheets.values())])
-    groups = []
-    for query in scorer.queries:
-        title = inputs.queries.get(query) or ""
-        shown = partial(_of_query, inputs, pool.sheets[query], top)
-        groups.append((f"{query}: {title}" if title else query, shown))
     note = (
         "A grid of passages and questions, and the answers to each question, best first. "
         "answers.csv holds all of it."
     )
-    parts.append(Part("Grades by query", note, groups=tuple(groups)))
+    texts = {query: inputs.queries.get(query) or "" for query in scorer.queries}
+
+    def items(query: str) -> tuple[Item, ...]:
+        return _of_query(inputs, pool.sheets[query], top)
+
+    parts.append(Part.by_topic("Grades by query", note, texts, items))
     return tuple(parts)
 
 

@@ -20,7 +20,7 @@ from assay.protocols.answers.results import AnswerFindings, AnswerResult
 from assay.protocols.categories import scores_by_category
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
-from assay.protocols.means import mean_scores
+from assay.protocols.means import score_table
 from assay.protocols.output import FileData, csv_bytes, csv_lines
 from assay.protocols.r2c2 import views
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
@@ -61,16 +61,16 @@ def findings(
 ) -> Findings:
     """Scores, files and tables of what was found of answers and derived of it."""
     grades, rising = derived.known, derived.rising
-    ranked, more = ranked_passages(inputs, settings, grades, rising)
+    ranked = ranked_passages(inputs, settings, grades, rising)
     topics = {question.id: question.category for question in inputs.questions}
     verdicts = {name: found.stated() for name, found in judged.items()}
-    values = score_rankings(ranked, more)
+    values = score_rankings(ranked)
 
     def table(places: list[int]) -> dict[str, dict[str, Score]]:
         some = [ranked.topics[place] for place in places]
         return {
             **{name: one.only(places).scores(name, settings) for name, one in verdicts.items()},
-            **{name: mean_scores(name, by, some, settings) for name, by in values.items()},
+            **score_table(values, settings, some),
         }
 
     scores = table(list(range(len(topics))))
@@ -149,9 +149,9 @@ def _marked(file: AnswerRunFile, judged: JudgedRun) -> Iterable[bytes]:
 
 def ranked_passages(
     inputs: R2c2Inputs, settings: R2C2Settings, grades: ByKey, rising: ByKey
-) -> tuple[Ranked, dict[str, dict[str, float]]]:
-    """The PR runs as rankings of relevance units with their grades, and by how much these may
-    rise. A unit is a passage, or all with the same document and text."""
+) -> Ranked:
+    """The PR runs as rankings of relevance units with their grades, which may rise. A unit is a
+    passage, or all with the same document and text."""
     rankings: dict[str, dict[str, list[str]]] = {name: {} for name in inputs.pr_runs}
     qrels: dict[str, dict[str, float]] = {}
     more: dict[str, dict[str, float]] = {}
@@ -173,15 +173,15 @@ def ranked_passages(
         if topic in rising:
             more[topic] = _by_unit(rising[topic], units)
     highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
-    ranked = Ranked(
+    return Ranked(
         topics=list(qrels),
         qrels=qrels,
         runs=rankings,
         measures={str(parse_measure(name)): name for name in settings.measures},
         g_max=max(settings.g_max or 0.0, highest) or 1.0,
         own_ideal=settings.ideal == "own",
+        rising=more,
     )
-    return ranked, more
 
 
 def _by_unit(grades: Mapping[PassageKey, int], units: Mapping[PassageKey, str]) -> dict[str, float]:

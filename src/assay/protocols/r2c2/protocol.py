@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from assay.labellers.base import Request
@@ -11,10 +12,10 @@ from assay.protocols.answers.judged import judge_answers
 from assay.protocols.answers.marked import Originals
 from assay.protocols.answers.requests import (
     ENTAILED_SHARE,
-    act_requests,
+    acts_asked,
     answer_requests,
     answer_task,
-    entailment_requests,
+    nuggets_asked,
     several,
 )
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
@@ -26,7 +27,7 @@ from assay.protocols.places import Place
 from assay.protocols.r2c2.findings import DerivedGrades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings, load
 from assay.protocols.r2c2.linear import linear_measures
-from assay.protocols.relevance import CHECKS, relevance_requests
+from assay.protocols.relevance import CHECKS, passages_asked
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, TASKS
@@ -67,8 +68,26 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
             f"{counted(len(inputs.pr_runs), 'PR run')}, {counted(len(inputs.ac_files), 'AC run')}"
         )
 
-    def steps(self, inputs: R2c2Inputs, settings: R2C2Settings) -> Sequence[Step]:
-        return list(_steps(inputs, settings))
+    def steps(self, inputs: R2c2Inputs, settings: R2C2Settings) -> Iterator[Step]:
+        yield Step.about("dialogue acts", DIALOGUE_ACT, lambda _: acts_asked(inputs.answers()))
+        yield replace(
+            Step.about("bogus nuggets", ENTAILMENT, lambda _: nuggets_asked(inputs.answers())),
+            asked_as=AskedAs(SUPPORT, "bogus nuggets, yes or no") if inputs.as_support else None,
+            strict=inputs.strict,
+        )
+        if settings.relevance_check:
+            task = CHECKS[settings.relevance_check]
+            passages = inputs.every_passage
+            yield Step.about("relevance", task, lambda _: passages_asked(task, passages()))
+        note = (
+            "Answers are judged after bogus nuggets are found; these figures take "
+            f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
+        )
+        for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
+            if which is ANSWER or several(inputs.questions):
+                asked = partial(_answers, inputs, which)
+                assumed = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
+                yield Step(name, which, asked, waits=True, assumed=assumed)
 
     def score(self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
         grades = DerivedGrades(inputs)
@@ -83,29 +102,6 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         if position.startswith("passage "):
             return f"{question} passage {run};{position.removeprefix('passage ')}"
         return str(place) if position.startswith("nugget ") else f"{run} {question}"
-
-
-def _steps(inputs: R2c2Inputs, settings: R2C2Settings) -> Iterator[Step]:
-    yield Step("dialogue acts", DIALOGUE_ACT, lambda _: act_requests(inputs.answers()))
-    yield Step(
-        "bogus nuggets",
-        ENTAILMENT,
-        lambda _: entailment_requests(inputs.answers()),
-        asked_as=AskedAs(SUPPORT, "bogus nuggets, yes or no") if inputs.as_support else None,
-        strict=inputs.strict,
-    )
-    if settings.relevance_check:
-        task = CHECKS[settings.relevance_check]
-        yield Step("relevance", task, lambda _: relevance_requests(task, inputs.every_passage()))
-    note = (
-        "Answers are judged after bogus nuggets are found; these figures take "
-        f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
-    )
-    for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
-        if which is ANSWER or several(inputs.questions):
-            asked = partial(_answers, inputs, which)
-            assumed = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
-            yield Step(name, which, asked, waits=True, assumed=assumed)
 
 
 def _answers(

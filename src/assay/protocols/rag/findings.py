@@ -200,9 +200,9 @@ def _rankings(
     if not any(qrels.values()):
         return None, {}
     ranked = Ranked(
-        topics, qrels, shown, {name: name for name in settings.measures}, g_max=3.0
-    )  # fmt: skip
-    return ranked, score_rankings(ranked, rising)
+        topics, qrels, shown, {name: name for name in settings.measures}, g_max=3.0, rising=rising
+    )
+    return ranked, score_rankings(ranked)
 
 
 def _boards(table: Mapping[str, Mapping[str, Score]], settings: RagSettings) -> Iterator[Board]:
@@ -239,23 +239,19 @@ def _gaps(found: ScoredRecords) -> Iterator[Gap]:
     inputs = found.inputs
     for run, of in inputs.runs.items():
         absent = [name for name in inputs.questions if name not in of]
-        if absent:
-            what = f"questions have no record of {run} ({listed(absent, 10)})"
-            yield Gap(len(absent), what, "Each counts as the worst.", grave=False)
+        what = f"questions have no record of {run} ({listed(absent, 10)})"
+        yield Gap(len(absent), what, "Each counts as the worst.", grave=False)
     empty = sum(not one.answer for one in inputs.records())
-    if empty:
-        yield Gap(empty, "answers are empty", "Each counts as the worst.", grave=False)
+    yield Gap(empty, "answers are empty", "Each counts as the worst.", grave=False)
     cut = sum(one.truncated for one in inputs.records())
-    if cut:
-        yield Gap(cut, "answers are cut", "No labels are asked: all of them is open.", grave=False)
+    yield Gap(cut, "answers are cut", "No labels are asked: all of them is open.", grave=False)
     passages = [one for record in inputs.records() for one in record.passages]
+    so = "What they support is open: [inputs] passages may have their texts."
     for count, what in (
         (sum(one.text is None for one in passages), "passages have no text"),
         (sum(one.truncated for one in passages), "passages are cut"),
     ):
-        if count:
-            so = "What they support is open: [inputs] passages may have their texts."
-            yield Gap(count, what, so, grave=False)
+        yield Gap(count, what, so, grave=False)
 
 
 def _warnings(inputs: RagInputs) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -70,8 +71,24 @@ class Rag(Protocol[RagSettings, RagInputs]):
             )
         return found
 
-    def steps(self, inputs: RagInputs, settings: RagSettings) -> Sequence[Step]:
-        return list(_steps(inputs, settings))
+    def steps(self, inputs: RagInputs, settings: RagSettings) -> Iterator[Step]:
+        before = CLAIMS if inputs.splits else DIALOGUE_ACT
+
+        def step(
+            title: str, task: AnyTask, *, waits: bool = False, before: AnyTask = before
+        ) -> Step:
+            ask = partial(_requests, inputs, settings, task)
+            assumed = Assumed(before, partial(ask, assume=True), _ASSUMED)
+            return Step(title, task, ask, waits=waits, assumed=assumed)
+
+        yield Step("refusals", DIALOGUE_ACT, partial(_requests, inputs, settings, DIALOGUE_ACT))
+        if inputs.splits:
+            yield step("claims", CLAIMS, waits=True, before=DIALOGUE_ACT)
+        # What no passage entails may be asked against all of them, once that is known.
+        joined = settings.evidence == "each-then-all"
+        yield replace(step("support", SUPPORT, waits=True), repeats=joined)
+        yield step("relevance", RELEVANCE)
+        yield step("answers", ANSWER)
 
     def linear(
         self, inputs: RagInputs, settings: RagSettings, book: LabelBook
@@ -80,23 +97,6 @@ class Rag(Protocol[RagSettings, RagInputs]):
 
     def score(self, inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
         return findings(inputs, settings, book)
-
-
-def _steps(inputs: RagInputs, settings: RagSettings) -> Iterator[Step]:
-    def step(title: str, task: AnyTask, *, waits: bool = False, before: AnyTask) -> Step:
-        ask = partial(_requests, inputs, settings, task)
-        assumed = Assumed(before, partial(ask, assume=True), _ASSUMED)
-        return Step(title, task, ask, waits=waits, assumed=assumed)
-
-    before = CLAIMS if inputs.splits else DIALOGUE_ACT
-    yield Step("refusals", DIALOGUE_ACT, partial(_requests, inputs, settings, DIALOGUE_ACT))
-    if inputs.splits:
-        yield step("claims", CLAIMS, waits=True, before=DIALOGUE_ACT)
-    yield step("support", SUPPORT, waits=True, before=before)
-    yield step("relevance", RELEVANCE, before=before)
-    yield step("answers", ANSWER, before=before)
-    if settings.evidence == "each-then-all":
-        yield step("support by all passages", SUPPORT, waits=True, before=before)
 
 
 def _requests(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from assay.measures.claims import cell_of_answer_claim
 from assay.model.records import Record
@@ -75,12 +74,9 @@ def parts(inputs: RagInputs, judged: Mapping[str, Mapping[str, JudgedRecord]]) -
             if question in judged[run]:
                 yield _marked(inputs.runs[run][question], judged[run][question])
 
-    groups = tuple(
-        (f"{question}: {shortened(about.question, 100)}", partial(items, question))
-        for question, about in inputs.questions.items()
-    )
     note = "A claim is marked by the best support that a passage gives it; it opens on a click."
-    yield Part("Question by question", note, groups=groups)
+    texts = {name: shortened(one.question, 100) for name, one in inputs.questions.items()}
+    yield Part.by_topic("Question by question", note, texts, items)
 
 
 def _marked(record: Record, judged: JudgedRecord) -> Marked:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, tee
+from itertools import combinations
 from typing import Any
 
-from assay.labellers.base import Request
 from assay.measures.summaries import Labelled, SectionLabels, Value
 from assay.model.summaries import CitedText, Summary, SummarySection
-from assay.protocols.labels import LabelBook
+from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
 from assay.tasks.base import AnyTask, unit_hash
@@ -132,7 +131,7 @@ def original_of(inputs: SgssInputs, summary: Summary) -> Summary:
     return inputs.summaries[summary.query][summary.original]
 
 
-def asked(inputs: SgssInputs, task: AnyTask) -> Iterator[tuple[Content, Place]]:
+def asked(inputs: SgssInputs, task: AnyTask) -> Asked:
     """Everything that is asked under a task (equal things are asked once), with its place."""
     for query, by_run in inputs.summaries.items():
         if task is PREFERENCE:
@@ -176,12 +175,6 @@ def _of_summary(
                 yield f"{where} SRel", statement(summary, cited)
             elif task is SUPPORT and cited.citations and "SF" not in inputs.unasked:
                 yield f"{where} SF", faithfulness(summary, cited)
-
-
-def requests(inputs: SgssInputs, task: AnyTask) -> Iterator[Request]:
-    """One request a unit."""
-    for content, place in asked(inputs, task):
-        yield Request(task, task.unit.model_validate(content), topic=place.topic)
 
 
 # -- what was said ------------------------------------------------------------------------------
@@ -270,9 +263,9 @@ def _numbers(
     inputs: SgssInputs, settings: SgssSettings, book: LabelBook, task: AnyTask
 ) -> Iterator[Value]:
     """The labels of a task as numbers, in the order in which they are asked for."""
-    first, second = tee(asked(inputs, task))
-    labels = book.labels(task, (content for content, _ in first), (place for _, place in second))
-    values = labels.each(lambda verdict: verdict_number(settings, task.name, verdict))
+    values = book.labels(task, asked(inputs, task)).each(
+        lambda verdict: verdict_number(settings, task.name, verdict)
+    )
     if not settings.average or book.book is None or not book.book.ledger.judged_by_people():
         return iter(values)
     contents = (content for content, _ in asked(inputs, task))

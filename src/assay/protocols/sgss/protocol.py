@@ -14,11 +14,11 @@ from assay.protocols.contents import Content, cited
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
-from assay.protocols.means import mean_scores
+from assay.protocols.means import score_table
 from assay.protocols.results import Findings
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, load
-from assay.protocols.sgss.labels import OF_TASK, judge_all, requests, tasks
+from assay.protocols.sgss.labels import OF_TASK, asked, judge_all, tasks
 from assay.protocols.sgss.linear import linear_measures
 from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
 from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates, told, turned
@@ -95,7 +95,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
 
     def steps(self, inputs: SgssInputs, settings: SgssSettings) -> Sequence[Step]:
         def step(task: AnyTask) -> Step:
-            return Step(task.name.rpartition(".")[2], task, lambda _: requests(inputs, task))
+            return Step.about(task.name.rpartition(".")[2], task, lambda _: asked(inputs, task))
 
         wanted = tasks(settings)
         found = [step(one) for one in wanted if one.name not in _unasked_tasks(inputs)]
@@ -120,7 +120,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         )  # fmt: skip
         criteria = tuple(one for one in LABELS if one not in inputs.unasked)
         per_topic = _per_topic(inputs, scored, settings, (*names, *criteria))
-        scores = {run: mean_scores(run, found, None, settings) for run, found in per_topic.items()}
+        scores = score_table(per_topic, settings)
         by_sgss = {
             query: {run: one.values["SGSS"] for run, one in by_run.items()}
             for query, by_run in scored.items()

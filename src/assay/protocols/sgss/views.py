@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 
 from assay.measures.ranges import Range
 from assay.measures.scores import Scores
@@ -56,19 +55,16 @@ def _open(ends: Range) -> Range | None:
 
 def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Part:
     """Each query: XUX against Comp, and X(l) of each summary beside its text."""
-    groups = tuple(
-        (
-            f"{query}: {next(iter(by_run.values())).judged.summary.query_text}",
-            partial(_query, query, by_run),
-        )
-        for query, by_run in scored.items()
-    )
     note = "X(l) is what a reader has who leaves after line l; lines.csv holds all of it."
     if any(x.value is None for by in scored.values() for one in by.values() for x in one.x):
         note += OPEN
     if inputs.most is not None:
         note += f" XUX counts the first {inputs.most} lines."
-    return Part("Line by line", note, groups=groups)
+    texts = {
+        query: next(iter(by_run.values())).judged.summary.query_text
+        for query, by_run in scored.items()
+    }
+    return Part.by_topic("Line by line", note, texts, lambda query: _query(query, scored[query]))
 
 
 def _query(query: str, by_run: Mapping[str, ScoredSummary]) -> Iterator[Item]:

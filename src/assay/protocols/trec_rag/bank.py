@@ -4,16 +4,15 @@ for them, and of their nuggets, as made or given, as people edited them, as they
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, compress
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from assay.labellers.base import Request
 from assay.ledger.policy import Policy
-from assay.model.labels import Label, LabellerId, Status
+from assay.model.labels import Label, LabellerId
 from assay.model.trec_rag import (
     Importance,
     RagNugget,
@@ -22,13 +21,13 @@ from assay.model.trec_rag import (
     sub_narrative_key,
     sub_narrative_name,
 )
-from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.trec_rag.inputs import Needs, TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.retrieval import PooledDocuments
 from assay.protocols.walk import Walk
 from assay.tasks.base import AnyTask, Unit
-from assay.tasks.relevance import WAYS, grade_of
+from assay.tasks.relevance import WAYS
 from assay.tasks.trec_rag_narratives import (
     NARRATIVE,
     SUB_NARRATIVES,
@@ -53,9 +52,6 @@ from assay.tasks.trec_rag_nuggets import (
     windows,
 )
 
-Pooled = tuple[str, str]
-"""topic, document"""
-
 
 class StandingNugget(NamedTuple):
     """A nugget as it stands, and the machine's nuggets (texts) that it was made from; none for one
@@ -64,36 +60,16 @@ class StandingNugget(NamedTuple):
     nugget: RagNugget
     roots: tuple[str, ...]
 
-
-@dataclass
-class JudgedDocuments:
-    """What labels of one way of asking say of documents: their ``grades``, which labels are
-    ``by_people`` and which ``failed``, and, where an ensemble voted, the share of the votes that
-    agree with its label."""
-
-    grades: dict[Pooled, int] = field(default_factory=dict)
-    by_people: set[Pooled] = field(default_factory=set)
-    failed: set[Pooled] = field(default_factory=set)
-    agreeing: dict[Pooled, float] = field(default_factory=dict)
-
-    def read(self, way: str, documents: Sequence[Pooled], labels: CountedLabels) -> None:
-        """Add what the labels of some documents say."""
-        grades = labels.map(lambda verdict: grade_of(way, verdict)).tolist()
-        known = zip(documents, grades, strict=True)
-        self.grades.update((one, int(grade)) for one, grade in known if grade == grade)
-        self.by_people.update(compress(documents, labels.human))
-        self.failed.update(compress(documents, labels.failed))
-        for like, which in labels.by_kind():
-            for at in which.tolist() if like.detail.get("votes") else ():
-                label = labels[at]
-                if label is not None and label.verdict is not None:
-                    self.agreeing[documents[at]] = _agreeing(label.detail, label.verdict, way)
-
-
-def _agreeing(detail: Mapping[str, Any], verdict: Mapping[str, Any], way: str) -> float:
-    votes = [one["verdict"] for one in detail["votes"] if one["verdict"]]
-    same = sum(grade_of(way, vote) == grade_of(way, verdict) for vote in votes)
-    return same / len(votes) if votes else 1.0
+    def merged(self, other: StandingNugget) -> StandingNugget:
+        """Both as one nugget: what one does not say of itself the other may."""
+        one, two = self.nugget, other.nugget
+        nugget = RagNugget(
+            one.text,
+            one.importance or two.importance,
+            one.sub_narrative or two.sub_narrative,
+            tuple(dict.fromkeys((*one.sources, *two.sources))),
+        )
+        return StandingNugget(nugget, tuple(dict.fromkeys((*self.roots, *other.roots))))
 
 
 class Bank:
@@ -104,72 +80,43 @@ class Bank:
         self.inputs, self.settings, self.book = inputs, settings, book
         self.needs, self.walk = Needs(inputs, settings), Walk(book)
         self._topics = {topic: TopicBank(self, topic) for topic in inputs.topics}
-        self._judged: dict[str, JudgedDocuments] = {}
 
     def __getitem__(self, topic: str) -> TopicBank:
         return self._topics[topic]
 
     @cached_property
-    def people_given(self) -> bool:
-        """Whether the labels among the inputs go before those of the machine: people's where theirs
-        count (of which nothing says that they were given blind), a machine's where these do."""
+    def given(self) -> TrecRagInputs:
+        """The inputs, with the labels among them where these go before the machine's: people's
+        where theirs count (of which nothing says that they were given blind), a machine's where
+        these do."""
         held = self.book.book
         policy = Policy.parse(self.settings.policy) if held is None else held.policy
-        if self.settings.given_by == "people":
-            return policy.people and not policy.independent
-        return policy.machine
-
-    @cached_property
-    def given(self) -> TrecRagInputs:
-        """The inputs without the labels among them, unless these go before the machine's."""
-        if self.people_given:
+        by_people = policy.people and not policy.independent
+        if by_people if self.settings.given_by == "people" else policy.machine:
             return self.inputs
         return replace(self.inputs, qrels={}, assignments={}, support={})
 
-    # -- relevance ---------------------------------------------------------------------------
+    @cached_property
+    def relevance(self) -> PooledDocuments:
+        """The documents retrieved for the narratives."""
+        return PooledDocuments(
+            self.inputs,
+            self.settings,
+            self.book,
+            self.given.qrels,
+            lambda topic, way: self[topic].asked_about(way),
+        )
 
-    def _pool(self, way: str) -> dict[Pooled, bool]:
-        """The pooled documents that can be asked about in one way, with whether each has a given
-        grade, which goes before all labels but a person's: no other is wanted."""
-        main = way == self.settings.relevance
-        return {
-            (topic, doc): main and doc in self.given.qrels.get(topic, {})
-            for topic in self.inputs.topics
-            for doc in self.inputs.ranks.get(topic, {})
-            if self[topic].relevance_content(doc, way) is not None
-        }
+    def topics_of(self, run: str) -> list[str]:
+        """The topics that the means of a run of answers are over."""
+        answers, every = self.inputs.answers[run].answers, self.settings.answers == "all"
+        return [topic for topic in self.inputs.topics if every or topic in answers]
 
-    def relevance_requests(self, way: str) -> Iterator[Request]:
-        """What is asked about the pooled documents."""
-        for (topic, doc), given in self._pool(way).items():
-            request = None if given else self[topic].relevance_request(doc, way)
-            if request is not None:
-                yield request
-
-    def judged(self, way: str) -> JudgedDocuments:
-        """What the labels of one way say of the pooled documents."""
-        if way not in self._judged:
-            pool, found = self._pool(way), JudgedDocuments()
-            given = [one for one in pool if pool[one]]
-            found.read(way, given, self.book.labels(WAYS[way].task, self._contents(given, way)))
-            asked = [one for one in pool if not pool[one] or one in found.by_people]
-            places = (Place("", topic, f"{doc} relevance") for topic, doc in asked)
-            contents = self._contents(asked, way)
-            found.read(way, asked, self.book.labels(WAYS[way].task, contents, places))
-            self._judged[way] = found
-        return self._judged[way]
-
-    def _contents(self, documents: Sequence[Pooled], way: str) -> Iterator[dict[str, Any]]:
-        return (self[topic].relevance_content(doc, way) or {} for topic, doc in documents)
-
-    @property
-    def relevance_asked(self) -> bool:
-        """Whether a pooled document without a grade lacks a label: not where qrels alone say what
-        is relevant, as they do among people's labels, too."""
-        if self.settings.relevance == "none":
-            return False
-        only_people = self.book.book is not None and self.book.book.policy.name == "human"
-        return not (only_people and self.given.qrels)
+    def walked(self, task: AnyTask, walk: Callable[[TopicBank], object]) -> Iterator[Request]:
+        """What a walk through each topic looks up of a task."""
+        for topic in self._topics.values():
+            walk(topic)
+            yield from self.walk.take(task)
 
 
 @dataclass(eq=False)
@@ -180,13 +127,8 @@ class TopicBank:
     topic: str
     made_by: Label | None = field(default=None, init=False)
 
-    def _says(self, task: AnyTask, unit: Unit, position: str, *, wanted: bool = True) -> Any:
-        """The verdict on a unit; of one that is not ``wanted`` nothing is counted or asked."""
-        walk = self.bank.walk
-        if wanted:
-            return walk.says(task, unit, Place("", self.topic, position))
-        label = walk.book.find(task, unit)
-        return None if label is None else label.verdict
+    def _says(self, task: AnyTask, unit: Unit, position: str) -> Any:
+        return self.bank.walk.says(task, unit, Place("", self.topic, position))
 
     @cached_property
     def narrative(self) -> str | None:
@@ -199,19 +141,20 @@ class TopicBank:
 
     @cached_property
     def aspects(self) -> tuple[SubNarrative, ...] | None:
-        """The sub-narratives, given, or drafted and refined; None while they are not known."""
-        inputs, wanted = self.bank.inputs, self.bank.needs.aspects
+        """The sub-narratives, given, or drafted and refined where they are needed; None while they
+        are not known."""
+        inputs = self.bank.inputs
         given = inputs.sub_narratives.get(self.topic)
-        if given or self.narrative is None:
+        if given or self.narrative is None or not self.bank.needs.aspects:
             return given or None
         queries = inputs.narratives[self.topic].queries
         first = DraftUnit(narrative=self.narrative, queries=queries)
-        draft = self._says(SUB_NARRATIVES_DRAFT, first, "sub-narratives, draft", wanted=wanted)
+        draft = self._says(SUB_NARRATIVES_DRAFT, first, "sub-narratives, draft")
         if draft is None:
             return None
         lines = draft_lines(Aspects.model_validate(draft))
         second = RefineUnit(narrative=self.narrative, draft=lines)
-        refined = self._says(SUB_NARRATIVES, second, "sub-narratives", wanted=wanted)
+        refined = self._says(SUB_NARRATIVES, second, "sub-narratives")
         if refined is None:
             return None
         found = Aspects.model_validate(refined).sub_narratives
@@ -219,57 +162,32 @@ class TopicBank:
 
     # -- relevance ---------------------------------------------------------------------------
 
-    def relevance_content(self, doc: str, way: str) -> dict[str, Any] | None:
-        """What is asked about a document; None while the sub-narratives are not known, or where
-        its text is not among the segments."""
-        segment, text = self.bank.inputs.segments.get(doc), self.narrative
-        if segment is None or text is None:
-            return None
+    def asked_about(self, way: str) -> dict[str, Any]:
+        """What is asked about every document, but for its text; nothing while the sub-narratives
+        that it takes are not known."""
         if not WAYS[way].by_aspects:
-            return {"question": text, "passage": segment.text}
-        if self.aspects is None:
-            return None
+            return {} if self.narrative is None else {"question": self.narrative}
+        if self.narrative is None or self.aspects is None:
+            return {}
         names = [one.text for one in self.aspects]
-        return {"narrative": text, "sub_narratives": names, "passage": segment.text}
-
-    def relevance_request(self, doc: str, way: str) -> Request | None:
-        """The same as it is asked."""
-        content, task = self.relevance_content(doc, way), WAYS[way].task
-        return None if content is None else Request(task, task.unit(**content), topic=self.topic)
-
-    @cached_property
-    def grades(self) -> dict[str, int | None]:
-        """The grade of every pooled document under the policy, None where there is none: a
-        person's label, then the given qrels, then the machine's label. Given grades of documents
-        beyond the pool are kept."""
-        bank, topic, way = self.bank, self.topic, self.bank.settings.relevance
-        judged = JudgedDocuments() if way == "none" else bank.judged(way)
-        given = bank.given.qrels.get(topic, {})
-        found = {
-            doc: given[doc]
-            if doc in given and (topic, doc) not in judged.by_people
-            else judged.grades.get((topic, doc))
-            for doc in bank.inputs.ranks.get(topic, {})
-        }
-        return found | {doc: grade for doc, grade in given.items() if doc not in found}
+        return {"narrative": self.narrative, "sub_narratives": names}
 
     @cached_property
     def documents(self) -> list[Segment] | None:
         """The documents that nuggets are made from, the most relevant first; None while a grade
         is missing (not failed)."""
         inputs, settings = self.bank.inputs, self.bank.settings
-        found = []
-        for doc, grade in self.grades.items():
+        relevance, found = self.bank.relevance, []
+        failed = relevance.judged(settings.relevance).failed
+        for doc, grade in relevance.grades[self.topic].items():
             segment = inputs.segments.get(doc)
-            if grade is None and segment is not None and not self._failed(doc):
-                return None
-            if grade is not None and grade >= settings.threshold and segment is not None:
+            if segment is None:
+                continue
+            if grade is not None and grade >= settings.threshold:
                 found.append((-grade, inputs.ranks[self.topic].get(doc, 10**9), doc, segment))
+            if grade is None and settings.relevance != "none" and (self.topic, doc) not in failed:
+                return None
         return [segment for *_, segment in sorted(found, key=lambda one: one[:3])]
-
-    def _failed(self, doc: str) -> bool:
-        way = self.bank.settings.relevance
-        return way == "none" or (self.topic, doc) in self.bank.judged(way).failed
 
     # -- the machine's list ------------------------------------------------------------------
 
@@ -296,12 +214,11 @@ class TopicBank:
             return walk.label(CREATE, unit, place)
         # Several models were asked the same: each list is its maker's own.
         walk.note(CREATE, unit, self.topic)
-        labels = [one for one in walk.book.history(CREATE, unit) if one.labeller == creator]
-        usable = [one for one in labels if one.status is Status.OK]
-        walk.book.add(CREATE, 1, not usable, 0)
-        for label in usable[-1:]:
+        label = walk.book.machine(CREATE, unit, creator)
+        walk.book.add(CREATE, 1, label is None, 0)
+        if label is not None:
             walk.book.note(label, place)
-        return usable[-1] if usable else None
+        return label
 
     @cached_property
     def machine_list(self) -> tuple[RagNugget, ...] | None:
@@ -345,87 +262,64 @@ class TopicBank:
     def edited(self) -> list[StandingNugget]:
         """The list after people's edits: nuggets that became the same text are one."""
         found: dict[str, StandingNugget] = {}
-
-        def add(nugget: RagNugget, roots: tuple[str, ...]) -> None:
-            known = found.get(nugget.text)
-            if known is None:
-                found[nugget.text] = StandingNugget(nugget, roots)
-                return
-            merged = RagNugget(
-                nugget.text,
-                known.nugget.importance or nugget.importance,
-                known.nugget.sub_narrative or nugget.sub_narrative,
-                tuple(dict.fromkeys((*known.nugget.sources, *nugget.sources))),
-            )
-            found[nugget.text] = StandingNugget(
-                merged, tuple(dict.fromkeys((*known.roots, *roots)))
-            )
-
         for one in (*(self.machine_list or ()), RagNugget("")):
-            label = self.edits.get(one.text)
-            roots = (one.text,) if one.text else ()
-            if label is None or label.verdict is None:
-                if one.text:
-                    add(one, roots)
-                continue
-            for item in label.verdict["becomes"]:
-                said = item.get("importance")
-                importance = Importance(said) if said else one.importance
-                aspect = item.get("sub_narrative") or one.sub_narrative
-                add(RagNugget(item["text"].strip(), importance, aspect, one.sources), roots)
+            label, becomes = self.edits.get(one.text), [one] if one.text else []
+            if label is not None and label.verdict is not None:
+                becomes = [_edited(one, item) for item in label.verdict["becomes"]]
+            for nugget in becomes:
+                new = StandingNugget(nugget, (one.text,) if one.text else ())
+                known = found.get(nugget.text)
+                found[nugget.text] = new if known is None else known.merged(new)
         return list(found.values())
 
     # -- nuggets as they stand ---------------------------------------------------------------
 
-    def _lacking(self, name: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    def _lacking(self, name: str) -> list[tuple[str, ...]]:
         """Windows of the nuggets that say nothing of their importance, or sub-narrative: those of
-        the machine's list, so that a person's edits change no window of it, and what edits
-        added."""
+        the machine's list, so that a person's edits change no window of it, then what edits
+        added. None where nuggets are of no use."""
+        if self.narrative is None or not self.bank.needs.bank:
+            return []
         of, size = attrgetter(name), self.bank.settings.nugget_window
         own = [one.text for one in self.machine_list or () if of(one) is None]
         every = [one.nugget.text for one in self.edited if of(one.nugget) is None]
-        return windows(own, size), windows([one for one in every if one not in own], size)
+        return windows(own, size) + windows([one for one in every if one not in own], size)
 
     def _importance(self) -> dict[str, Importance]:
         """What is said of the importance of nuggets."""
         found: dict[str, Importance] = {}
-        text = self.narrative if self.bank.needs.bank else None
-        for window in () if text is None else chain(*self._lacking("importance")):
-            unit = ImportanceUnit(narrative=text, nuggets=window)
+        for window in self._lacking("importance"):
+            unit = ImportanceUnit(narrative=self.narrative or "", nuggets=window)
             verdict = self._says(IMPORTANCE, unit, "importance")
             if verdict is not None:
                 found |= zip(window, map(Importance, verdict["labels"]), strict=True)
         return found
 
     def _mapping(self) -> dict[str, str]:
-        """The sub-narratives that nuggets are mapped to. A window of the list is shown the new ones
-        of the windows before it, so that not each of them makes its own, and is asked after them;
-        windows of what edits added see those of the list. A label of a window that was asked
-        without them counts: nobody is asked twice."""
+        """The sub-narratives that nuggets are mapped to. A window is shown the new ones of the
+        windows before it, so that not each of them makes its own, and is asked after them. A label
+        of a window that was asked without them counts: nobody is asked twice."""
         found: dict[str, str] = {}
-        book, text = self.bank.book, self.narrative
-        wanted = self.bank.settings.mapping and self.bank.needs.bank and text is not None
-        aspects = self.aspects if wanted else None
+        aspects = self.aspects if self.bank.settings.mapping else None
         if aspects is None:
             return found
-        given, ready = tuple(one.text for one in aspects), True
-        shown, known = given, set(map(sub_narrative_key, given))
-        listed, added = self._lacking("sub_narrative")
-        for number, window in enumerate((*listed, *added)):
+        book, text, ready = self.bank.book, self.narrative or "", True
+        given, new = tuple(one.text for one in aspects), dict[str, str]()
+        for window in self._lacking("sub_narrative"):
+            shown = (*given, *new.values())
             unit = MappingUnit(narrative=text, sub_narratives=shown, nuggets=window)
-            if shown != given and book.find(MAPPING, unit) is None:
+            if new and book.find(MAPPING, unit) is None:
                 alone = MappingUnit(narrative=text, sub_narratives=given, nuggets=window)
                 unit = unit if book.find(MAPPING, alone) is None else alone
             look_up = self.bank.walk.label if ready else book.label  # it is asked later
             label = look_up(MAPPING, unit, Place("", self.topic, "mapping"))
+            ready = ready and label is not None
             mapped = {} if label is None or label.verdict is None else _mapped(unit, label.verdict)
             found |= mapped
-            if number < len(listed):
-                ready = ready and label is not None
-                for name in mapped.values():
-                    if sub_narrative_key(name) not in known:
-                        known.add(sub_narrative_key(name))
-                        shown = (*shown, name)
+            known = set(map(sub_narrative_key, given))
+            for key, name in ((sub_narrative_key(one), one) for one in mapped.values()):
+                if key not in known:
+                    new.setdefault(key, name)
         return found
 
     @cached_property
@@ -438,8 +332,8 @@ class TopicBank:
 
         def known(table: Mapping[str, Any], standing: StandingNugget) -> Any:
             """What is said of the nugget itself, else of the first it was made from."""
-            texts = (standing.nugget.text, *standing.roots)
-            return next((table[one] for one in texts if one in table), None)
+            said = map(table.get, (standing.nugget.text, *standing.roots))
+            return next(filter(None, said), None)
 
         names = {sub_narrative_key(one.text): one.text for one in self.aspects or ()}
 
@@ -458,6 +352,13 @@ class TopicBank:
             )
             for one in self.edited
         )
+
+
+def _edited(one: RagNugget, item: Mapping[str, Any]) -> RagNugget:
+    """What an edit made of a nugget, of which it need not say all."""
+    importance, aspect = item.get("importance"), item.get("sub_narrative") or one.sub_narrative
+    said = Importance(importance) if importance else one.importance
+    return RagNugget(item["text"].strip(), said, aspect, one.sources)
 
 
 def _mapped(unit: MappingUnit, verdict: Mapping[str, Any]) -> dict[str, str]:

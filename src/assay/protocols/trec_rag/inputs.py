@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -22,6 +23,8 @@ from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId
 from assay.model.trec_rag import (
     AssignedAnswer,
+    CitedSupport,
+    JudgedSentence,
     JudgmentRun,
     Narrative,
     NuggetList,
@@ -34,6 +37,7 @@ from assay.model.trec_rag import (
 )
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
+from assay.protocols.label_sheets import NO_LABEL
 from assay.protocols.sheets import Topics
 from assay.tasks.relevance import WAYS
 from assay.tasks.trec_rag import WINDOW
@@ -91,6 +95,11 @@ class TrecRagSettings(CommonSettings):
         every = (self.relevance, *self.relevance_also)
         return tuple(dict.fromkeys(way for way in every if way != "none"))
 
+    @property
+    def highest(self) -> int:
+        """The highest grade that the main way of asking gives."""
+        return 0 if self.relevance == "none" else WAYS[self.relevance].highest
+
 
 Qrels = Mapping[str, Mapping[str, int]]
 
@@ -120,15 +129,20 @@ class TrecRagInputs:
         """The narratives' ids in the file's order."""
         return tuple(self.narratives)
 
+    def answers_to(self, topic: str) -> Iterator[RagAnswer]:
+        """The answers to a narrative, in the order of the runs."""
+        return (run.answers[topic] for run in self.answers.values() if topic in run.answers)
+
+    @property
+    def by_topic(self) -> list[RagAnswer]:
+        """Every answer to a narrative, topic by topic."""
+        return list(chain.from_iterable(map(self.answers_to, self.topics)))
+
     @cached_property
-    def every_answer(self) -> tuple[RagAnswer, ...]:
-        """Every answer to a narrative, run by run."""
-        return tuple(
-            run.answers[topic]
-            for run in self.answers.values()
-            for topic in self.topics
-            if topic in run.answers
-        )
+    def every_answer(self) -> list[RagAnswer]:
+        """The same, run by run."""
+        order = list(self.answers)
+        return sorted(self.by_topic, key=lambda one: order.index(one.run))
 
 
 @dataclass(frozen=True)
@@ -154,26 +168,17 @@ class Needs:
         given_all = self.inputs.nuggets.keys() >= set(self.inputs.topics)
         return bool(self.settings.nuggets) and self.bank and not given_all
 
-    def _lacking(self, name: str) -> bool:
-        """Whether something is to be said of some nugget, as it is given or will be made."""
+    def of_nuggets(self, name: str) -> bool:
+        """Whether a field of some nugget is to be filled, as it is given or will be made."""
         lists = (self.inputs.nuggets.get(topic) for topic in self.inputs.topics)
         given = (nugget for one in lists if one is not None for nugget in one.nuggets)
         return self.bank and (self.nuggets or any(getattr(one, name) is None for one in given))
 
-    @cached_property
-    def importance(self) -> bool:
-        """Whether some nugget's importance is open."""
-        return self._lacking("importance")
-
-    @cached_property
-    def mapping(self) -> bool:
-        """Whether some nugget is to be mapped to a sub-narrative."""
-        return self.settings.mapping and self._lacking("sub_narrative")
-
     @property
     def aspects(self) -> bool:
         """Whether sub-narratives are needed."""
-        return self.mapping or any(WAYS[way].by_aspects for way in self.ways)
+        mapping = self.settings.mapping and self.of_nuggets("sub_narrative")
+        return mapping or any(WAYS[way].by_aspects for way in self.ways)
 
 
 def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
@@ -205,7 +210,7 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     support = _labelled(reading, "support", read_support)
     nuggets = reading.optional("nuggets", read_nuggets)
     reading.done()
-    return TrecRagInputs(
+    inputs = TrecRagInputs(
         narratives,
         {
             topic: mine
@@ -223,6 +228,15 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
         _ranks(narratives, r_runs, settings.pool_depth),
         tuple(folder.make_labeller(spec).id for spec in settings.creators),
     )
+    answers_of = {(one.run, one.topic): one for one in inputs.every_answer}
+    given = {key: one for key, one in support.items() if key in answers_of}
+    fitted = {key: _fitted(answers_of[key], one) for key, one in given.items()}
+    if unmatched := sum(map(_said, given.values())) - sum(map(_said, fitted.values())):
+        reading.warnings.append(
+            f"{unmatched} given support labels are of citations that the runs do not have at that "
+            "place; they do not count."
+        )
+    return replace(inputs, support=fitted)
 
 
 def _mapped_to(given: NuggetList | None) -> tuple[SubNarrative, ...]:
@@ -248,6 +262,27 @@ def _labelled(
                 reading.fault(path, why, "Give each answer's labels once.", topic=one.topic)
             found[one.run, one.topic] = one
     return found
+
+
+def _fitted(answer: RagAnswer, given: SupportAnswer) -> SupportAnswer:
+    """Given support labels as far as they are of citations that the answer has at that place."""
+
+    def label(at: int, spot: int, doc: str) -> CitedSupport:
+        labels = given.sentences[at].citations if at < len(given.sentences) else ()
+        found = labels[spot] if spot < len(labels) else NO_LABEL
+        return (found if found.reference in ("", doc) else NO_LABEL)._replace(reference=doc)
+
+    sentences = (
+        JudgedSentence(text, tuple(label(at, *one) for one in enumerate(citations)))
+        for at, (text, citations) in enumerate(answer.sentences)
+    )
+    return SupportAnswer(answer.run, answer.topic, tuple(sentences))
+
+
+def _said(answer: SupportAnswer) -> int:
+    """How many citations have a label, or were left unjudged."""
+    cited = (label for sentence in answer.sentences for label in sentence.citations)
+    return sum(label.support is not None or label.unjudged for label in cited)
 
 
 def _ranks(

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import chain, repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.labellers.base import Request, request_key
+from assay.measures.nuggets import NUGGET_MEASURES, STRICT, nugget_weights
 from assay.model.labels import Label, Status
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
     Assigned,
     AssignedAnswer,
     AssignedNugget,
+    Importance,
     RagAnswer,
 )
 from assay.protocols.label_sheets import NuggetTable, nugget_sheet
+from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.places import Place, PlaceColumns
 from assay.protocols.sheets import Sheet
 from assay.protocols.trec_rag.bank import Bank
@@ -71,18 +74,13 @@ class Responses:
     bank: Bank
     _seen: dict[_Subject, set[str]] = field(default_factory=dict, init=False)
 
-    @property
-    def answers(self) -> Sequence[RagAnswer]:
-        """Every answer to a narrative, run by run."""
-        return self.bank.inputs.every_answer
-
     def _subject(self, answer: RagAnswer) -> _Subject:
         return self.bank[answer.topic].narrative or "", answer.text
 
     @cached_property
     def _subjects(self) -> Counter[_Subject]:
         """How many answers are the same answer to the same narrative."""
-        return Counter(map(self._subject, self.answers))
+        return Counter(map(self._subject, self.bank.inputs.every_answer))
 
     @cached_property
     def _windows(self) -> dict[_Subject, list[_Window]]:
@@ -149,66 +147,62 @@ class Responses:
             )
         }
 
-    def assignment_requests(self, answer: RagAnswer) -> Iterator[Request]:
+    def _standing(
+        self, answer: RagAnswer, nuggets: Iterable[str]
+    ) -> Iterator[tuple[str, Assigned | None, _Said | None]]:
+        """Nuggets, each with its assignment among the inputs, where these go before the machine's,
+        and the label that counts for it. An empty answer has none."""
+        found = self.bank.given.assignments.get((answer.run, answer.topic))
+        given = {} if found is None else {one.nugget.text: one.assigned for one in found.nuggets}
+        said = self._said(answer) if answer.sentences else {}
+        return ((one, given.get(one), said.get(one)) for one in nuggets)
+
+    def requests(self, answer: RagAnswer) -> Iterator[Request]:
         """What is asked of an answer: the nuggets that have no label yet, in windows, and the
         windows that were asked before as they were: these are known, or, where their label
         failed, can be tried again. What a person labelled is asked no more, unless the machine's
         labels do not count: what is asked is then of people, and done."""
-        topic = answer.topic
-        standing, text = self.bank[topic].nuggets, self.bank[topic].narrative
-        if standing is None or text is None or not answer.sentences:
+        topic = self.bank[answer.topic]
+        text, nuggets = topic.narrative, [one.nugget.text for one in topic.nuggets or ()]
+        if text is None or not answer.sentences:
             return
-        given, every = self._given(answer), self._said(answer)
-        now = self._asked_now(every.values())
+        standing = self._standing(answer, nuggets)
+        every = [(one, said) for one, given, said in standing if given is None]
+        now = self._asked_now(said for _, said in every if said is not None)
         machine_counts = self.bank.book.counts_machine(ASSIGNMENT)
         missing: list[str] = []
         asked_before: dict[str, AssignmentUnit] = {}
-        for one in standing:
-            nugget = one.nugget.text
-            said = every.get(nugget)
-            if nugget in given:
-                continue
+        for nugget, said in every:
             if said is None or said.label.rowid not in now:
                 missing.append(nugget)
             elif not said.label.labeller.is_human or not machine_counts:
                 asked_before[said.window.unit] = said.window.content
         window = self.bank.settings.assignment_window
-        for unit in (
-            *assignment_units(text, missing, answer.text, window=window),
-            *asked_before.values(),
-        ):
-            yield Request(ASSIGNMENT, unit, topic=topic)
+        new = assignment_units(text, missing, answer.text, window=window)
+        for unit in (*new, *asked_before.values()):
+            yield Request(ASSIGNMENT, unit, topic=answer.topic)
 
     def windows(self, answer: RagAnswer) -> list[tuple[Request, set[str]]]:
         """The units that an answer's labels are of, each with the nuggets that it is the label
         of."""
         found: dict[str, tuple[Request, set[str]]] = {}
-        every = self._said(answer) if answer.sentences else {}
-        for one in self.bank[answer.topic].nuggets or ():
-            said = every.get(one.nugget.text)
+        nuggets = (one.nugget.text for one in self.bank[answer.topic].nuggets or ())
+        for nugget, _, said in self._standing(answer, nuggets):
             if said is not None:
                 request = Request(ASSIGNMENT, said.window.content, topic=answer.topic)
-                found.setdefault(said.window.unit, (request, set()))[1].add(one.nugget.text)
+                found.setdefault(said.window.unit, (request, set()))[1].add(nugget)
         return list(found.values())
-
-    def _given(self, answer: RagAnswer) -> dict[str, Assigned]:
-        """Assignments among the inputs that go before those of the machine."""
-        found = self.bank.given.assignments.get((answer.run, answer.topic))
-        nuggets = () if found is None else found.nuggets
-        return {one.nugget.text: one.assigned for one in nuggets if one.assigned is not None}
 
     def nugget_tables(self, nuggets: Bank | None = None) -> list[NuggetTable]:
         """The labels of every topic's nuggets, which may stand as in another bank, and answer to
         it. An empty answer states nothing."""
-        by_topic: dict[str, list[RagAnswer]] = {topic: [] for topic in self.bank.inputs.topics}
-        for answer in self.answers:
-            by_topic[answer.topic].append(answer)
         uses: list[tuple[int, Place, int]] = []
         tables = []
-        for topic, answers in by_topic.items():
+        for topic in self.bank.inputs.topics:
             standing = (nuggets or self.bank)[topic].nuggets
-            if nuggets is not None and standing is None:
-                answers = []  # nobody knows what they would be held to
+            # Without a list nobody knows what answers would be held to.
+            known = nuggets is None or standing is not None
+            answers = list(self.bank.inputs.answers_to(topic)) if known else []
             listed = tuple(one.nugget for one in standing or ())
             worth = np.zeros((len(answers), len(listed)))
             for row, answer in zip(worth, answers, strict=True):
@@ -229,15 +223,12 @@ class Responses:
     ) -> list[float]:
         """What nuggets are worth in an answer, NaN where a label is missing; ``uses`` are added
         to."""
-        given, every, subject = self._given(answer), self._said(answer), self._subject(answer)
-        found: list[float] = []
+        subject, found = self._subject(answer), list[float]()
         wanted: dict[str, _Said | None] = {}
-        for nugget in nuggets:
-            said = every.get(nugget)
-            if nugget in given and not (
-                said and said.label.labeller.is_human and said.worth == said.worth
-            ):
-                found.append(ASSIGNMENT_VALUE[given[nugget]])
+        for nugget, given, said in self._standing(answer, nuggets):
+            theirs = said and said.label.labeller.is_human and said.worth == said.worth
+            if given is not None and not theirs:
+                found.append(ASSIGNMENT_VALUE[given])
             else:
                 found.append(np.nan if said is None else said.worth)
                 wanted[nugget] = said
@@ -254,37 +245,76 @@ class Responses:
         return found
 
 
+def assignment_requests(bank: Bank) -> Iterator[Request]:
+    """What is asked of every answer, topic by topic."""
+    return chain.from_iterable(map(Responses(bank).requests, bank.inputs.by_topic))
+
+
 def assigned_answers(bank: Bank, tables: Mapping[str, NuggetTable]) -> Iterator[AssignedAnswer]:
     """Every answer with its labels in the tables of the topics, for files."""
-    rows = {
-        (topic, run): row
-        for topic, table in tables.items()
-        for run, row in zip(table.runs, table.values, strict=True)
-    }
     for answer in bank.inputs.every_answer:
-        worth = rows[answer.topic, answer.run].tolist()
-        labels = zip(tables[answer.topic].nuggets, map(_ASSIGNED.get, worth), strict=True)
+        table = tables[answer.topic]
+        labels = zip(table.nuggets, map(_ASSIGNED.get, table.row(answer.run)), strict=True)
         nuggets = tuple(AssignedNugget(*one) for one in labels)
         text = bank[answer.topic].narrative or ""
         yield AssignedAnswer(answer.run, answer.topic, text, answer.text, nuggets, answer.length)
 
 
 def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
-    """Nugget scores of answers to the narratives of a bank; None where it has no nuggets, and none
-    are to be made. Where they still are, or grades that they are made from are missing and there
-    is none, a value is not known; without a nugget for good it is undefined for every run."""
+    """Nugget scores of answers to the narratives of a bank; None without runs, or where it has no
+    nuggets, and none are to be made. Where they still are, or grades that they are made from are
+    missing and there is none, a value is not known; without a nugget for good it is undefined for
+    every run."""
     inputs, settings = bank.inputs, bank.settings
     unknown, unmapped = set(), set()
     for topic in inputs.topics:
         standing = bank[topic].nuggets
         if not standing and bank.needs.nuggets and topic not in inputs.nuggets:
-            unsure = bank.relevance_asked and None in bank[topic].grades.values()
+            unsure = bank.relevance.asked and None in bank.relevance.grades[topic].values()
             if standing is None or unsure:
                 unknown.add(topic)
         mapped = all(one.nugget.sub_narrative for one in standing or ())
         if settings.mapping and not (mapped and bank[topic].aspects is not None):
             unmapped.add(topic)
-    if not unknown and not any(bank[topic].nuggets for topic in inputs.topics):
+    known = any(bank[topic].nuggets for topic in inputs.topics)
+    if not inputs.answers or not (unknown or known):
         return None
     aspects = {topic: bank[topic].aspects or () for topic in inputs.topics}
     return nugget_sheet(tables, aspects, runs=inputs.answers, unknown=unknown, unmapped=unmapped)
+
+
+def recall_measures(bank: Bank) -> Iterator[LinearMeasure]:
+    """Nugget recall as sums over labels. A unit is an answer with a window of nuggets; it is worth
+    the weighted mean of what it says of those that it is the label of."""
+    responses, inputs = Responses(bank), bank.inputs
+    answers = [(one, responses.windows(one)) for one in inputs.every_answer]
+    for at, measure in enumerate(NUGGET_MEASURES):
+        weights: dict[str, dict[str, float]] = {}
+        for topic in inputs.topics:
+            nuggets = [one.nugget for one in bank[topic].nuggets or ()]
+            each = nugget_weights([one.importance is Importance.VITAL for one in nuggets])[at]
+            found = {one.text: weight for one, weight in zip(nuggets, each.tolist(), strict=True)}
+            if any(found.values()):
+                weights[topic] = found
+        by_unit: dict[str, list[float]] = {}
+        shares = []
+        for answer, windows in answers:
+            topics = sum(one in weights for one in bank.topics_of(answer.run))
+            of = weights.get(answer.topic, {})
+            for request, texts in windows if of else ():
+                own = [of[one] if one in texts else 0.0 for one in request.content["nuggets"]]
+                by_unit[request.unit_hash] = own
+                if any(own):
+                    weight = sum(own) / sum(of.values()) / topics
+                    shares.append(Share(answer.run, request, weight))
+        worth = partial(_assigned, by_unit, measure in STRICT)
+        yield LinearMeasure(measure, ASSIGNMENT, worth, shares)
+
+
+def _assigned(
+    weights: Mapping[str, Sequence[float]], strict: bool, asked: Request, verdict: Mapping[str, Any]
+) -> float:
+    own = weights[asked.unit_hash]
+    said = [ASSIGNMENT_VALUE[one] for one in verdict["labels"]]
+    values = [float(one == 1) for one in said] if strict else said
+    return sum(each * one for each, one in zip(own, values, strict=True)) / sum(own)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, islice, zip_longest
+from functools import cached_property, partial
+from itertools import compress, groupby, islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from assay.labellers.base import Request
 from assay.measures.confidence import Bools, Integers
-from assay.measures.support import Citations
 from assay.model.trec_rag import (
     SUPPORT_VALUE,
     CitedSupport,
     JudgedSentence,
     RagAnswer,
-    Segment,
     SupportAnswer,
 )
 from assay.protocols.counted import CountedLabels
-from assay.protocols.label_sheets import NO_LABEL, Cited, citations_of
+from assay.protocols.label_sheets import Cited, citations_of
+from assay.protocols.labels import Asked, requests_of
+from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.places import Place
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagSettings
@@ -36,15 +38,6 @@ def support_task(settings: TrecRagSettings) -> AnyTask:
     return SUPPORT_IN_CONTEXT if settings.support == "in-context" else SUPPORT
 
 
-def support_content(bank: Bank, answer: RagAnswer, place: int, segment: Segment) -> dict[str, Any]:
-    """What is asked of a sentence of an answer and a segment that it cites."""
-    found: dict[str, Any] = {"passage": segment.text, "sentence": answer.sentences[place].text}
-    if bank.settings.support == "in-context":
-        before = answer.sentences[max(0, place - BEFORE) : place]
-        found |= {"title": segment.title, "before": [one.text for one in before]}
-    return found
-
-
 def _citations(answers: Iterable[RagAnswer]) -> Iterator[tuple[RagAnswer, int, int, str]]:
     """Every citation of answers: which sentence's it is, and which of these, from 0; and what it
     cites."""
@@ -54,67 +47,51 @@ def _citations(answers: Iterable[RagAnswer]) -> Iterator[tuple[RagAnswer, int, i
                 yield answer, place, spot, doc
 
 
-def cited_requests(bank: Bank, answer: RagAnswer) -> Iterator[tuple[int, int, Request]]:
-    """(sentence, citation, request) of every citation that counts and whose passage's text is
-    among the segments."""
-    task = support_task(bank.settings)
-    for _, place, spot, doc in _citations([answer]):
-        segment = bank.inputs.segments.get(doc)
-        if segment is not None and (spot == 0 or bank.settings.citations == "all"):
-            unit = task.unit.model_validate(support_content(bank, answer, place, segment))
-            yield place, spot, Request(task, unit, topic=answer.topic)
+def _can_be_asked(bank: Bank, answers: Iterable[RagAnswer]) -> tuple[Cited, Bools]:
+    """The citations of answers with their labels among the inputs, and which of them can be asked
+    about: those that count, of passages whose texts are among the segments."""
+    given = bank.given.support
+    cited = citations_of(given.get((one.run, one.topic), one) for one in answers)
+    there = np.array([doc in bank.inputs.segments for doc in cited.docs], np.bool_)
+    return cited, cited.counting(bank.settings.citations) & there
 
 
-def support_requests(bank: Bank, answer: RagAnswer) -> Iterator[Request]:
-    """What must be asked of an answer's citations."""
-    given, _ = _given(bank, answer)
-    known = ~citations_of([given]).missing
-    places = [(place, spot) for _, place, spot, _ in _citations([answer])]
-    settled = set(compress(places, known.tolist()))
-    for place, spot, request in cited_requests(bank, answer):
-        if (place, spot) not in settled:
-            yield request
+def _asked(bank: Bank, answers: Iterable[RagAnswer], which: Bools) -> Asked:
+    for answer, place, spot, doc in compress(_citations(answers), which.tolist()):
+        segment, sentence = bank.inputs.segments[doc], answer.sentences[place].text
+        content: dict[str, Any] = {"passage": segment.text, "sentence": sentence}
+        if bank.settings.support == "in-context":
+            before = answer.sentences[max(0, place - BEFORE) : place]
+            content |= {"title": segment.title, "before": [one.text for one in before]}
+        yield content, Place(answer.run, answer.topic, f"sentence {place + 1} citation {spot + 1}")
 
 
-def _given(bank: Bank, answer: RagAnswer) -> tuple[RagAnswer | SupportAnswer, int]:
-    """An answer with its support labels among the inputs, if there are any; and how many are left
-    out, as their place in the answer cites another document."""
-    found = bank.given.support.get((answer.run, answer.topic))
-    if found is None:
-        return answer, 0
-    sentences, matched = [], 0
-    for sentence, judged in zip_longest(answer.sentences, found.sentences[: len(answer.sentences)]):
-        labels = judged.citations if judged is not None else ()
-        cited = []
-        for doc, label in zip_longest(sentence.citations, labels[: len(sentence.citations)]):
-            fits = label is not None and label.reference in ("", doc)
-            matched += fits
-            cited.append((label if fits else NO_LABEL)._replace(reference=doc))
-        sentences.append(JudgedSentence(sentence.text, tuple(cited)))
-    left_out = sum(len(one.citations) for one in found.sentences) - matched
-    return SupportAnswer(answer.run, answer.topic, tuple(sentences)), left_out
+def support_requests(bank: Bank, answers: Sequence[RagAnswer] = ()) -> Iterator[Request]:
+    """What is asked of the citations of answers, of all unless some are named; those that have a
+    given label are left out."""
+    answers = answers or bank.inputs.by_topic
+    cited, able = _can_be_asked(bank, answers)
+    return requests_of(support_task(bank.settings), _asked(bank, answers, able & cited.missing))
 
 
 @dataclass(frozen=True, eq=False)
 class SupportLabels:
     """What is known of the citations of answers. ``labels`` are those of the ledger, and ``label``
-    has the number of each citation's among them, −1 where there is none. ``unmatched`` labels that
-    were given are of citations that the answers do not have."""
+    has the number of each citation's among them, −1 where there is none."""
 
     answers: Sequence[RagAnswer]
     cited: Cited
     labels: CountedLabels
     label: Integers
-    unmatched: int
 
-    def of(self, answer: int) -> range:
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], int]:
+        return {one: number for number, one in enumerate(self.cited.answers)}
+
+    def of(self, answer: RagAnswer) -> range:
         """The numbers of an answer's citations."""
-        return range(*self.cited.first[answer : answer + 2].tolist())
-
-    def lacking(self, citations: Citations) -> list[str]:
-        """What is cited by those that count and lack a label."""
-        which = self.cited.missing & self.cited.counting(citations)
-        return list(compress(self.cited.docs, which.tolist()))
+        number = self._numbers[answer.run, answer.topic]
+        return range(*self.cited.first[number : number + 2].tolist())
 
     def records(self) -> Iterator[SupportAnswer]:
         """Each answer with its labels, for files."""
@@ -132,28 +109,41 @@ class SupportLabels:
 def support_labels(bank: Bank) -> SupportLabels:
     """The support labels of every answer: those among the inputs, unless a person's is in the
     ledger, then the ledger's."""
-    answers, segments = bank.inputs.every_answer, bank.inputs.segments
-    task = support_task(bank.settings)
-    given = [_given(bank, one) for one in answers]
-    cited = citations_of(one for one, _ in given)
-
-    def contents(which: Bools) -> Iterator[dict[str, Any]]:
-        for answer, place, _, doc in compress(_citations(answers), which.tolist()):
-            yield support_content(bank, answer, place, segments[doc])
-
-    asked = cited.counting(bank.settings.citations)
-    asked &= np.array([doc in segments for doc in cited.docs], np.bool_)
-    both = asked & ~cited.missing
-    if both.any():
-        asked[both] = bank.book.labels(task, contents(both)).human
-    places = (
-        Place(answer.run, answer.topic, f"sentence {place + 1} citation {spot + 1}")
-        for answer, place, spot, _ in compress(_citations(answers), asked.tolist())
-    )
-    found = bank.book.labels(task, contents(asked), places)
-    values = found.map(lambda verdict: SUPPORT_VALUE[verdict["support"]])
-    worth, label = cited.worth.copy(), np.full(len(cited.docs), -1, np.int64)
-    worth[asked] = np.where(np.isnan(values), worth[asked], values)
-    label[asked] = np.arange(len(found))
+    answers = bank.inputs.every_answer
+    cited, able = _can_be_asked(bank, answers)
+    given = ~cited.missing[able]
+    labels = bank.book.labels(support_task(bank.settings), _asked(bank, answers, able), given)
+    counts = ~given | labels.human
+    values = labels.map(lambda verdict: SUPPORT_VALUE[verdict["support"]])
+    worth, number = cited.worth.copy(), np.full(len(cited.docs), -1, np.int64)
+    worth[able] = np.where(counts & ~np.isnan(values), values, worth[able])
+    number[able] = np.where(counts, np.arange(len(labels)), -1)
     cited = replace(cited, worth=worth, unjudged=cited.unjudged & np.isnan(worth))
-    return SupportLabels(answers, cited, found, label, sum(count for _, count in given))
+    return SupportLabels(answers, cited, labels, number)
+
+
+def support_measures(bank: Bank) -> Iterator[LinearMeasure]:
+    """Support as sums over labels. A sentence is worth the mean of its citations that count.
+    Precision is the mean over the sentences that have some, recall over all."""
+    shares: dict[str, list[Share]] = {"precision": [], "recall": []}
+    for answer in bank.inputs.every_answer:
+        _, able = _can_be_asked(bank, [answer])
+        places = (place for _, place, *_ in compress(_citations([answer]), able.tolist()))
+        requests = zip(places, support_requests(bank, [answer]), strict=True)
+        topics = len(bank.topics_of(answer.run))
+        cited = sum(bool(one.citations) for one in answer.sentences)
+        for _, of_sentence in groupby(requests, itemgetter(0)):
+            asked = [request for _, request in of_sentence]
+            for name, count in ("precision", cited), ("recall", len(answer.sentences)):
+                weight = 1 / (topics * count * len(asked))
+                shares[name] += [Share(answer.run, one, weight) for one in asked]
+    for kind, least in ("weighted", 0.0), ("hard", 1.0):
+        for name, own in shares.items():
+            worth = partial(_worth_from, least)
+            yield LinearMeasure(f"{kind}_{name}", support_task(bank.settings), worth, own)
+
+
+def _worth_from(least: float, _: Request, verdict: Mapping[str, Any]) -> float:
+    """What support is worth, 0 below the least that counts."""
+    found = SUPPORT_VALUE[verdict["support"]]
+    return found if found >= least else 0.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from math import isnan, nan
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.labels import Label
+from assay.model.trec_rag import RagAnswer
 from assay.model.wording import counted
 from assay.page.parts import (
     Cited,
@@ -25,21 +25,21 @@ from assay.page.wording import span
 from assay.protocols.beside import LabelsPair, beside_part
 from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.nugget_parts import answer_nuggets, nugget_items
+from assay.protocols.ranked import Ranked
 from assay.protocols.sides import Sides, sides_part
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import JudgedPool
 from assay.protocols.trec_rag.support import SupportLabels
 
 
 @dataclass
 class ScoredLabels:
-    """What scoring found on its way, for files and the report: the bank, the grades used, the
-    labels of nuggets (by topic; none where there are no answers) and of support (None where that
-    is left out). ``counts`` are of the sentences of each run."""
+    """What scoring found on its way, for files and the report: the bank, the retrieval runs with
+    the grades used, the labels of nuggets (by topic) and of support (None where that is left out).
+    ``counts`` are of the sentences of each run."""
 
     bank: Bank
-    pool: JudgedPool
+    ranked: Ranked
     nuggets: Mapping[str, NuggetTable] = field(default_factory=dict)
     support: SupportLabels | None = None
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -56,18 +56,17 @@ class ScoredLabels:
 def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
     """What heads the report."""
     inputs = state.inputs
-    nuggets = [len(state.bank[topic].nuggets or ()) for topic in inputs.topics]
-    people = state.bank.book.used.count(lambda label: label.labeller.is_human).get(True, 0)
-    every = [
-        ("Narratives", f"{len(inputs.topics):,}"),
-        ("Retrieval runs", f"{len(inputs.r_runs):,}"),
-        ("Runs of answers", f"{len(inputs.answers):,}"),
-        ("Judgment runs", f"{len(inputs.rj_runs):,}"),
-        ("Segments", f"{len(inputs.segments):,}"),
-        ("Nuggets", f"{sum(nuggets):,}"),
-        ("Labels by people", f"{people:,}"),
-    ]
-    return tuple((name, value) for name, value in every if value != "0" or name == "Narratives")
+    people = state.bank.book.used.count(lambda label: label.labeller.is_human)
+    every = {
+        "Narratives": len(inputs.topics),
+        "Retrieval runs": len(inputs.r_runs),
+        "Runs of answers": len(inputs.answers),
+        "Judgment runs": len(inputs.rj_runs),
+        "Segments": len(inputs.segments),
+        "Nuggets": sum(len(state.bank[topic].nuggets or ()) for topic in inputs.topics),
+        "Labels by people": people.get(True, 0),
+    }
+    return tuple((name, f"{n:,}") for name, n in every.items() if n or name == "Narratives")
 
 
 def parts(
@@ -86,31 +85,27 @@ def parts(
 
 
 def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
-    numbers = {(one.topic, one.run): at for at, one in enumerate(state.inputs.every_answer)}
-
     def items(topic: str) -> Iterator[Item]:
         yield _scores(topic, per_topic)
         if standing := state.bank[topic].nuggets:
-            table = state.nuggets.get(topic) or NuggetTable.of(topic, [s.nugget for s in standing])
-            yield from nugget_items(table, [s.roots != (s.nugget.text,) for s in standing])
-        every = (numbers.get((topic, run)) for run in state.inputs.answers)
-        shown = [number for number in every if number is not None]
-        labels = _labels(state, shown)
-        for number in shown:
-            yield from _answer(state, number, per_topic, labels)
+            edited = [one.roots != (one.nugget.text,) for one in standing]
+            yield from nugget_items(state.nuggets[topic], edited)
+        answers = list(state.inputs.answers_to(topic))
+        labels = _labels(state, answers)
+        for answer in answers:
+            yield _marked(state, answer, per_topic.get(answer.run, {}), labels)
+            if standing:
+                aspects = [one.text for one in state.bank[topic].aspects or ()]
+                yield answer_nuggets(state.nuggets[topic], answer.run, aspects)
 
-    groups = tuple(
-        (
-            f"{topic}: {state.bank[topic].narrative or '(narrative not written yet)'}",
-            partial(items, topic),
-        )
-        for topic in state.inputs.topics
-    )
     note = (
         "Each sentence is coloured by the support of the passage it cites: click it for the "
         "passage. Below an answer, its nuggets and what is missing."
     )
-    return Part("Narratives", note, groups=groups)
+    bank = state.bank
+    unknown = "(narrative not written yet)"
+    texts = {topic: bank[topic].narrative or unknown for topic in bank.inputs.topics}
+    return Part.by_topic("Narratives", note, texts, items)
 
 
 def _scores(topic: str, per_topic: PerTopic) -> Table:
@@ -123,7 +118,7 @@ def _scores(topic: str, per_topic: PerTopic) -> Table:
     return Table("Scores on this narrative", ("run", *measures), rows, folded=True)
 
 
-def _labels(state: ScoredLabels, answers: Sequence[int]) -> dict[int, Label]:
+def _labels(state: ScoredLabels, answers: Sequence[RagAnswer]) -> dict[int, Label]:
     """The labels of the citations of these answers, whole, by number. The ledger must be open."""
     if state.support is None:
         return {}
@@ -134,23 +129,12 @@ def _labels(state: ScoredLabels, answers: Sequence[int]) -> dict[int, Label]:
     return state.bank.book.whole(found)
 
 
-def _answer(
-    state: ScoredLabels, number: int, per_topic: PerTopic, labels: Mapping[int, Label]
-) -> Iterator[Item]:
-    answer = state.inputs.every_answer[number]
-    yield _marked(state, number, per_topic.get(answer.run, {}), labels)
-    table = state.nuggets[answer.topic]
-    if table.nuggets:
-        aspects = [one.text for one in state.bank[answer.topic].aspects or ()]
-        yield answer_nuggets(table, answer.run, aspects)
-
-
 def _marked(
-    state: ScoredLabels, number: int, scores: Mapping[str, Mapping[str, Range | None]],
+    state: ScoredLabels, answer: RagAnswer, scores: Mapping[str, Mapping[str, Range | None]],
     whole: Mapping[int, Label],
 ) -> Marked:  # fmt: skip
-    answer, support = state.inputs.every_answer[number], state.support
-    numbers = iter(() if support is None else support.of(number))
+    support = state.support
+    numbers = iter(() if support is None else support.of(answer))
     sentences = []
     for sentence in answer.sentences:
         cited, worths = [], []
