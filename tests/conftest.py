@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from assay.labellers import gguf
 from assay.ledger.store import Place
 from tests.command import Done, run_apart, run_here, without_keys
 from tests.postgres import Server, served
@@ -22,6 +26,12 @@ from tests.remembering import remembering
 # Workers, servers and commands that tests start would each compile all of Assay anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Ledgers wait for their disk at every write, and tests make thousands: where memory is given as a
+# folder (Linux) and has room, all that tests write lies there.
+_MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 4e9:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 
 # What is imported and collected stays to the end: to look through it for garbage time and again
 # takes two fifths of the time that collecting takes.
@@ -38,6 +48,13 @@ settings.register_profile("thorough", settings.get_profile("assay"), max_example
 settings.load_profile("assay")
 
 
+def pytest_xdist_auto_num_workers() -> int | None:
+    """One process more than there are processors: tests wait for servers, browsers and others."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
@@ -50,6 +67,14 @@ def judge_remembers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     if "PYTEST_XDIST_WORKER" in os.environ:
         place = place.parent  # that of all workers
     with remembering(place / "judge.sqlite"):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Language models run in one thread: others are at the other cores, and threads that wait for
+    one that has no core spin, which takes ten times as long and more."""
+    with mock.patch.object(gguf, "usable_cores", return_value=1):
         yield
 
 

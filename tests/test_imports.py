@@ -1,12 +1,15 @@
-"""What the linters see of imports is all there is."""
+"""What the linters see of imports is all there is; names say what things are."""
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
+from functools import cache
+from typing import NamedTuple
 
 from tests.conftest import ROOT
 
@@ -22,9 +25,35 @@ NAMED_ELSEWHERE = {
 """Modules that import what they are told."""
 
 
-def calls(path: Path) -> Iterator[ast.expr]:
-    """The first arguments of calls of ``import_module`` and ``__import__``."""
-    for node in ast.walk(ast.parse(path.read_text())):
+SOURCE = ROOT / "src" / "assay"
+VAGUE = {"aside", "ahead", "again", "alike", "kept", "work", "moved"}
+"""Words that only history explains, where they are all that a name says."""
+
+
+class Module(NamedTuple):
+    """What is looked at of a module: the first arguments of its calls of ``import_module`` and
+    ``__import__``, the names that it gives to something, and those of its classes."""
+
+    imports: list[ast.expr]
+    names: set[str]
+    classes: list[str]
+
+
+@cache
+def modules() -> dict[str, Module]:
+    """Every module, read once."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        classes = [node.name for node in nodes if isinstance(node, ast.ClassDef)]
+        found[str(path.relative_to(SOURCE))] = Module(
+            list(imported(nodes)), set(map(named, nodes)), classes
+        )
+    return found
+
+
+def imported(nodes: list[ast.AST]) -> Iterator[ast.expr]:
+    for node in nodes:
         if isinstance(node, ast.Call) and node.args:
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             if name in ("import_module", "__import__"):
@@ -33,13 +62,38 @@ def calls(path: Path) -> Iterator[ast.expr]:
 
 def test_modules_of_assay_are_imported_by_statements():
     """Neither mypy nor import-linter sees what ``import_module`` imports."""
-    source = ROOT / "src" / "assay"
-    for path in source.rglob("*.py"):
-        for named in calls(path):
-            text = ast.unparse(named).lstrip("f").strip("'\"")
+    for path, module in modules().items():
+        for argument in module.imports:
+            text = ast.unparse(argument).lstrip("f").strip("'\"")
             assert not text.startswith(("assay", ".")), f"{path}: import {text} by a statement"
-            if not isinstance(named, ast.Constant | ast.JoinedStr):
-                assert str(path.relative_to(source)) in NAMED_ELSEWHERE, path
+            if not isinstance(argument, ast.Constant | ast.JoinedStr):
+                assert path in NAMED_ELSEWHERE, path
+
+
+def named(node: ast.AST) -> str:
+    """The name that a node gives to something; empty where it gives none."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.arg):
+        return node.arg
+    stored = isinstance(getattr(node, "ctx", None), ast.Store)
+    return str(getattr(node, "id", getattr(node, "attr", ""))) if stored else ""
+
+
+def test_names_say_what_things_are():
+    where = defaultdict(set)
+    for path, module in modules().items():
+        assert {name for name in module.names if name.strip("_").lower() in VAGUE} == set(), path
+        for name in module.classes:
+            where[name].add(path.partition("/")[0])
+    assert {name: rooms for name, rooms in where.items() if len(rooms) > 2} == {}
+
+
+def test_docstrings_are_in_one_style():
+    """Prose: no sections of arguments, returns and raises."""
+    for path in SOURCE.rglob("*.py"):
+        found = re.search(r"^ +(Args|Returns|Raises|Attributes):$", path.read_text(), re.MULTILINE)
+        assert found is None, (path, found)
 
 
 def loaded_by(*commands: str) -> set[str]:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from tests.engine.server import Drip, Server, ask_of, serve
 from tests.films import FILMS
 from tests.golden.stage import Stage
 
-pytest.importorskip("ray")
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 KEY = "sk-not-for-the-dashboard-4711"
 
 

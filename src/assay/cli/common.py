@@ -11,7 +11,6 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 from typer.core import TyperGroup
 
@@ -208,6 +207,8 @@ def present(
 def print_json(document: Any) -> None:
     """One JSON document on standard output; numbers at full precision, undefined ones null, and
     nothing in it that a terminal acts on."""
+    import orjson  # noqa: PLC0415 (of one form)
+
     text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
     if not text.isascii():
         text = ACTED_ON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

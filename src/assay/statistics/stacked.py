@@ -94,12 +94,14 @@ class StackedPairs:
         ap = np.divide(total, counted, out=np.full(len(n), np.nan), where=defined)
 
         places = (above_x, ties_x, above_y, ties_y)
-        rbo = np.array([_rbo(of_pair[b], [cells[b] for cells in places], p) for b in range(len(n))])
+        # Few topics are drawn alike time and again.
+        _, first, which = np.unique(weights, axis=0, return_index=True, return_inverse=True)
+        rbo = np.array([_rbo(of_pair[b], [cells[b] for cells in places], p) for b in first])
         return {
             "tau": np.clip(tau, -1, 1),
             "rho": np.clip(rho, -1, 1),
             "ap": np.clip(ap, -1, 1),
-            "rbo": rbo,
+            "rbo": rbo[which.ravel()],
         }
 
 
