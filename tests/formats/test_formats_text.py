@@ -40,7 +40,6 @@ def test_plain_lines(write):
     source = read_text(write("a\n\nb"))
     assert source.lines == ("a", "", "b")
     assert source.last_newline_missing
-    assert not source.crlf
     assert not source.bom
     assert source.line_starts() == (0, 2, 3)
     assert source.faults == ()
@@ -65,7 +64,6 @@ def test_bom_and_crlf(write):
     source = read_text(write(b"\xef\xbb\xbfa\r\n\xc3\xa9\r\nb\n"))
     assert source.lines == ("a", "é", "b")
     assert source.bom
-    assert source.crlf
     assert not source.last_newline_missing
     assert [source.data[at : at + 1] for at in source.line_starts()] == [b"a", b"\xc3", b"b"]
 

@@ -15,7 +15,7 @@ from assay.api.undefined import explained, undefined_values
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.measures.confidence_ranges import confidence_ranges
-from assay.measures.ranges import Range
+from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score, ranks
 from assay.protocols.scores import VALUE_COLUMNS, value_row
 
@@ -166,7 +166,7 @@ def _ranges(
 
 def _of_topic(row: ConfidenceRow) -> Iterator[tuple[str, Range | None]]:
     """A row's Brier score, correctness and confidence."""
-    right = Range(0.0, 1.0) if row.correct is None else Range.certain(float(row.correct))
+    right = OPEN if row.correct is None else Range.certain(float(row.correct))
     if row.probability is None:
         yield from (("Brier", Range(1.0, 0.0)), ("Accuracy", right), ("Confidence", None))
         return

@@ -35,7 +35,7 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
-from assay.model.places import inside
+from assay.model.places import file_sha256, inside
 from assay.model.secrets import without_keys
 from assay.model.version import __version__
 from assay.page.files import folder_of, remove_pages
@@ -44,7 +44,7 @@ from assay.protocols.checked import checked_ledger
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
-from assay.protocols.output import csv_bytes, sha256, write_bytes
+from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.pages import page_of
 from assay.protocols.registry import find_protocol
 from assay.protocols.results import Result
@@ -298,7 +298,7 @@ class Opened:
         for one in self.parts.values():
             out, part = one.folder.out, one.folder.part
             outputs |= {f"{part}/{name}": d for name, d in read_manifest(out)["outputs"].items()}
-            outputs[f"{part}/{MANIFEST}"] = sha256(out / MANIFEST)
+            outputs[f"{part}/{MANIFEST}"] = file_sha256(out / MANIFEST)
         return outputs
 
     def write_report(

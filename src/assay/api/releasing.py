@@ -18,10 +18,11 @@ from assay.api.release_pages import public_page, runs_by_team, team_page, told_t
 from assay.api.results import Results
 from assay.measures.scores import PerTopic
 from assay.model.errors import FormatError, SettingsError
+from assay.model.places import file_sha256
 from assay.page.files import pages_of
 from assay.page.page import Board, Page
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest
-from assay.protocols.output import file_name, json_bytes, sha256, write_bytes, write_pieces
+from assay.protocols.output import file_name, json_bytes, write_bytes, write_pieces
 from assay.protocols.pages import page_of
 from assay.protocols.results import Result
 from assay.reports.leaderboards import ranked
@@ -84,7 +85,7 @@ def release(
         results, _ = opened.write(ledger)
         opened.write_report(results, ledger=ledger)
     out = opened.folder.out
-    seal = sha256(out / MANIFEST)
+    seal = file_sha256(out / MANIFEST)
     writer = _Writer(into)
     left_out: list[str] = []
     for protocol, result in results.by_protocol.items():
@@ -157,7 +158,7 @@ class _Writer:
             path = self._folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             save_leaderboard(path, measure, rows)
-            self.files[name] = sha256(path)
+            self.files[name] = file_sha256(path)
 
     def finish(self) -> None:
         """Write ``SHA256SUMS``, which ``sha256sum -c`` reads. Of an earlier release goes what is
@@ -166,7 +167,7 @@ class _Writer:
         for name, digest in self._before.items():
             path = (self._folder / name).resolve()
             inside = path.is_relative_to(self._folder.resolve())
-            if name not in self.files and inside and path.is_file() and sha256(path) == digest:
+            if name not in self.files and inside and path.is_file() and file_sha256(path) == digest:
                 path.unlink()
                 for parent in path.parents:
                     if parent == self._folder.resolve() or any(parent.iterdir()):

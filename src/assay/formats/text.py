@@ -72,7 +72,6 @@ class SourceText:
     decoded: tuple[str, ...] | None = field(repr=False)
     faults: tuple[Fault, ...]
     bom: bool
-    crlf: bool
     last_newline_missing: bool
     separator: bytes = b"\n"
 
@@ -149,7 +148,6 @@ def read_text(path: str | PathLike[str], *, max_bytes: int | None = None) -> Sou
         decoded=None if plain else _decode(body, separator.decode(), faults),
         faults=faults.done(),
         bom=bom,
-        crlf=b"\r\n" in body,
         last_newline_missing=bool(body) and not body.endswith(separator),
         separator=separator,
     )

@@ -28,6 +28,7 @@ from typing import IO
 
 from assay.labellers.known_models import MODELS, KnownModel, ModelPiece
 from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.places import file_sha256
 
 Progress = Callable[[str, int, int], None]
 """Told what is going on, and how many bytes of how many are there."""
@@ -289,12 +290,6 @@ def _write_stamp(stamp: Path, path: Path, digest: str) -> None:
         json.dumps({"size": about.st_size, "mtime_ns": about.st_mtime_ns, "sha256": digest})
     )
     fresh.replace(stamp)
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _stamp_beside(path: Path) -> Path:

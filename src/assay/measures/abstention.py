@@ -22,7 +22,7 @@ import numpy as np
 
 from assay.measures.confidence import Bools, Floats
 from assay.measures.confidence_ranges import accuracy_and_hmr
-from assay.measures.ranges import Range
+from assay.measures.ranges import OPEN, Range
 
 __all__ = ["THRESHOLDS", "Answers", "SweepPoint", "abstention", "sweep"]
 
@@ -125,7 +125,7 @@ def _point(answers: Answers, threshold: float) -> SweepPoint:
         hmr,
         attempted_accuracy,
         # Without an answer HMR may be less than with it, be it right or wrong.
-        Range(0.0, 1.0) if (standing & ~sure).any() else attempted_hmr,
+        OPEN if (standing & ~sure).any() else attempted_hmr,
         Range(hits / taken, (hits + maybe) / taken) if taken else None,
         _share(hits, int((standing & wrong).sum()), maybe, int((standing & unknown).sum())),
     )

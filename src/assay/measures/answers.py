@@ -28,9 +28,6 @@ UNANSWERABLE = (
 )
 """The eight expressions that say that a question cannot be answered from a passage."""
 
-LIMIT = 0.2
-"""A match is nearer than this share of the longer string's length."""
-
 # The function words of English: articles, pronouns, prepositions, conjunctions, auxiliaries.
 STOP_WORDS = frozenset(
     """a an the i me my mine myself we us our ours ourselves you your yours yourself yourselves he

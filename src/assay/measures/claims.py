@@ -20,7 +20,6 @@ from assay.measures.ranges import Range
 __all__ = [
     "ANSWER_CELLS",
     "LOWER_IS_BETTER",
-    "OPEN",
     "REFERENCE_CELLS",
     "ClaimLabels",
     "answer_scores",
@@ -41,8 +40,6 @@ REFERENCE_CELLS = ("UsedFound", "UsedOwn", "FoundUnused", "Missed")
 LOWER_IS_BETTER = frozenset(
     {"NoiseRelevant", "NoiseIrrelevant", "Hallucination", "NoClaim", "Missed", "FoundUnused"}
 )
-OPEN = Range(0.0, 1.0)
-"""A share of which nothing is known."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,10 @@ class Range(NamedTuple):
         return self.floor if abs(self.floor - self.ceiling) <= ROUNDING else None
 
 
+OPEN = Range(0.0, 1.0)
+"""A value of which no more is known than that it is a share."""
+
+
 class IfDefined(Range):
     """Where a value lies if there is one: whether the measure is defined at all hangs on what is
     missing, too."""

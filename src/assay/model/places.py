@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -13,6 +14,10 @@ from assay.model.errors import SettingsError
 
 TRUSTED: ContextVar[tuple[Path, ...]] = ContextVar("TRUSTED", default=())
 """Places outside of evaluation folders that the person who runs Assay has named."""
+
+_PIECE = 16 << 20
+"""Bytes hashed at once: with small pieces a thread that hashes would ask for Python's lock often,
+and stand in the way of the others."""
 
 
 def inside(folder: Path, name: Path | str, what: str) -> Path:
@@ -84,3 +89,12 @@ def check_file(path: Path, most: int | None, what: str) -> None:
         raise SettingsError(f"{what}: {path} is no plain file. Put a file in its place.")
     if most is not None and path.stat().st_size > most:
         raise SettingsError(f"{what}: {path} is larger than {most / 1e6:g} MB. Make it smaller.")
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb", buffering=0) as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -12,7 +12,7 @@ from assay.measures.abstention import Answers, SweepPoint, abstention, sweep
 from assay.measures.bootstrap import Interval, confidence_intervals
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.measures.confidence_ranges import Completion, confidence_ranges
-from assay.measures.ranges import Range
+from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score
 from assay.protocols import means
 
@@ -99,7 +99,7 @@ def score_attempted(run: str, answers: Answers, settings: Binned) -> dict[str, S
     if missing:
         for measure, score in scores.items():
             if measure != "Accuracy":
-                ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else Range(0.0, 1.0)
+                ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else OPEN
                 scores[measure] = Score.between(
                     run, measure, ends, (0.0, 1.0), topics=score.topics, missing=missing
                 )
@@ -132,7 +132,7 @@ class Verdicts(NamedTuple):
         tried = self.only(self.answers.tried())
         sure = (~np.isnan(tried.answers.refused)).tolist()
         more = {
-            name: [one if known else Range(0.0, 1.0) for one, known in zip(of, sure, strict=True)]
+            name: [one if known else OPEN for one, known in zip(of, sure, strict=True)]
             for name, of in tried.more.items()
         }
         found = score_attempted(run, self.answers, settings)

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.measures.nuggets import NUGGET_MEASURES, coverage_ends, nugget_ends
-from assay.measures.ranges import IfDefined, Range
+from assay.measures.ranges import OPEN, IfDefined, Range
 from assay.measures.support import SUPPORT_MEASURES, Citations, counted_citations, support_table
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
@@ -28,7 +28,7 @@ from assay.model.trec_rag import (
     SupportAnswer,
     sub_narrative_key,
 )
-from assay.protocols.sheets import OPEN, Sheet, Values, ranges
+from assay.protocols.sheets import Sheet, Values, ranges
 
 NO_LABEL = CitedSupport("", None)
 

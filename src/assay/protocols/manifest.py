@@ -9,8 +9,9 @@ from typing import Any
 
 import orjson
 
+from assay.model.places import file_sha256
 from assay.page.files import folder_of, remove_pages
-from assay.protocols.output import json_bytes, sha256, write_bytes
+from assay.protocols.output import json_bytes, write_bytes
 
 MANIFEST, REPORT = "manifest.json", "report.html"
 
@@ -66,7 +67,7 @@ def _remove(out: Path, name: str, digest: str | None = None) -> None:
     path = out / name
     inside = path.resolve().is_relative_to(out.resolve())  # a manifest can be edited too
     with suppress(OSError):
-        if inside and path.is_file() and digest in (None, sha256(path)):
+        if inside and path.is_file() and digest in (None, file_sha256(path)):
             path.unlink()
             for parent in path.parents:
                 if parent == out:

@@ -20,14 +20,10 @@ import orjson
 
 from assay.model.csv_cells import csv_cells
 from assay.model.errors import SettingsError
+from assay.model.places import file_sha256
 
 FileData = bytes | Callable[[], Iterable[bytes]]
 """A file's bytes, or what gives its lines: large files are never held whole."""
-
-_PIECE = 16 << 20
-"""Bytes hashed at once: with small pieces a thread that hashes would ask for Python's lock often,
-and stand in the way of the others."""
-
 
 _WRITTEN = 1 << 20
 """Bytes written at once."""
@@ -141,13 +137,4 @@ def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterat
 
 def digests_of(paths: Iterable[Path]) -> dict[Path, str]:
     """The SHA-256 of each file, in hexadecimal."""
-    return {path: sha256(path) for path in paths}
-
-
-def sha256(path: Path) -> str:
-    """Digest of a file's bytes, in hexadecimal."""
-    digest = hashlib.sha256()
-    with path.open("rb", buffering=0) as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
+    return {path: file_sha256(path) for path in paths}

@@ -16,13 +16,14 @@ from assay.ledger.columns import by_part
 from assay.ledger.hashes import packed
 from assay.ledger.lines import Block
 from assay.model.labels import LabellerId
+from assay.model.places import file_sha256
 from assay.model.scratch import Parts
 from assay.model.version import __version__
 from assay.model.wording import printable
 from assay.protocols.digest import UID, Counted
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
-from assay.protocols.output import sha256, write_pieces
+from assay.protocols.output import write_pieces
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.ranked import Ranked
 from assay.tasks.base import AnyTask
@@ -159,7 +160,9 @@ def write_manifest(
     counted, ``stands_on`` says whose, and ``labels_sha256`` is the digest of their uids; ``head``
     is the ledger's. ``ranked`` says what gives the scores of rankings again.
     """
-    templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
+    templates = {
+        path.name: file_sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))
+    }
     document = {
         "assay": __version__,
         "protocol": folder.protocol,

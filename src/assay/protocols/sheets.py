@@ -11,16 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Floats
-from assay.measures.ranges import IfDefined, Range
+from assay.measures.ranges import OPEN, IfDefined, Range
 from assay.measures.scores import Score
 from assay.protocols.means import score_table
 
 Topics = Literal["all", "answered"]
 Values = dict[str, dict[str, Range | None]]
 """measure -> topic -> value of one run; None where it is undefined whatever the labels are."""
-
-OPEN = Range(0.0, 1.0)
-"""A value of which no more is known than that it is a share."""
 
 
 @dataclass(frozen=True)

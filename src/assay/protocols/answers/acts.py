@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from assay.labellers.refusals import gold_declines, same_words
-from assay.measures.ranges import Range
+from assay.measures.ranges import OPEN, Range
 from assay.model.labels import Label
 from assay.model.rag import Question
 from assay.tasks.r2c2 import Act
@@ -71,7 +71,7 @@ def correctness_of(
     word on the answer goes before a machine's on the act. Where no label of an act is ``expected``,
     nor there, that of the answer counts alone. Where it is not known which of the two counts, what
     they have in common is."""
-    itself, by_person = Correctness(None, Range(0.0, 1.0)), False
+    itself, by_person = Correctness(None, OPEN), False
     if answer is not None and answer.verdict is not None:
         given = answer.verdict.get("required", [{"given": answer.verdict["correct"]}])
         share = sum(bool(one["given"]) for one in given) / len(given)

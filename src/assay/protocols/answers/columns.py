@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from assay.measures.abstention import Answers
 from assay.measures.confidence import Floats
-from assay.measures.ranges import Range, RangeColumn, Ranges
+from assay.measures.ranges import OPEN, Range, RangeColumn, Ranges
 from assay.model.computed import Computed
 from assay.model.labels import Label
 from assay.model.rag import Mark, Question
@@ -183,7 +183,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
                     self._reasons.get((at, which)),
                 )
             )  # fmt: skip
-        alone = Range(0.0, 1.0) if kind.correct is None else Range.certain(float(kind.correct))
+        alone = OPEN if kind.correct is None else Range.certain(float(kind.correct))
         return AnswerResult(
             self.name, asked, answer, kind.state, kind.correct, precision, tuple(nuggets),
             rows.answers[number], self._overruled.get((at, None)), kind.act, rows.acts[number],

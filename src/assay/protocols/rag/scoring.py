@@ -18,7 +18,7 @@ from assay.measures.claims import (
     share,
 )
 from assay.measures.confidence import Floats
-from assay.measures.ranges import Range
+from assay.measures.ranges import OPEN, Range
 from assay.measures.support import Citations, support_scores
 from assay.model.records import Record
 from assay.protocols.rag.judged import JudgedRecord, entailed
@@ -40,7 +40,7 @@ Values = dict[str, Range]
 
 def open_range(measure: str) -> Range:
     """A measure of which nothing is known, the worst end first."""
-    return Range(1.0, 0.0) if measure in LOWER else Range(0.0, 1.0)
+    return Range(1.0, 0.0) if measure in LOWER else OPEN
 
 
 def worst(*, reference: bool, cites: bool, half: bool) -> Values:

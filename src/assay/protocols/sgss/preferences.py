@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from assay.labellers.base import Request
-from assay.measures.ranges import Range
+from assay.measures.ranges import OPEN, Range
 from assay.model.summaries import Preference, Summary
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
@@ -163,7 +163,7 @@ def is_there(pair: PreferredPair, runs: Container[str]) -> bool:
 def _rate(pair: PreferredPair, difference: Range) -> Range:
     if not pair.sure:
         # With any rate from 0 to 1 the mean's ends hold those of the mean without the pair.
-        return Range(0.0, 1.0)
+        return OPEN
     within = (0.0,) if difference.floor < 0 < difference.ceiling else ()
     possible = [agreement_rate(pair, one) for one in (*difference, *within)]
     return Range(min(possible), max(possible))
