@@ -17,7 +17,7 @@ from assay.measures.claims import (
     cell_of_reference_claim,
     utilization,
 )
-from assay.measures.ranges import Range
+from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score
 from assay.model.records import HISTORY_VERSION, Record
 from assay.model.wording import counted, listed
@@ -122,7 +122,7 @@ def _values(
         if judged is None:
             return {"DeclinedRightly": Range.certain(0.0)}
         said = judged.declined
-        return {"DeclinedRightly": Range(0.0, 1.0) if said is None else Range.certain(float(said))}
+        return {"DeclinedRightly": OPEN if said is None else Range.certain(float(said))}
     if judged is None:
         return worst(reference=bool(about.references), cites=inputs.cites, half=half)
     record = inputs.runs[run][question]
@@ -166,7 +166,7 @@ def _utilization(judged: Mapping[str, JudgedRecord]) -> Range | None:
     """Over the references' claims; not known before all of these are."""
     every = [one for one in judged.values() if one.references]
     if any(not one.split for one in every):
-        return Range(0.0, 1.0)
+        return OPEN
     labels = [one.best() for one in every]
     return utilization([one for one in labels if one is not None])
 
