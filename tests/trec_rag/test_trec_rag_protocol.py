@@ -807,13 +807,13 @@ def test_nuggets_grow_from_window_to_window_in_one_run(tmp_path: Path):
     with evaluation.folder.open_ledger() as ledger:
         first = evaluation.judge(ledger)
         asked = [content for _, content in ledger.unit_contents([CREATE.name])]
-        again = evaluation.judge(ledger)
+        second = evaluation.judge(ledger)
         forecast = evaluation.look_ahead(ledger)
     by_topic = [[len(one["nuggets"]) for one in asked if one["narrative"] == topic]
                 for topic in {one["narrative"] for one in asked}]  # fmt: skip
     assert max(map(len, by_topic)) > 1
     assert all(shown == sorted(shown) and shown[0] == 0 for shown in by_topic)
-    assert (again.asked, again.known) == (0, first.asked + first.known)
+    assert (second.asked, second.known) == (0, first.asked + first.known)
     assert [title for title, _ in forecast.plans].count("nuggets") == 1
 
 

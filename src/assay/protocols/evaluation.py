@@ -144,12 +144,12 @@ class Evaluation:
             if total.stopped:
                 return total
             elsewhere = [one for one in group if stepping.open_elsewhere(one, one.requests(book))]
-            again = [
+            repeated = [
                 step
                 for step, (_, each) in zip(group, plans, strict=True)
                 if step.repeats and (each.todo or step in elsewhere)
             ]
-            groups = [again, *groups] if again else groups
+            groups = [repeated, *groups] if repeated else groups
             if elsewhere and groups:
                 later = (step.title for waiting in groups for step in waiting)
                 return replace(total, waiting=tuple(later))
