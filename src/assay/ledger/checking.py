@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -27,6 +27,8 @@ GONE = (
     "Take the ledger from a backup; or, where this is the ledger to go on with, move what the "
     "other gave (out/) away first."
 )
+K = TypeVar("K")
+
 _AT_ONCE = 1000
 _VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and characters of these
 _LABELS = (  # of constants
@@ -135,7 +137,7 @@ def _units(db: Store, after: int, told: Told) -> Iterator[tuple[int, str]]:
 
 
 def _labels(db: Store, before: Head, units: set[int], told: Told) -> Iterator[Fault]:
-    who, said = _labellers(db), _Verdicts({None: None})
+    who, said = _labellers(db), Verdicts({None: None})
     digests = has_digests(db)
     last, digest, _ = before
     query = _LABELS.format(digest="digest" if digests else "NULL")
@@ -147,7 +149,7 @@ def _labels(db: Store, before: Head, units: set[int], told: Told) -> Iterator[Fa
 
 
 def _fine(
-    rows: Sequence[tuple[Any, ...]], digest: bytes, who: Mapping[int, Any], said: _Verdicts
+    rows: Sequence[tuple[Any, ...]], digest: bytes, who: Mapping[int, Any], said: Verdicts
 ) -> bool:
     """Whether all labels are as they were written, as nearly always: twice as fast as to look at
     each. What is said of false is for :func:`_each` to find out."""
@@ -173,7 +175,7 @@ def _each(
     rows: Iterable[tuple[Any, ...]],
     before: Head,
     who: Mapping[int, orjson.Fragment],
-    said: _Verdicts,
+    said: Verdicts,
     units: Collection[int],
     *,
     digests: bool,
@@ -186,7 +188,7 @@ def _each(
         why = None
         if row[11] is None or row[13] is None or row[14] not in who:
             why = "its task, its text or its labeller is not there"
-        elif packed(_uid(who, said, *row[11:]) or "") != row[1]:
+        elif packed(uid_of(who, said, *row[11:]) or "") != row[1]:
             why = "what it says, of what, by whom or when was changed"
         elif row[10] in units:
             why = "the text that it is about was changed"
@@ -226,7 +228,7 @@ def _labellers(db: Store) -> dict[int, orjson.Fragment]:
     return found
 
 
-class _Verdicts(dict[str | None, orjson.Fragment | None]):
+class Verdicts(dict[str | None, orjson.Fragment | None]):
     """Verdicts by their text, as uids cover them; as many as are worth remembering. Raises
     TypeError for what is no text."""
 
@@ -239,13 +241,13 @@ class _Verdicts(dict[str | None, orjson.Fragment | None]):
         return made
 
 
-def _uid(
-    who: Mapping[int, orjson.Fragment],
-    said: _Verdicts,
+def uid_of(
+    who: Mapping[K, orjson.Fragment],
+    said: Verdicts,
     task: str,
     version: str,
     unit: bytes | str,
-    labeller: int,
+    labeller: K,
     status: str,
     verdict: str | None,
     *rest: Any,

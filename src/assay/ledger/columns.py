@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,26 +12,24 @@ import numpy.typing as npt
 import orjson
 
 from assay.ledger.hashes import packed, unpacked
-from assay.model.errors import LedgerError
 from assay.model.labels import Label, LabellerId, Status
+from assay.model.scratch import Scratch, Texts
 
 if TYPE_CHECKING:
-    from assay.ledger.ledger import Ledger
+    from assay.ledger.parquet import AnyLedger
 
 V = TypeVar("V")
 
 _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
-_HELD = 2 << 20  # characters of texts that are held; others are read when they are looked at
-_AT_ONCE = 10_000  # labels whose texts are read at once
+_HELD = 2 << 20  # characters of texts that are held; others are in a file
+_AT_ONCE = 10_000  # labels whose texts are read from there at once
 _WEIGHED = 200_000  # labels that are set against each other at once
+_AWAY = np.int64(1 << 32)  # above all codes of texts that are held
 _SIZE = 16  # bytes of a hash
 
 Places = npt.NDArray[np.int64]
 """Where labels stand among the columns."""
-
-Said = tuple[str | None, str | None]
-"""Verdict and detail of a label, as JSON."""
 
 _COLUMNS = ("high", "low", "row", "task", "who", "failed", "verdict", "detail")
 
@@ -40,15 +38,15 @@ NONE, CLOSELY = -1, -2
 
 
 class Known:
-    """What is the same of all labels of some tasks: whose they are, what many of them say, and
-    where the rest is read."""
+    """What is the same of several labels of some tasks: whose they are, and what they say."""
 
-    def __init__(self, ledger: Ledger, versions: Mapping[str, str]) -> None:
-        self._ledger, self._head = ledger, ledger.head()
+    def __init__(self, ledger: AnyLedger, versions: Mapping[str, str]) -> None:
+        self._ledger = ledger
         self.labellers = dict(ledger.labellers())
         self.tasks = ledger.task_names()
         self.versions = versions
-        self.verdicts, self.details = _Texts(), _Texts()
+        scratch = Scratch()
+        self.verdicts, self.details = _Texts(scratch), _Texts(scratch)
         self.samples: dict[int, int] = {}  # by number, where it is not 0
         self.overrules: dict[int, str] = {}  # by number, of those that take another's place
         self.odd: dict[int, str] = {}  # units that are no hashes, by number
@@ -77,15 +75,6 @@ class Known:
             columns = (high, low, numbers, task, by, fails, said, more)
             into(dict(zip(_COLUMNS, columns, strict=True)), len(block))
 
-    def said(self, rows: Sequence[int]) -> list[Said]:
-        """Verdict and detail of some labels, by number, from the ledger."""
-        ledger = self._ledger.anew()
-        if ledger is not self._ledger:
-            if ledger.faulty_head(self._head.in_manifest()):
-                raise LedgerError(f"{ledger.name} is not the ledger that it was. Score anew.")
-            self._ledger = ledger
-        return ledger.said(rows)
-
 
 class Columns:
     """The labels of some tasks in their present versions, in the order of their units, some thirty
@@ -93,9 +82,8 @@ class Columns:
     fit into memory lie in a file (:class:`assay.ledger.spilled.SpilledColumns`).
 
     Of a label what scores need is held, verdicts and details as far as many have the same: others
-    are read where they are looked at, for which a ledger that was closed is opened anew. Its uid,
-    key, reason, error, tokens, cost, seconds and time are had from the ledger
-    (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
+    lie in a file. Its uid, key, reason, error, tokens, cost, seconds and time are had from the
+    ledger (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
     """
 
     def __init__(self, known: Known, columns: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -107,7 +95,7 @@ class Columns:
         self._verdict, self._detail = views[6:]
 
     @classmethod
-    def of_ledger(cls, ledger: Ledger, versions: Mapping[str, str]) -> Columns:
+    def of_ledger(cls, ledger: AnyLedger, versions: Mapping[str, str]) -> Columns:
         """All labels of tasks in these ``versions``."""
         newest = ledger.size()  # others may be adding labels: those are left out
         most = ledger.count()
@@ -164,14 +152,21 @@ class Columns:
         places = np.flatnonzero(np.asarray(self._task) == number)
         return dict(zip(np.asarray(self._row)[places].tolist(), places.tolist(), strict=True))
 
-    def labelled_again(self) -> set[str]:
-        """Names of the tasks of which some unit has several labels."""
-        high, task = np.asarray(self._high), np.asarray(self._task)
-        found: set[int] = set()
+    def labelled_again(self, task: str, name: str) -> Iterator[Places]:
+        """The places of the labels that labellers of a name gave under a task, of which a unit has
+        several: some at a time, those of one unit at once."""
+        tasks = [number for number, one in self._known.tasks.items() if one == task]
+        who = [number for number, one in self._known.labellers.items() if one.name == name]
         for some in self._blocks():
-            repeated = high[some][1:] == high[some][:-1]
-            found.update(np.unique(task[some][1:][repeated]).tolist())
-        return {self._known.tasks[one] for one in found}
+            given = np.isin(np.asarray(self._task)[some], tasks)
+            given &= np.isin(np.asarray(self._who)[some], who)
+            own = np.flatnonzero(given) + some.start
+            high = np.asarray(self._high)[own]
+            again = np.zeros(len(own), np.bool_)
+            again[1:] |= high[1:] == high[:-1]
+            again[:-1] |= again[1:]
+            if again.any():
+                yield own[again]
 
     def _blocks(self) -> Iterator[slice]:
         """All places, some at a time, those of one unit at once."""
@@ -274,58 +269,37 @@ class Columns:
         """What ``value`` is of the verdicts of labels: which of the labels, the values of those
         verdicts that differ (None of one that failed), and which of these each label's is."""
         codes = np.asarray(self._verdict)[places]
-        held = np.flatnonzero(codes >= 0)
-        some, which = np.unique(codes[held], return_inverse=True)
-        said = (self._known.verdicts[one] for one in some.tolist())
-        yield held, [None if one is None else value(one) for one in said], which
-        for away, texts in self._read(places, codes < 0):
-            said = (_value(verdict) for verdict, _ in texts)
-            values = [None if one is None else value(one) for one in said]
-            yield away, values, np.arange(len(away))
+        held, away = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+        away_at_once = (away[at : at + _AT_ONCE] for at in range(0, len(away), _AT_ONCE))
+        for which in (held, *away_at_once):
+            some, each = np.unique(codes[which], return_inverse=True)
+            said = map(self._known.verdicts.__getitem__, some.tolist())
+            yield which, [None if one is None else value(one) for one in said], each
 
     def by_kind(self, places: Places) -> Iterator[tuple[Label, Places]]:
         """Labels that are alike in task, labeller and detail: one of them, and where all are among
         ``places``."""
-        details = np.asarray(self._detail)[places]
-        held = np.flatnonzero(details >= 0)
-        columns = [np.asarray(one)[places[held]] for one in (self._task, self._who, self._detail)]
+        columns = [np.asarray(one)[places] for one in (self._task, self._who, self._detail)]
+        columns[-1] = np.where(columns[-1] < 0, _AWAY - columns[-1], columns[-1])
         order = np.lexsort(columns)
         changes = np.zeros(len(order), np.bool_)
         changes[:1] = True
         for one in columns:
             changes[1:] |= one[order][1:] != one[order][:-1]
-        for group in np.split(held[order], np.flatnonzero(changes)[1:]) if len(order) else ():
+        for group in np.split(order, np.flatnonzero(changes)[1:]) if len(order) else ():
             yield self.at(int(places[group[0]])), group
-        for away, texts in self._read(places, details < 0):
-            for number, text in enumerate(texts):
-                at = int(places[away[number]])
-                yield self._label(at, self._unit(at), text), away[number : number + 1]
-
-    def _read(
-        self, places: Places, which: npt.NDArray[np.bool_]
-    ) -> Iterator[tuple[Places, list[Said]]]:
-        """Verdict and detail of some labels whose texts are not held: which, and the texts."""
-        wanted = np.flatnonzero(which)
-        for start in range(0, len(wanted), _AT_ONCE):
-            away = wanted[start : start + _AT_ONCE]
-            yield away, self._known.said(self.rows(places[away]).tolist())
 
     def _unit(self, at: int) -> str:
         return self._known.odd.get(self._row[at], f"{self._high[at]:016x}{self._low[at]:016x}")
 
-    def _label(self, at: int, unit: str, text: Said | None = None) -> Label:
-        known = self._known
+    def _label(self, at: int, unit: str) -> Label:
+        known, row = self._known, self._row[at]
         task = known.tasks[self._task[at]]
-        row, said, more = self._row[at], self._verdict[at], self._detail[at]
-        if said < 0 or more < 0:
-            verdict, detail = map(_value, text or known.said([row])[0])
-        else:
-            verdict, detail = known.verdicts[said], known.details[more]
         return Label(
             "", "", task, known.versions[task], unit, known.labellers[self._who[at]],
-            Status.FAILED if self._failed[at] else Status.OK, verdict,
+            Status.FAILED if self._failed[at] else Status.OK, known.verdicts[self._verdict[at]],
             sample=known.samples.get(row, 0), overrules=known.overrules.get(row),
-            detail=detail or _NOTHING, rowid=row,
+            detail=known.details[self._detail[at]] or _NOTHING, rowid=row,
         )  # fmt: skip
 
 
@@ -353,32 +327,34 @@ def head(value: bytes | str) -> bytes:
 
 class _Texts:
     """JSON texts of which many labels' are equal: each has a code, and is held once. Where nearly
-    all differ most are not held: they have the code −1."""
+    all differ most lie in ``scratch``: their codes are below 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Scratch) -> None:
         self._size = 0
-        self._texts: list[str | None] = []
-        self._known: dict[str | None, int] = {}
+        self._texts: list[str | None] = [None]
+        self._known: dict[str | None, int] = {None: 0}
         self._read: dict[int, Any] = {}
+        self._more = Texts(scratch)
 
-    def codes(self, texts: Sequence[str | None]) -> list[int]:
+    def codes(self, texts: Iterable[str | None]) -> list[int]:
         """The code of each text, which is new where the text is."""
-        for text in dict.fromkeys(texts):
-            if text not in self._known and self._size < _HELD:
-                self._known[text] = len(self._texts)
-                self._texts.append(text)
-                self._size += len(text or "")
-        return [self._known.get(text, -1) for text in texts]
+        return [self._known[one] if one in self._known else self._new(one or "") for one in texts]
+
+    def _new(self, text: str) -> int:
+        if self._size < _HELD:
+            self._known[text] = len(self._texts)
+            self._texts.append(text)
+            self._size += len(text)
+            return self._known[text]
+        self._more.append(text)
+        return -len(self._more)
 
     def __getitem__(self, code: int) -> Any:
         """What a text says; None where there is none."""
         if code in self._read:
             return self._read[code]
-        value = _value(self._texts[code])
-        if len(self._read) < _REMEMBERED:
+        text = self._texts[code] if code >= 0 else self._more[-code - 1]
+        value = None if text is None else orjson.loads(text)
+        if code >= 0 and len(self._read) < _REMEMBERED:
             self._read[code] = value
         return value
-
-
-def _value(text: str | None) -> Any:
-    return None if text is None else orjson.loads(text)

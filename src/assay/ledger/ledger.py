@@ -80,7 +80,6 @@ class Ledger(Reading):
         self._checked = Checked()
         self._by_index = True
         self._named: Mapping[str, object] = {}
-        self._closed = False
         self.told: Told = unheard
         """Told how it goes on that the ledger is checked, or written from another."""
 
@@ -98,11 +97,6 @@ class Ledger(Reading):
 
     def close(self) -> None:
         self._db.close()
-        self._closed = True
-
-    def anew(self) -> Self:
-        """The same ledger, opened anew where it was closed."""
-        return self.open(self.place, create=False) if self._closed else self
 
     def __enter__(self) -> Self:
         return self

@@ -18,7 +18,7 @@ from assay.ledger.opening import explained, opened
 from assay.ledger.reading import marks, of_tasks
 from assay.ledger.store import Rows, Store
 
-_ROWS = 512  # labels a block: up to 2 MB of lines, of which several copies are made
+ROWS = 512  # labels a block: up to 2 MB of lines, of which several copies are made
 
 
 _USED_AT = b',"used_at":[%b]}\n'
@@ -126,7 +126,7 @@ def _blocks(
             if start >= last:
                 return
             while start < last:
-                end = min(start + _ROWS, last)
+                end = min(start + ROWS, last)
                 found = db.execute(sql, [start, end, *(names or [])]).fetchone()
                 start = end
                 if found[0] is not None:
@@ -136,16 +136,21 @@ def _blocks(
 def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
     """The same of another store, to the byte."""
     rows = whole_rows(db, tasks, after)
-    while some := rows.fetchmany(_ROWS):
-        numbers = [row[0] for row in some]
-        whole = numbers[-1] - numbers[0] + 1 == len(numbers)
-        yield Block(
-            numbers[0],
-            numbers[-1],
-            None if whole else b",".join(b"%d" % one for one in numbers),
-            b"".join(row[1] for row in some if isinstance(row[1], bytes)),
-            _USED_AT.join(_line(*row[1:]).replace(b"%", b"%%") for row in some),
-        )
+    while some := rows.fetchmany(ROWS):
+        yield json_block(some)
+
+
+def json_block(rows: Sequence[Sequence[Any]]) -> Block:
+    """Some rows of :func:`whole_rows`, one at least."""
+    numbers = [row[0] for row in rows]
+    whole = numbers[-1] - numbers[0] + 1 == len(numbers)
+    return Block(
+        numbers[0],
+        numbers[-1],
+        None if whole else b",".join(b"%d" % one for one in numbers),
+        b"".join(row[1] for row in rows if isinstance(row[1], bytes)),
+        _USED_AT.join(_line(*row[1:]).replace(b"%", b"%%") for row in rows),
+    )
 
 
 WHOLE = (

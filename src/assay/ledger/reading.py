@@ -87,25 +87,6 @@ class Reading:
             ).fetchone()
             return int(row[0])
 
-    def asked_again(self, task: str, version: str, who: LabellerId) -> tuple[int, int]:
-        """How many units a labeller of this name has labels of under several keys, with no sample
-        number: those where ``who`` itself has (another wording), and those where not (other
-        parameters)."""
-        named = {number: one for number, one in self.labellers().items() if one.name == who.name}
-        if not named:
-            return 0, 0
-        own = next((number for number, one in named.items() if one == who), -1)
-        with self._db.explained():
-            rows = self._db.execute(
-                "SELECT COUNT(DISTINCT CASE WHEN labeller = ? THEN key END) FROM labels "  # noqa: S608
-                "JOIN tasks ON tasks.id = task WHERE name = ? AND version = ? AND sample = 0 "
-                f"AND labeller IN ({marks(named)}) "
-                "GROUP BY unit HAVING COUNT(DISTINCT key) > 1",
-                [own, task, version, *named],
-            )
-            wordings = [int(row[0]) > 1 for row in rows]
-        return sum(wordings), len(wordings) - sum(wordings)
-
     def unit(self, unit: str) -> Mapping[str, Any]:
         """Content of the unit with this hash; raises KeyError where there is none."""
         with self._db.explained():
@@ -193,18 +174,7 @@ class Reading:
             rows = [one.rowid for one in chunk]
             found = {one.rowid: one for one in self._select(some, rows)}
             for one in chunk:
-                yield found[one.rowid]._replace(
-                    task=one.task, version=one.version, unit=one.unit, verdict=one.verdict,
-                    detail=one.detail,
-                )  # fmt: skip
-
-    def said(self, rowids: Sequence[int]) -> list[tuple[str | None, str | None]]:
-        """Verdict and detail of the labels with these numbers, as :meth:`of_versions` has them."""
-        columns = "id, verdict, nullif(detail, '{}') FROM labels WHERE id"
-        with self._db.explained():
-            rows = self._look_up(columns, rowids)
-            found = {number: (verdict, detail) for number, verdict, detail in rows}
-        return [found[number] for number in rowids]
+                yield as_told(found[one.rowid], one)
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
         """The keys of the labels with these numbers."""
@@ -363,6 +333,14 @@ def _chunks(values: Iterable[V]) -> Iterator[list[V]]:
     """Some values at a time, as many as a query takes."""
     wanted = iter(values)
     return iter(lambda: list(islice(wanted, _CHUNK)), [])
+
+
+def as_told(whole: Label, label: Label) -> Label:
+    """A whole label as what it tells under another task, perhaps."""
+    return whole._replace(
+        task=label.task, version=label.version, unit=label.unit, verdict=label.verdict,
+        detail=label.detail,
+    )  # fmt: skip
 
 
 def marks(values: Sized) -> str:

@@ -14,7 +14,7 @@ from assay.model.labels import Label, LabellerId
 from assay.model.scratch import Parts, Scratch
 
 if TYPE_CHECKING:
-    from assay.ledger.ledger import Ledger
+    from assay.ledger.parquet import AnyLedger
 
 V = TypeVar("V")
 Records = npt.NDArray[Any]
@@ -27,7 +27,7 @@ _BUCKET = 32  # labels that are read for one unit
 _SPARSE = 16 << 10  # bytes between two labels from which each is read on its own
 
 
-def columns_of(ledger: Ledger, versions: Mapping[str, str]) -> Columns:
+def columns_of(ledger: AnyLedger, versions: Mapping[str, str]) -> Columns:
     """All labels of tasks in these versions, in memory or not, as many as they are."""
     kind = SpilledColumns if ledger.count() > HELD else Columns
     return kind.of_ledger(ledger, versions)
@@ -75,7 +75,7 @@ class SpilledColumns(Columns):
         self._units = self._last = self._made(np.zeros(0, self._kind), np.zeros(0, np.int64))
 
     @classmethod
-    def of_ledger(cls, ledger: Ledger, versions: Mapping[str, str]) -> SpilledColumns:
+    def of_ledger(cls, ledger: AnyLedger, versions: Mapping[str, str]) -> SpilledColumns:
         """All labels of tasks in these ``versions``."""
         newest = ledger.size()  # others may be adding labels: those are left out
         known = Known(ledger, versions)
@@ -169,8 +169,9 @@ class SpilledColumns(Columns):
             for number, place in some.columns.places_of(name).items()
         }
 
-    def labelled_again(self) -> set[str]:
-        return set().union(*(some.columns.labelled_again() for some in self._every()))
+    def labelled_again(self, task: str, name: str) -> Iterator[Places]:
+        for some in self._every():
+            yield from (some.places[one] for one in some.columns.labelled_again(task, name))
 
     def _every(self) -> Iterator[_Some]:
         """All labels, some at a time, those of one unit at once."""

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
-from assay.ledger import Ledger
 from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose
 from assay.ledger.spilled import columns_of
@@ -21,6 +21,9 @@ from assay.model.wording import counted
 from assay.protocols.shared_verdicts import SharedVerdicts
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.shared import Source, sources
+
+if TYPE_CHECKING:
+    from assay.ledger.parquet import AnyLedger
 
 
 @dataclass
@@ -35,7 +38,7 @@ class Book:
     had as scores need them; :meth:`assay.ledger.Ledger.whole` has the rest.
     """
 
-    ledger: Ledger
+    ledger: AnyLedger
     policy: Policy
     labellers: Mapping[str, Labeller | None]
     tasks: tuple[AnyTask, ...]
@@ -217,12 +220,16 @@ class Book:
     def superseded(self) -> Counter[tuple[str, str]]:
         """How many units the evaluation's own labeller was asked about again, by task and why."""
         found: Counter[tuple[str, str]] = Counter()
-        relabelled = self.columns.labelled_again()
-        for task, version in self._versions.items():
+        for task in self._versions:
             own = self.configured.get(task)
-            if own is not None and task in relabelled:
-                wording, settings = self.ledger.asked_again(task, version, own)
-                found += Counter({(task, PROMPT): wording, (task, SETTINGS): settings})
+            for places in () if own is None else self.columns.labelled_again(task, own.name):
+                labels = [one for one in self.columns.labels(places) if one.sample == 0]
+                keys = self.ledger.keys(one.rowid for one in labels)
+                for _, of_unit in groupby(sorted(labels, key=_unit), _unit):
+                    asked = [(keys[one.rowid], one.labeller == own) for one in of_unit]
+                    if len({key for key, _ in asked}) > 1:
+                        by_own = len({key for key, is_own in asked if is_own})
+                        found[task, PROMPT if by_own > 1 else SETTINGS] += 1
         return found
 
     def machine(
@@ -281,6 +288,10 @@ class Book:
             and not self.policy.rank(one, self.configured[one.task])
         }
         return ", ".join(sorted(names))
+
+
+def _unit(label: Label) -> str:
+    return label.unit
 
 
 class WholeBook(Book):

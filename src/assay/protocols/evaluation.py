@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from assay.judging.engine import LARGE, Plan, judge
 from assay.judging.progress import Progress, Tally
@@ -35,6 +35,9 @@ from assay.protocols.standing import stands_on, uneven
 from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
+
+if TYPE_CHECKING:
+    from assay.ledger.parquet import AnyLedger
 
 
 @dataclass(frozen=True)
@@ -213,7 +216,7 @@ class Evaluation:
 
     def _opened(
         self,
-        ledger: Ledger | None,
+        ledger: AnyLedger | None,
         labellers: Mapping[str, Labeller | None],
         *,
         whole: bool = False,
@@ -228,14 +231,14 @@ class Evaluation:
             whole=whole,
         )
 
-    def book(self, ledger: Ledger | None) -> LabelBook:
+    def book(self, ledger: AnyLedger | None) -> LabelBook:
         """The labels under the evaluation's policy, for looking at."""
         labellers, _ = self.folder.labellers_for_scoring(self.tasks, self._spec)
         return self._opened(ledger, labellers)
 
     # -- scoring -----------------------------------------------------------------------------
 
-    def score(self, ledger: Ledger | None, *, whole: bool = False) -> Result:
+    def score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
         """Everything that the labels in the ledger say; asks nobody. With ``whole`` the protocol's
         ``detail`` has labels with their reasons, as a report shows them.
 
@@ -257,7 +260,7 @@ class Evaluation:
     def _policy_chosen(self) -> bool:
         return self.folder.policy is not None or "policy" in self.settings.model_fields_set
 
-    def _score(self, ledger: Ledger | None, *, whole: bool = False) -> Result:
+    def _score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
         labellers, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
         book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)
@@ -286,7 +289,7 @@ class Evaluation:
             out=self.folder.out_in_words,
         )
 
-    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Result, list[Path]]:
+    def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The
         same inputs and labels give the same bytes."""
         evened = (source.task for task in self.tasks for source in sources(task))

@@ -1,0 +1,313 @@
+"""The labels of a whole ledger in the Parquet files of an export, as far as scores need them.
+
+Files are scanned by polars one after the other, in the order of their labels' numbers, so that
+memory holds few labels however many there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import polars as pl
+
+from assay.ledger.chain import Head, linked
+from assay.ledger.checking import Verdicts, uid_of
+from assay.ledger.hashes import packed, unpacked
+from assay.ledger.ledger import Ledger
+from assay.ledger.lines import ROWS, WHOLE, Block, json_block
+from assay.ledger.reading import as_told
+from assay.model.errors import SettingsError
+from assay.model.going import Told, share_of, unheard
+from assay.model.labels import Label, LabellerId, Status
+from assay.model.scratch import Scratch
+from assay.tasks.base import canonical, unit_hash
+
+WRITTEN = "ledger.json"
+"""Beside the files: the head of the ledger that they hold, written last."""
+AT_ONCE = 50_000
+"""Labels in memory, and at most in a file that is written."""
+_SIZE = 16  # bytes of a hash
+_EACH = pl.lit(value=True)
+SCHEMA = pl.Schema({
+    name: pl.Int64 if name in ("number", "sample")
+    else pl.Float64 if name in ("tokens_in", "tokens_out", "cost", "seconds")
+    else pl.String
+    for name in WHOLE
+})  # fmt: skip
+"""The columns of :data:`assay.ledger.lines.WHOLE`; hashes are hexadecimal."""
+HASHES = tuple(map(WHOLE.index, ("uid", "key", "unit_hash", "overrules")))
+"""Which of them are hashes, or what stands in place of one."""
+_STORED: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(map(WHOLE.__getitem__, HASHES), packed),
+    **dict.fromkeys(("tokens_in", "tokens_out"), lambda value: value if value % 1 else int(value)),
+}
+_SCORED = ("number", "unit_hash", "task", "labeller", "kind", "params", "status", "verdict",
+           "sample", "overrules", "detail")  # fmt: skip
+
+Who = tuple[str, str, str]
+"""A labeller: name, kind and parameters (JSON)."""
+
+
+class ParquetLedger:
+    """The labels of an export, which were found to be what the ledger held: that none lacks, or is
+    there twice, and that each is as it was written. Of each the key lies in a file without a name.
+
+    Raises SettingsError where they are not, or a file is not to be read.
+    """
+
+    def __init__(self, folder: Path, told: Told = unheard) -> None:
+        self.name = str(folder)
+        self._pieces = _pieces(folder)
+        self._head = _head(folder)
+        self._tasks: dict[str, int] = {}
+        self._who: dict[Who, int] = {}
+        self._versions = Counter[tuple[str, str]]()
+        self._firsts: dict[tuple[str, int], int] = {}
+        self._by_people: set[str] = set()
+        self._keys, self._odd = Scratch(), dict[int, str]()
+        self._check(told)
+
+    # -- checking --------------------------------------------------------------------------
+
+    def _check(self, told: Told) -> None:
+        who, verdicts = dict[Who, orjson.Fragment](), Verdicts({None: None})
+        count, digest = 0, Head().digest
+        for frame in self._frames():
+            numbers = np.arange(count + 1, count + 1 + len(frame))
+            wrong = np.flatnonzero(frame["number"].to_numpy() != numbers)
+            for number, row in zip(numbers.tolist(), _stored(frame), strict=True):
+                if len(wrong) and number > count + wrong[0]:
+                    self._lacks(number)
+                try:
+                    fine = self._take(row, who, verdicts)
+                    digest = linked(digest, *row[:3], row[14], *row[16:20], row[21])
+                except (TypeError, ValueError) as error:
+                    self._refuse(f"label {number:,} cannot be read: {error}")
+                if not fine:
+                    self._refuse(
+                        f"label {number:,} (uid {unpacked(row[1])}) is not as it was written: "
+                        "what it says, of what, by whom or when was changed"
+                    )
+            count += len(frame)
+            told("labels checked", count, share_of(count, self._head.labels))
+        if count < self._head.labels:
+            self._lacks(count + 1)
+        if (count, digest) != self._head[:2]:
+            self._refuse(
+                f"{count:,} labels are not the {self._head.labels:,} that were exported: some were "
+                "added, or a key, error, token, cost, second or detail was changed"
+            )
+
+    def _take(
+        self, row: tuple[Any, ...], who: dict[Who, orjson.Fragment], verdicts: Verdicts
+    ) -> bool:
+        """Take in a row; returns whether it is as it was written."""
+        (number, uid, key, task, version, unit, content, name, kind, params, sample, status,
+         verdict, reason, _, overrules, *_, created, detail) = row  # fmt: skip
+        labeller = name, kind, params
+        if labeller not in who:
+            who[labeller] = orjson.Fragment(canonical([name, kind, orjson.loads(params)]))
+            self._who[labeller] = len(who)
+        self._tasks.setdefault(task, len(self._tasks) + 1)
+        self._versions[task, version] += 1
+        if kind == "human":
+            self._by_people.add(task)
+        if status == Status.OK:
+            self._firsts.setdefault((task, self._who[labeller]), number)
+        if isinstance(key, str):
+            self._odd[number] = key
+        self._keys.add(key if isinstance(key, bytes) else bytes(_SIZE))
+        if detail != "{}":
+            orjson.loads(detail)
+        said = uid_of(who, verdicts, task, version, unit, labeller, status, verdict, reason, sample,
+                      overrules, created)  # fmt: skip
+        about = b"[%b,%b]" % (orjson.dumps(task), content.encode())
+        return said == unpacked(uid) and (
+            hashlib.sha256(about).digest()[:_SIZE] == unit
+            # Or it is a text that was not written as it is hashed.
+            or unit_hash(task, orjson.loads(content)) == unpacked(unit)
+        )
+
+    def _lacks(self, number: int) -> None:
+        self._refuse(
+            f"label {number:,} is not there, or is there twice. Scores need all labels of a "
+            "ledger, in one folder"
+        )
+
+    def _refuse(self, why: str) -> None:
+        raise SettingsError(f"{self.name}: {why}. Export the labels anew.")
+
+    def checked(self) -> Head:
+        """The head of the ledger that was exported."""
+        return self._head
+
+    head = checked
+
+    # -- reading, as assay.ledger.Ledger does it ---------------------------------------------
+
+    def size(self) -> int:
+        return self._head.labels
+
+    count = size
+
+    def tasks(self) -> set[str]:
+        return set(self._tasks)
+
+    def task_names(self) -> dict[int, str]:
+        return {number: name for name, number in self._tasks.items()}
+
+    def labellers(self) -> dict[int, LabellerId]:
+        return {number: _labeller(*who) for who, number in self._who.items()}
+
+    def judged_by_people(self) -> set[str]:
+        return self._by_people
+
+    def of_other_versions(self, task: str, version: str) -> int:
+        every = self._versions.items()
+        return sum(count for (name, one), count in every if name == task and one != version)
+
+    def of_versions(
+        self, versions: Mapping[str, str], newest: int
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        some = ((pl.col("task") == t) & (pl.col("version") == v) for t, v in versions.items())
+        of_these = pl.any_horizontal(~_EACH, *some)
+        for frame in self._frames(_SCORED, of_these & (pl.col("number") <= newest)):
+            yield [
+                (number, unit, self._tasks[task], self._who[labeller, kind, params],
+                 status == Status.FAILED, verdict, sample, overrules,
+                 None if detail == "{}" else detail)
+                for number, unit, task, labeller, kind, params, status, verdict, sample, overrules,
+                detail in _stored(frame)
+            ]  # fmt: skip
+
+    def keys(self, rowids: Iterable[int]) -> dict[int, str]:
+        return {
+            one: self._odd.get(one) or self._keys.read(_SIZE * (one - 1), _SIZE).hex()
+            for one in rowids
+        }
+
+    def usable_by_each(self) -> Iterator[Label]:
+        first = pl.col("number").is_in(list(self._firsts.values()))
+        by_people = (pl.col("status") == Status.OK.value) & (pl.col("kind") == "human")
+        yield from self._labels(first | by_people)
+
+    def whole(self, labels: Iterable[Label]) -> Iterator[Label]:
+        every = list(labels)
+        where = pl.col("number").is_in([one.rowid for one in every])
+        found = {one.rowid: one for one in self._labels(where)}
+        return (as_told(found[one.rowid], one) for one in every)
+
+    def unit_contents(self, tasks: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        seen = set[bytes | str]()
+        for frame in self._frames(("unit_hash", "unit"), pl.col("task").is_in(list(tasks))):
+            for unit, content in _stored(frame):
+                if unit not in seen:
+                    seen.add(unit)
+                    yield unpacked(unit), orjson.loads(content)
+
+    def lines(self, tasks: Iterable[str]) -> Iterator[Block]:
+        for frame in self._frames(where=pl.col("task").is_in(list(tasks))):
+            for some in frame.iter_slices(ROWS):
+                yield json_block(list(_stored(some)))
+
+    def _labels(self, where: pl.Expr) -> Iterator[Label]:
+        for frame in self._frames(where=where):
+            for row in _stored(frame):
+                yield _label(*row)
+
+    def _frames(
+        self, columns: Iterable[str] = WHOLE, where: pl.Expr = _EACH
+    ) -> Iterator[pl.DataFrame]:
+        """Columns of the labels, or of some, by their numbers, some at a time. A piece of a file is
+        read when the numbers that it begins with come."""
+        wanted = list(columns)
+        read = [pl.col(one).cast(SCHEMA[one]) for one in dict.fromkeys(("number", *wanted))]
+        pending = pl.DataFrame(schema={one: SCHEMA[one] for one in ("number", *wanted)})
+        for (_, path, at), after in zip(self._pieces, [*self._pieces[1:], None], strict=True):
+            with _explained(path):
+                piece = pl.scan_parquet(path, hive_partitioning=False).slice(at, AT_ONCE)
+                new = piece.filter(where).select(read).collect(engine="streaming")
+            pending = pl.concat([pending, new])
+            due = _EACH if after is None else pl.col("number") < after[0]
+            ready = pending.filter(due)
+            pending = pending.filter(~due)
+            if len(ready):
+                yield from ready.sort("number").select(wanted).iter_slices(AT_ONCE)
+
+
+AnyLedger = Ledger | ParquetLedger
+"""What labels are read from, to score by them."""
+
+
+def _pieces(folder: Path) -> list[tuple[int, Path, int]]:
+    """The files in a folder in pieces: the least number of each, its file, and where it begins
+    there."""
+    found: list[tuple[int, Path, int]] = []
+    for path in sorted(folder.rglob("*.parquet")):
+        with _explained(path):
+            lazy = pl.scan_parquet(path, hive_partitioning=False).select("number")
+            numbers = lazy.cast(pl.Int64).collect(engine="streaming")["number"]
+        for at in range(0, len(numbers), AT_ONCE):
+            found.append((int(numbers[at : at + AT_ONCE].to_numpy().min()), path, at))
+    if not found:
+        raise SettingsError(
+            f"{folder}: no Parquet files are there. 'assay labels export FOLDER -o "
+            f"{folder.name} --parquet' writes them."
+        )
+    return sorted(found)
+
+
+def _head(folder: Path) -> Head:
+    """The head of the ledger that was exported."""
+    try:
+        found = orjson.loads((folder / WRITTEN).read_bytes())
+        return Head(int(found["labels"]), bytes.fromhex(found["head"]), (*found.get("draws", ()),))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise SettingsError(
+            f"{folder / WRITTEN}: does not say how many labels were exported ({error}): the export "
+            "was stopped, or is an older Assay's. Export the labels anew."
+        ) from error
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        why = str(error).partition("\n")[0]
+        raise SettingsError(
+            f"{path}: is no file that 'assay labels export --parquet' writes: {why}."
+        ) from error
+
+
+def _stored(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Rows with values as a ledger stores them."""
+    columns = []
+    for name in frame.columns:
+        values, stored = frame[name].to_list(), _STORED.get(name)
+        columns.append(
+            values if stored is None else [None if v is None else stored(v) for v in values]
+        )
+    return zip(*columns, strict=True)
+
+
+def _labeller(name: str, kind: str, params: str) -> LabellerId:
+    return LabellerId(name, kind, orjson.loads(params))
+
+
+def _label(*row: Any) -> Label:
+    (number, uid, key, task, version, unit, _, name, kind, params, sample, status, verdict, reason,
+     error, overrules, tokens_in, tokens_out, cost, seconds, created, detail) = row  # fmt: skip
+    return Label(
+        unpacked(uid), unpacked(key), task, version, unpacked(unit), _labeller(name, kind, params),
+        Status(status), None if verdict is None else orjson.loads(verdict), reason, error, sample,
+        None if overrules is None else unpacked(overrules), tokens_in, tokens_out, cost, seconds,
+        created, orjson.loads(detail), number,
+    )  # fmt: skip
