@@ -107,22 +107,22 @@ class Exported:
     def __init__(self, folder: Path) -> None:
         self._folder, self._part, self._head = folder, 0, Head()
 
-    def add(self, labels: Iterable[NewLabel]) -> list[int]:
+    def add(self, labels: Iterable[NewLabel]) -> Sized:
         """As :meth:`assay.ledger.Ledger.add`, but for what it returns."""
         rows = list[tuple[object, ...]]()
         for label in labels:
-            number, digest, uid = self._head.labels + 1, self._head.digest, label.uid(CREATED)
-            row = (
-                number, packed(uid), packed(label.key), label.task, label.version,
-                packed(label.unit), canonical(label.content).decode(), label.labeller.name,
-                label.labeller.kind, canonical(label.labeller.params).decode(), 0, "ok",
+            number, before, uid = self._head.labels + 1, self._head.digest, label.uid(CREATED)
+            key = packed(label.key)
+            self._head = Head(number, linked(before, number, packed(uid), key, *[None] * 5, "{}"))
+            rows.append((
+                number, packed(uid), key, label.task, label.version, packed(label.unit),
+                canonical(label.content).decode(), label.labeller.name, label.labeller.kind,
+                canonical(dict(label.labeller.params)).decode(), 0, "ok",
                 orjson.dumps(label.verdict).decode(), label.reason, *[None] * 6, CREATED, "{}",
-            )  # fmt: skip
-            self._head = Head(number, linked(digest, *row[:3], *[None] * 5, "{}"))
-            rows.append(row)
+            ))  # fmt: skip
         write_part(rows, self._folder, self._part)
         self._part += 1
-        return [row[0] for row in rows]
+        return range(len(rows))
 
     def done(self) -> None:
         write_head(self._head, self._folder)
