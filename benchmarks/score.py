@@ -20,12 +20,12 @@ import time
 from collections.abc import Callable, Iterable, Sized
 from contextlib import suppress
 from importlib import import_module
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import orjson
 
-from assay.api.labels_parquet import write_head, write_part
+from assay.api.labels_parquet import ParquetLedger, write_head, write_part
 from assay.labellers.base import Request
 from assay.ledger import Asked, Ledger, NewLabel
 from assay.ledger.chain import Head, linked
@@ -199,10 +199,11 @@ def make(
         )
 
     if exported is not None:
-        labels = Exported(exported)
-        every = chain.from_iterable(one.requests(evaluation.book(None)) for one in evaluation.steps)
-        count = write(every, labels.add)
-        labels.done()
+        labels, count = Exported(exported), 0
+        for step in evaluation.steps:  # what is asked hangs on the labels before
+            before = ParquetLedger(exported) if count else None
+            count += write(step.requests(evaluation.book(before)), labels.add)
+            labels.done()
         return count
     with Ledger.open(url or folder / "labels.sqlite") as ledger:
         count = sum(
