@@ -20,6 +20,7 @@ from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking, Run
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
+from assay.protocols.exam.held import Rankings, texts_of
 from assay.protocols.folder import Folder
 from assay.statistics.binning import default_bins, read_bins
 from assay.tasks.base import AnyTask
@@ -125,8 +126,9 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     bank = reading.optional("bank", read_bank)
     queries = reading.optional("queries", read_queries) or ()
     runs: dict[str, Run] = {}
+    rankings = Rankings()
     for path, run in reading.many("runs", read_trec_run):
-        _add(runs, run.name, trec_rankings(run), path, reading)
+        _add(runs, run.name, rankings.held(trec_rankings(run)), path, reading)
     texts: dict[str, str] = {}
     for _, found in reading.many("passages", read_passages):
         texts.update(found)
@@ -139,8 +141,9 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             own.setdefault(one.run, {})[one.query] = shown
             texts.update(one.passages)
         for name, ranking in own.items():
-            _add(runs, name, ranking, path, reading)
+            _add(runs, name, rankings.held(ranking), path, reading)
             generated.add(name)
+    rankings.done()
     qrels = reading.optional("qrels", read_qrels)
     official = reading.optional(
         "official", partial(read_scores, score=settings.official_score, option="official_score")
@@ -159,10 +162,11 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             f"{folder.path / 'assay.toml'}: [inputs] names no run. Give 'runs' (TREC runs), "
             "'responses' (generated texts), or a 'graded' file with rankings."
         )
-    pool, untold = pool_of(bank, runs, texts, given, qrels, settings.k)
+    held = texts_of(texts)
+    pool, untold = pool_of(bank, runs, held, given, qrels, settings.k)
     words = _query_texts(bank, {query.id: query.text for query in queries})
     inputs = ExamInputs(
-        bank, words, runs, texts, pool, given, qrels, official, untold, frozenset(generated),
+        bank, words, runs, held, pool, given, qrels, official, untold, frozenset(generated),
         own_runs,
     )  # fmt: skip
     _check(inputs, folder, settings)

@@ -135,13 +135,12 @@ def sweeps(by_tau: Mapping[int, Mapping[str, Values]]) -> Sweeps:
     """The means of each run at every τ; none where there is but one, or no query."""
     if len(by_tau) < 2:
         return {}
-    return {
-        run: {
-            tau: {name: ends.mean for name, ends in found[run].items() if ends}
-            for tau, found in by_tau.items()
-        }
-        for run in next(iter(by_tau.values()))
-    }
+    found: dict[str, dict[int, dict[str, Range]]] = {}
+    for tau, by_run in by_tau.items():
+        for run, values in by_run.items():
+            means = {name: ends.mean for name, ends in values.items() if ends}
+            found.setdefault(run, {})[tau] = means
+    return found
 
 
 def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tuple[Part, ...]:

@@ -197,8 +197,9 @@ def scored(
     measures = _measures(bank, settings)
     taus = range(1, settings.top + 1) if sweep else ()
     by_tau = scorer.at(inputs.runs, dict.fromkeys((*taus, settings.least)))
+    own = by_tau[settings.least]
     per_topic = {
-        run: _averaged(by_tau[settings.least][run], measures, ranking, settings)
+        run: _averaged(own[run], measures, ranking, settings)
         for run, ranking in inputs.runs.items()
     }
     scores = score_table(per_topic, settings)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -36,6 +36,7 @@ from assay.measures.ranking_ranges import KnownGrades, score_ranges
 from assay.model.computed import Computed
 from assay.model.exam import Bank, Ranking, Run
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
+from assay.model.scratch import Parts, Scratch
 from assay.protocols.ranked import Ranked
 
 COVER = "EXAM-Cover"
@@ -135,9 +136,10 @@ class _Query:
         return rows
 
 
-def _held_places(shown: Ranking) -> Sequence[str]:
-    """What is shown, place by place: what nobody knows keeps its rank, under an id that is no
-    passage's."""
+def _held_places(run: Run, query: str) -> Sequence[str]:
+    """What is shown for a query, place by place: what nobody knows keeps its rank, under an id that
+    is no passage's."""
+    shown = run[query]
     places = shown.places()
     if places is shown.passages and all(shown.passages):
         return shown.passages  # as nearly always: another list of each would take much
@@ -284,7 +286,7 @@ class ExamScorer:
             topics=self.queries,
             qrels={query: judged for query, judged in self.qrels().items() if judged},
             runs={
-                run: {query: _held_places(shown) for query, shown in rankings.items()}
+                run: Computed(rankings, partial(_held_places, rankings))
                 for run, rankings in runs.items()
             },
             measures={n: str(_at(m, tau)) for n, m in wanted.items() if n not in alphas},
@@ -339,45 +341,62 @@ class ExamScorer:
         tau = self.options.tau
         return self.at({"": run}, (tau,))[tau][""]
 
-    def at(self, runs: Mapping[str, Run], taus: Iterable[int]) -> dict[int, dict[str, Values]]:
-        """The same of each run, at any τ."""
+    def at(self, runs: Mapping[str, Run], taus: Iterable[int]) -> Mapping[int, dict[str, Values]]:
+        """The same of each run, at any τ; made when they are looked up."""
         names = (COVER, WEIGHTED, NORMALISED, *self.measures)
-        size = len(names), 2, len(runs), len(self.queries)
-        tables = {tau: dict(zip(names, np.zeros(size), strict=True)) for tau in taus}
+        parts, by_tau = Parts(Scratch()), tuple(taus)
         for some in _portions(self._lists(runs.values())):
-            groups = [_Group(same_shape) for same_shape in _of_one_shape(some)]
-            whole = [one for one in some if not one.query.missing]
-            numbers = [one.number for one in whole]
-            against = self._hits(whole) if whole else None
-            known: dict[Measure, Floats] = {}
-            for tau, table in tables.items():
-                measures = {name: _at(one, tau) for name, one in self.measures.items()}
-                plain = {n: one for n, one in measures.items() if not isinstance(one, AlphaNDCG)}
-                if against is not None:
-                    new = [one for one in plain.values() if one not in known]
-                    known.update(score_hits(*against, new))
-                    for name, one in plain.items():
-                        table[name][:, :, numbers] = known[one]
-                for shown in some if plain else ():
-                    if shown.query.missing:
-                        ends = np.array(list(_ranked(shown, plain.values())))
-                        for name, values in zip(plain, ends.transpose(1, 2, 0), strict=True):
-                            table[name][:, :, shown.number] = values
-                for group in groups:
-                    found = dict(group.covers(tau))
-                    for name, one in measures.items():
-                        if isinstance(one, AlphaNDCG):
-                            found[name] = group.alpha(one, tau)
-                    for name, (floors, ceilings) in found.items():
-                        table[name][0][:, group.numbers] = floors.T
-                        table[name][1][:, group.numbers] = ceilings.T
-        return {
-            tau: {
-                run: {name: Ranges(self._places, *ends[:, number]) for name, ends in table.items()}
+            tables = self._tables(some, names, len(runs), by_tau)
+            for tau, values in tables.items():
+                parts.add(tau, np.moveaxis(values, -1, 0).tobytes())
+
+        def found(tau: int) -> dict[str, Values]:
+            rows = np.frombuffer(parts.read(tau)).reshape(-1, len(names), 2, len(runs))
+            columns = np.ascontiguousarray(np.moveaxis(rows, 0, -1))
+            return {
+                run: {
+                    name: Ranges(self._places, *ends[:, number])
+                    for name, ends in zip(names, columns, strict=True)
+                }
                 for number, run in enumerate(runs)
             }
-            for tau, table in tables.items()
-        }
+
+        return Computed(by_tau, found)
+
+    def _tables(
+        self, some: Sequence[_Shown], names: Sequence[str], runs: int, taus: Sequence[int]
+    ) -> dict[int, Floats]:
+        """Of some queries, by τ: measures × floors and ceilings × runs × queries."""
+        found = {tau: np.zeros((len(names), 2, runs, len(some))) for tau in taus}
+        tables = {tau: dict(zip(names, values, strict=True)) for tau, values in found.items()}
+        first = some[0].number
+        groups = [_Group(same_shape) for same_shape in _of_one_shape(some)]
+        whole = [one for one in some if not one.query.missing]
+        numbers = [one.number - first for one in whole]
+        against = self._hits(whole) if whole else None
+        known: dict[Measure, Floats] = {}
+        for tau, table in tables.items():
+            measures = {name: _at(one, tau) for name, one in self.measures.items()}
+            plain = {n: one for n, one in measures.items() if not isinstance(one, AlphaNDCG)}
+            if against is not None:
+                new = [one for one in plain.values() if one not in known]
+                known.update(score_hits(*against, new))
+                for name, one in plain.items():
+                    table[name][:, :, numbers] = known[one]
+            for shown in some if plain else ():
+                if shown.query.missing:
+                    ends = np.array(list(_ranked(shown, plain.values())))
+                    for name, values in zip(plain, ends.transpose(1, 2, 0), strict=True):
+                        table[name][:, :, shown.number - first] = values
+            for group in groups:
+                ranges = dict(group.covers(tau))
+                for name, one in measures.items():
+                    if isinstance(one, AlphaNDCG):
+                        ranges[name] = group.alpha(one, tau)
+                for name, (floors, ceilings) in ranges.items():
+                    table[name][0][:, group.numbers - first] = floors.T
+                    table[name][1][:, group.numbers - first] = ceilings.T
+        return found
 
     def _hits(self, some: Sequence[_Shown]) -> tuple[Hits, Judgements]:
         """What runs show of queries without a missing grade, and their labels."""
