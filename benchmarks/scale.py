@@ -8,8 +8,8 @@ Run: ``python benchmarks/scale.py [--only PART] [--labels N] [--questions Q] [--
 - ``shards``: an evaluation judged by ``assay judge`` whole, and in four shards, by one server;
 - ``endpoints``: 1, 8 and 64 addresses of a model that answers after a while, all one server;
 - ``workers``: pairs of the embedded judge in one process and in ``--workers 2``;
-- ``scoring``: how the memory of ``assay score`` grows with labels (R2C2, three labellers)
-  from each source;
+- ``scoring``: how the memory of ``assay score`` grows with labels from each source (R2C2,
+  three labellers; ``--protocol exam``: one labeller, whose labels have an input each);
 - ``blocks``: what a block of 256 questions takes more in a process of its own, and in an actor of
   Ray, than here.
 """
@@ -306,25 +306,26 @@ def shown(what: str, there: Cost, here: float, work: float) -> None:
 def scoring(options: argparse.Namespace) -> None:
     for source in options.sources:
         with served_if(source == "postgresql") as url:
-            grown = [scored(source, wanted, options.place, url) for wanted in options.scored]
+            grown = [scored(source, wanted, options, url) for wanted in options.scored]
         for (few, little), (many, much) in pairwise(grown):
             each = (much - little) * 1e6 / (many - few)
             print(f"scoring from {source}: {few:,} to {many:,} labels: {each:.0f} bytes a label")
 
 
 def scored(
-    source: str, wanted: int, under: Path | None, url: Callable[[str], str]
+    source: str, wanted: int, options: argparse.Namespace, url: Callable[[str], str]
 ) -> tuple[int, float]:
     """How many labels were scored, and the peak memory in MB."""
-    with tempfile.TemporaryDirectory(dir=under) as place:
+    with tempfile.TemporaryDirectory(dir=options.place) as place:
         command = [sys.executable, "-m", "assay.cli.main", "score", place, "--csv"]
-        into, more = dict[str, Any](), dict[str, str]()
+        into, more = dict[str, Any](protocol=options.protocol), dict[str, str]()
         if source == "parquet":
             into["exported"] = Path(place) / "labels"
             command += ["--labels", f"{place}/labels"]
         elif source == "postgresql":
             into["url"] = more["ASSAY_LEDGER"] = url(f"scored{wanted}")
-        labels = score.make(Path(place), wanted // LABELLERS, LABELLERS, RUNS, **into)
+        each = LABELLERS if options.protocol == "r2c2" else 1
+        labels = score.make(Path(place), wanted // each, each, RUNS, **into)
         size = sum(one.stat().st_size for one in Path(place).rglob("*") if one.is_file())
         started = time.perf_counter()
         peak = score.run(command, **more)
@@ -351,6 +352,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=1_000)
     parser.add_argument("--scored", type=int, nargs="+", default=[300_000, 1_000_000])
     parser.add_argument("--from", nargs="+", choices=SOURCES, default=SOURCES[:2], dest="sources")
+    parser.add_argument("--protocol", choices=("r2c2", "exam"), default="r2c2", help="scored")
     parser.add_argument("--place", type=Path, help="where evaluations to score are made")
     options = parser.parse_args()
     if options.job:

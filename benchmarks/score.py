@@ -33,8 +33,9 @@ from assay.ledger.hashes import packed
 from assay.model.labels import LabellerId, Status
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.protocol import R2C2
+from assay.protocols.registry import find_protocol
 from assay.tasks.base import canonical, content_hash
+from assay.tasks.exam import SELF_RATING
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
 ROOT = Path(__file__).parents[1]
@@ -130,11 +131,22 @@ class Exported:
 
 def make(
     folder: Path, units: int, labellers: int, runs: int, *,
-    url: str | None = None, exported: Path | None = None,
+    protocol: str = "r2c2", url: str | None = None, exported: Path | None = None,
 ) -> int:  # fmt: skip
     """Write an evaluation of so many units, and label each of them; returns the count. The labels
-    go into the folder's ledger, the one at ``url``, or Parquet files in ``exported``."""
+    go into the folder's ledger, the one at ``url``, or Parquet files in ``exported``. EXAM++ is
+    that of the tests, with a number of runs of its own."""
     rng = random.Random(1)
+    if protocol == "exam":
+        sys.path.insert(0, str(ROOT))
+        import_module("tests.golden.large").write_exam(folder, units)
+    else:
+        write_r2c2(folder, units, runs, rng)
+    evaluation = Evaluation.open(Folder.open(folder), find_protocol(protocol), None)
+    return labelled(evaluation, labellers, rng, url, exported)
+
+
+def write_r2c2(folder: Path, units: int, runs: int, rng: random.Random) -> None:
     questions = units // (runs * (NUGGETS + 2))
 
     def text(words: int) -> str:
@@ -162,7 +174,12 @@ def make(
         '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
         'pr_runs = "pr/*.txt"\nac_runs = "ac/*.txt"\n[labellers]\ndefault = "openai:m"\n'
     )
-    evaluation = Evaluation.open(Folder.open(folder), R2C2, None)
+
+
+def labelled(
+    evaluation: Evaluation, labellers: int, rng: random.Random, url: str | None,
+    exported: Path | None,
+) -> int:  # fmt: skip
     own = evaluation.labellers()
     others = [LabellerId(f"openai:other-{n}", "model", {"model": n}) for n in range(labellers)]
     asked = list[Asked]()
@@ -205,7 +222,7 @@ def make(
             count += write(step.requests(evaluation.book(before)), labels.add)
             labels.done()
         return count
-    with Ledger.open(url or folder / "labels.sqlite") as ledger:
+    with Ledger.open(url or evaluation.folder.path / "labels.sqlite") as ledger:
         count = sum(
             write(one.requests(evaluation.book(ledger)), ledger.add) for one in evaluation.steps
         )
@@ -225,6 +242,8 @@ def verdict(request: Request, rng: random.Random) -> dict[str, object]:
             for n in range(1, len(request.content["nuggets"]) + 1)
         ]
         return {"reason": "so", "correct": rng.random() < 0.6, "nuggets": nuggets}
+    if request.task is SELF_RATING:
+        return {"reason": "as the passage says", "rating": rng.randrange(6)}
     return {"reason": "", "act": "answer"}
 
 
