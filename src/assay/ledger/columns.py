@@ -162,11 +162,11 @@ class Columns:
             given &= np.isin(np.asarray(self._who)[some], who)
             own = np.flatnonzero(given) + some.start
             high = np.asarray(self._high)[own]
-            again = np.zeros(len(own), np.bool_)
-            again[1:] |= high[1:] == high[:-1]
-            again[:-1] |= again[1:]
-            if again.any():
-                yield own[again]
+            repeated = np.zeros(len(own), np.bool_)
+            repeated[1:] |= high[1:] == high[:-1]
+            repeated[:-1] |= repeated[1:]
+            if repeated.any():
+                yield own[repeated]
 
     def _blocks(self) -> Iterator[slice]:
         """All places, some at a time, those of one unit at once."""
