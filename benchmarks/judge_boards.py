@@ -111,7 +111,7 @@ def doubts(rows: Sequence[Row], most: int) -> None:
         truth = np.array([row.label == 1 for row, _ in given])
         right = np.array([said(row, one) for row, one in given]) == truth
         first = [one.detail["rulings"][0] for _, one in given]
-        low, high = settings().unsure(Ability(own[0].ability))
+        low, high = settings().unsure(Ability(own[0].ability), "yes")
         yes = np.array([one["yes"] for one in first])
         read = np.array([one["windows"] > 0 for one in first])
         read &= ~np.array([bool(one.detail.get("by_rule")) for _, one in given])

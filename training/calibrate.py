@@ -16,10 +16,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shutil
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +51,10 @@ def main() -> int:
         "--model", type=Path, required=True, help="what says how sure it is of sources unseen"
     )
     parser.add_argument(
+        "--keep", action="store_true",
+        help="weights and thresholds of judge.json in OUT; fit where to abstain alone",
+    )  # fmt: skip
+    parser.add_argument(
         "--ship", type=Path, help="the network that went on to read these too; by default the same"
     )
     parser.add_argument("--data", type=Path, required=True, help="folder of prepare.py")
@@ -72,10 +75,13 @@ def main() -> int:
     check_labels(rows, "raise --most")
     reader = Reader(options.model, options.start / "tokenizer.json", options.readings)
     features = reader.features([as_question(row) for row in rows])
+    path = options.out / "judge.json"
+    kept = json.loads(path.read_text(encoding="utf-8"))["calibration"] if options.keep else {}
     calibration = {
         ability.value: fitted(
             [row for row in rows if row.ability == ability],
             features[[row.ability == ability for row in rows]],
+            kept.get(ability.value, {}),
         )
         for ability in ABILITIES
     }
@@ -86,12 +92,17 @@ def main() -> int:
         "sha256": hashlib.sha256(ship.read_bytes()).hexdigest(),
         "calibration": calibration,
     }
-    shutil.copyfile(ship, options.out / "judge.onnx")
-    shutil.copyfile(options.start / "tokenizer.json", options.out / "tokenizer.json")
+    for source, name in (
+        (ship, "judge.onnx"),
+        (options.start / "tokenizer.json", "tokenizer.json"),
+    ):
+        (options.out / name).write_bytes(source.read_bytes())
     text = json.dumps(document, indent=1, sort_keys=True) + "\n"
-    (options.out / "judge.json").write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     for ability, found in calibration.items():
-        print(ability, {k: v for k, v in found.items() if k not in ("weights", "bias")})
+        print(ability, {k: v for k, v in found.items() if k not in ("weights", "bias", "held")})
+        for name, shares in found["held"].items():
+            print(f"  {name}, by the sets of the others: {shares}")
     return 0
 
 
@@ -129,8 +140,12 @@ def check_labels(rows: Sequence[Row], cure: str) -> None:
                 )
 
 
-def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
-    """Weights, bias, thresholds and where to abstain of one ability."""
+def fitted(
+    rows: list[Row], features: np.ndarray, kept: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """Weights, bias, thresholds and where to abstain of one ability; of ``kept`` all but the last
+    is taken as it is."""
+    kept = kept or {}
     level = np.array([round(row.label * 2) for row in rows])
     weight = source_weights(rows)
     strength, found = best_strength(rows, features, level, weight)
@@ -139,13 +154,22 @@ def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
     # Made pairs are two claims in one, swapped, or dressed up: they teach what partly looks like,
     # but the thresholds of yes are people's.
     given = np.array([not row.source.startswith("made_") for row in rows])
+    cut = float(
+        kept.get("threshold") or round(best_cut(yes[given], level[given] == 2, weight[given]), 4)
+    )
+    partly = float(kept.get("partly") or round(best_cut(some, level >= 1, weight), 4))
+    family_of = np.array([family(row.source) for row in rows])
     return {
-        "weights": np.round(weights, 6).tolist(),
-        "bias": np.round(bias, 6).tolist(),
-        "threshold": round(best_cut(yes[given], level[given] == 2, weight[given]), 4),
-        "partly": round(best_cut(some, level >= 1, weight), 4),
-        "unsure": conformal(yes[given], level[given] == 2, weight[given]),
-        "strength": strength,
+        "weights": kept.get("weights") or np.round(weights, 6).tolist(),
+        "bias": kept.get("bias") or np.round(bias, 6).tolist(),
+        "threshold": cut,
+        "partly": partly,
+        "unsure": {
+            "yes": conformal(yes[given], level[given] == 2, weight[given], cut),
+            "partly": conformal(some[given], level[given] >= 1, weight[given], partly),
+        },
+        "held": held(yes[given], level[given] == 2, weight[given], cut, family_of[given]),
+        "strength": kept.get("strength") or strength,
         "pairs": len(rows),
         "sources": {n: sum(r.source == n for r in rows) for n in sorted({r.source for r in rows})},
     }
@@ -171,19 +195,38 @@ def best_strength(
     return best, found[best]
 
 
-def conformal(yes: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> list[float]:
+def conformal(score: np.ndarray, truth: np.ndarray, weight: np.ndarray, cut: float) -> list[float]:
     """Where prediction sets that hold the truth of 1 − ``ERROR`` of the pairs of either kind
     (label-conditional split conformal prediction, Vovk 2012) have both: between these two
-    probabilities of yes the judge knows too little. They are equal where no set has both."""
+    probabilities the judge knows too little. What is said beyond them is what the sets hold: the
+    threshold ``cut`` lies between, or they are equal to it, where no set has both."""
     edges = []
-    for kind, score in ((truth, 1 - yes), (~truth, yes)):
-        order = np.argsort(score[kind])
+    for kind, distance in ((truth, 1 - score), (~truth, score)):
+        order = np.argsort(distance[kind])
         # The pair that will be judged is one more, of which nothing is known: that costs coverage.
         total = np.cumsum(weight[kind][order]) / (weight[kind].sum() + weight[kind].mean())
         at = int(np.searchsorted(total, 1 - ERROR))
-        edges.append(float(score[kind][order][at]) if at < len(order) else 1.0)
-    low, high = 1 - edges[0], edges[1]
-    return [round(low, 4), round(max(low, high), 4)]
+        edges.append(float(distance[kind][order][at]) if at < len(order) else 1.0)
+    return [round(min(1 - edges[0], cut), 4), round(max(edges[1], cut), 4)]
+
+
+def held(
+    yes: np.ndarray, truth: np.ndarray, weight: np.ndarray, cut: float, family_of: np.ndarray
+) -> dict[str, dict[str, float]]:
+    """Of every family's pairs of either kind, how many the prediction sets hold that are made by
+    the pairs of all others; and for how many of its pairs these hold both (``both``)."""
+    found = {}
+    for name in sorted(set(family_of)):
+        own = family_of == name
+        if truth[own].all() or not truth[own].any():
+            continue
+        low, high = conformal(yes[~own], truth[~own], weight[~own], cut)
+        shares = {
+            "yes": (yes > low)[own & truth], "no": (yes < high)[own & ~truth],
+            "both": ((low < yes) & (yes < high))[own],
+        }  # fmt: skip
+        found[name] = {key: round(float(value.mean()), 3) for key, value in shares.items()}
+    return found
 
 
 def regression(

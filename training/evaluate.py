@@ -25,9 +25,9 @@ from calibrate import PACKAGE, balanced
 from readings import Reader
 from rows import Row, as_question, read_split, sampled
 
+from assay.labellers.judge.evidence import Tokenise
 from assay.labellers.judge.model import (
     JudgeQuestion,
-    Network,
     empty,
     probabilities,
     verbatim,
@@ -78,7 +78,7 @@ def main() -> int:
     package = options.package
     calibration = json.loads((package / "judge.json").read_text(encoding="utf-8"))["calibration"]
     reader = Reader(package / "judge.onnx", package / "tokenizer.json", options.readings)
-    cosine = Embedder(options.cosine, reader.network) if options.cosine else None
+    cosine = Embedder(options.cosine, reader.network.tokenise) if options.cosine else None
     rows = sampled(read_split(options.data, options.split), options.most, options.split)
     items = [from_row(row) for row in rows]
     margins = {}
@@ -142,11 +142,11 @@ def of_pair(pair: Pair) -> JudgeQuestion:
 class Embedder:
     """Cosine of the start encoder's mean vectors, without any training of ours."""
 
-    def __init__(self, path: Path, network: Network) -> None:
+    def __init__(self, path: Path, tokenise: Tokenise) -> None:
         import onnxruntime  # noqa: PLC0415 (only with --cosine)
 
         self.session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-        self.tokenise = network.tokenise
+        self.tokenise = tokenise
 
     def __call__(self, questions: Sequence[JudgeQuestion]) -> np.ndarray:
         firsts = self.vectors([q.first.partition(": ")[2] for q in questions])

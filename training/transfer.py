@@ -25,7 +25,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,7 @@ from readings import Reader
 from rows import Row, as_question, sampled
 from tokenizers import Tokenizer
 
-from assay.labellers.judge.model import empty, verbatim
+from assay.labellers.judge.model import empty, tokenising, verbatim
 from assay.labellers.judge.texts import ABILITIES, TEXTS_VERSION
 from assay.measures.confidence import auroc
 
@@ -60,7 +60,7 @@ class Pair:
     judge: float
     said: bool
     overlap: float
-    cosine: float | None
+    cosine: float | None = None
 
 
 def folds_of(
@@ -178,25 +178,34 @@ class Study:
             for ability in ABILITIES
         }
 
-    def read(
-        self,
-        reader: Reader,
-        calibration: dict[str, dict[str, object]],
-        sources: Sequence[str],
-        cosine: Embedder | None,
-    ) -> list[Pair]:
+    def tests(self, sources: Sequence[str]) -> list[Row]:
         rows = [row for row in self.part("test", ()) if row.source in sources]
-        rows = sampled(rows, self.options.most, "test")
+        return sampled(rows, self.options.most, "test")
+
+    def read(
+        self, reader: Reader, calibration: dict[str, dict[str, object]], sources: Sequence[str]
+    ) -> list[Pair]:
+        rows = self.tests(sources)
         questions = [as_question(row) for row in rows]
         yes = judged(reader, calibration, questions)[:, 2]
-        near = cosine(questions).tolist() if cosine else [None] * len(rows)
         return [
             Pair(
                 row.source, row.ability, self.group[row.id], row.label == 1.0, float(p),
-                bool(p > float(str(calibration[row.ability]["threshold"]))), overlap(question), c,
+                bool(p > float(str(calibration[row.ability]["threshold"]))), overlap(question),
             )
-            for row, question, p, c in zip(rows, questions, yes, near, strict=True)
+            for row, question, p in zip(rows, questions, yes, strict=True)
         ]  # fmt: skip
+
+    def with_cosine(self, pairs: Sequence[Pair], sources: Sequence[str]) -> list[Pair]:
+        """``pairs`` of :meth:`read` with the cosine of their texts, where it is asked for."""
+        if self.options.cosine is None:
+            return list(pairs)
+        tokenise = tokenising((self.start / "tokenizer.json").read_bytes())
+        rows = self.tests(sources)
+        if [(r.source, self.group[r.id]) for r in rows] != [(p.source, p.group) for p in pairs]:
+            raise SystemExit("what was read are other pairs than these data give; remove them")
+        near = Embedder(self.options.cosine, tokenise)([as_question(row) for row in rows])
+        return [replace(p, cosine=float(c)) for p, c in zip(pairs, near, strict=True)]
 
 
 def run(program: Path, **options: object) -> None:
@@ -306,13 +315,9 @@ def same_fold(folder: Path, left: Sequence[str], sizes: Mapping[str, int]) -> No
         )
 
 
-def measured(study: Study, cosine_of: Path | None) -> list[Pair]:
+def measured(study: Study) -> list[Pair]:
     """The pairs of every fold, of the folds that are there as they are."""
     options = study.options
-
-    def embedder(reader: Reader) -> Embedder | None:
-        return Embedder(cosine_of, reader.network) if cosine_of else None
-
     if options.package:
         kept = study.folder / "readings.jsonl"
         reader = Reader(options.package / "judge.onnx", options.package / "tokenizer.json", kept)
@@ -321,13 +326,13 @@ def measured(study: Study, cosine_of: Path | None) -> list[Pair]:
         told = {source for own in known.values() for source in own["sources"]}
         for source in sorted(told.intersection(options.unread)):
             print(f"not quite unread: this judge was calibrated on other pairs of {source}")
-        return study.read(reader, known, options.unread, embedder(reader))
+        return study.with_cosine(study.read(reader, known, options.unread), options.unread)
     sizes = Counter(row.source for row in study.rows if study.split[row.id] == "train")
     abilities = {row.source: row.ability for row in study.rows}
     folds = folds_of(abilities, options.folds, sizes)
     # Another training is another folder, another reading another file.
     training = f"{options.folds}-{options.steps}-{options.cool}-{options.warm}"
-    reading = f"{TEXTS_VERSION}-{options.most}-{options.calibrate}{'-cosine' if cosine_of else ''}"
+    reading = f"{TEXTS_VERSION}-{options.most}-{options.calibrate}"
     found = []
     for number, left in enumerate(folds, start=1):
         folder = study.folder / f"{training}-{number}"
@@ -337,11 +342,11 @@ def measured(study: Study, cosine_of: Path | None) -> list[Pair]:
             print(f"fold {number} of {len(folds)}, without {', '.join(left)}", flush=True)
             network = study.trained(folder, left)
             reader = Reader(network, study.start / "tokenizer.json", folder / "readings.jsonl")
-            pairs = study.read(reader, study.calibration(reader, left), left, embedder(reader))
+            pairs = study.read(reader, study.calibration(reader, left), left)
             fresh = folder / "new.json"
             fresh.write_text(json.dumps([asdict(pair) for pair in pairs]), encoding="utf-8")
             fresh.replace(kept)
-        found += done(kept)
+        found += study.with_cosine(done(kept), left)
     return found
 
 
@@ -368,7 +373,7 @@ def main() -> int:
     unknown = set(options.unread or ()) - {row.source for row in study.rows}
     if unknown:
         parser.error(f"no such source: {', '.join(sorted(unknown))}")
-    show(measured(study, options.cosine))
+    show(measured(study))
     return 0
 
 

@@ -38,9 +38,11 @@ from assay.tasks.trec_rag import (
     RELEVANCE_AT_ONCE,
     RELEVANCE_YES_NO,
     SUB_NARRATIVES_ANSWERED,
+    SUPPORT,
     AspectsAnswered,
     AspectsUnit,
     AssignmentUnit,
+    SupportUnit,
 )
 from assay.tasks.trec_rag import RELEVANCE as TREC_RELEVANCE
 from assay.tasks.trec_rag import RelevanceUnit as TrecRelevanceUnit
@@ -268,7 +270,7 @@ def test_where_it_knows_too_little_it_abstains_if_it_is_to(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim = EntailmentUnit(passage=PASSAGE, nugget="Casablanca won three prizes.")
-    low, high = settings().unsure(Ability.E)
+    low, high = settings().unsure(Ability.E, "yes")
     for yes, status in (((low + high) / 2, Status.FAILED), (low, Status.OK), (high, Status.OK)):
         waverers(monkeypatch, yes)
         found = wavering(network, ENTAILMENT, claim)
@@ -287,14 +289,14 @@ def test_it_abstains_by_what_decides_and_never_where_a_rule_does(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question, gold = "Who directed Casablanca?", ("Michael Curtiz",)
-    low, high = settings().unsure(Ability.C)
+    low, high = settings().unsure(Ability.C, "yes")
     doubt = (low + high) / 2
     waverers(monkeypatch, doubt)
     for answer, status in (("Curtiz, M.", Status.FAILED), ("I don't know.", Status.OK)):
         unit = AnswerUnit(question=question, answer=answer, gold=gold)
         assert wavering(network, ANSWER, unit).status is status
     # Nuggets that may have helped say nothing of whether the answer is right.
-    help_low, help_high = settings().unsure(Ability.A)
+    help_low, help_high = settings().unsure(Ability.A, "yes")
     assert help_low < low < help_high
     waverers(monkeypatch, low)
     unit = AnswerUnit(question=question, answer="Curtiz, M.", gold=gold, nuggets=("It was he.",))
@@ -319,8 +321,8 @@ def test_of_a_long_gold_answer_it_abstains_by_what_was_read_of_its_sentences(
     )
     questions, _ = unit_questions(ANSWER, unit)
     assert [one.ability for one in questions] == [Ability.C, *[Ability.E] * 4]
-    low, high = settings().unsure(Ability.E)
-    of_answers = settings().unsure(Ability.C)
+    low, high = settings().unsure(Ability.E, "yes")
+    of_answers = settings().unsure(Ability.C, "yes")
 
     def found(*claims: float, windows: Sequence[int]) -> Status:
         def ruled(_network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
@@ -337,6 +339,51 @@ def test_of_a_long_gold_answer_it_abstains_by_what_was_read_of_its_sentences(
     assert of_answers[1] < between < high
     assert found(*[between] * 4, windows=[1] * 4) is Status.FAILED
     assert found(1.0, 1.0, 1.0, 0.9, windows=(0, 0, 0, 1)) is Status.OK
+
+
+def test_where_partly_begins_is_in_doubt_where_a_verdict_tells_it(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Support has a grade in part, entailment none."""
+    known, doubt = settings().unsure, 0.45
+
+    def unsure(_settings: object, ability: Ability, level: str) -> tuple[float, float]:
+        return (0.3, 0.6) if level == "partly" else known(ability, level)
+
+    monkeypatch.setattr("assay.labellers.judge.model.Settings.unsure", unsure)
+
+    def ruled(_network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+        return [Ruling(1 - doubt, doubt, 0.0, PASSAGE, 1, 9) for _ in questions]
+
+    monkeypatch.setattr("assay.labellers.judge.labeller.rule", ruled)
+    claim = "Casablanca won three prizes."
+    sure = wavering(network, ENTAILMENT, EntailmentUnit(passage=PASSAGE, nugget=claim))
+    assert sure.status is Status.OK
+    open_ = wavering(network, SUPPORT, SupportUnit(passage=PASSAGE, sentence=claim))
+    assert open_.status is Status.FAILED
+    assert "neither yes or partly nor no" in str(open_.error)
+
+
+def test_a_label_says_which_rule_decided(network: Network) -> None:
+    said = PASSAGE.split(". ")[0] + "."
+    question, gold = "Who directed Casablanca?", ("Michael Curtiz",)
+    e, c = EntailmentUnit, AnswerUnit
+    units: list[tuple[AnyTask, Unit]] = [
+        (ENTAILMENT, e(passage=PASSAGE, nugget=said)),
+        (ENTAILMENT, e(passage="", nugget=said)),
+        (ENTAILMENT, e(passage=f"It is false that {said}", nugget=said)),
+        (ANSWER, c(question=question, answer="I don't know.", gold=gold)),
+        (ANSWER, c(question=question, answer="Michael Curtiz", gold=gold)),
+        (ANSWER, c(question=question, answer="Curtiz, Michael", gold=gold)),
+    ]
+    found = [one.detail for one in asked(network, units)]
+    rules = [one["rulings"][0].get("rule") for one in found[:3]]
+    assert rules == ["verbatim", "empty", "nothing else is asserted"]
+    assert found[2]["rulings"][0]["less"] is True
+    assert found[3]["rule"].startswith("It declines to answer")
+    assert found[4]["rule"] == "It is the gold answer, word for word."
+    assert "rule" not in found[5]
+    assert "rule" not in found[5]["rulings"][0]
 
 
 def test_a_judge_that_abstains_is_another_labeller() -> None:

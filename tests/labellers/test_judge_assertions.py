@@ -168,7 +168,35 @@ def test_a_plain_answer_is_none_of_these() -> None:
         ("Casablanca es una película de 1942.", "Spanish"),
         ("Das Boot is a 1981 German film directed by Wolfgang Petersen.", None),
         ("A man in a red shirt walks a dog.", None),
-        ("東京", None),
+        ("Le chat dort.", "French"),
+        ("Qui a réalisé Casablanca ?", "French"),
+        ("C'est Michael Curtiz.", "French"),
+        ("CASABLANCA EST UN FILM DE 1942", "French"),
+        ("Wer führte Regie bei Casablanca?", "German"),
+        ("Er wurde 1942 gedreht.", "German"),
+        ("El perro duerme.", "Spanish"),
+        ("Rocky ganó tres premios Óscar.", "Spanish"),
+        ("Warszawa jest stolicą Polski", "Polish"),
+        ("Hà Nội là thủ đô của Việt Nam", "another language"),
+        ("黒澤明", "Chinese"),
+        ("はい", "Japanese"),
+        ("NHK は何の略?", "Japanese"),
+        ("IBM Watson AI GPU ですか", "Japanese"),
+        ("iPhone 是 Apple 的手机", "Chinese"),
+        ("서울의 인구는?", "Korean"),
+        ("Кто?", "a language in Cyrillic letters"),
+        ("Tokyo (東京) is the capital.", None),
+        ("Seven Samurai (七人の侍)", None),
+        ("Vladimir Putin (Владимир Путин)", None),
+        ("José Saramago, Le Corbusier, Los Angeles", None),
+        ("Oscar de la Hoya was killed in 1990.", None),
+        ("Guillermo del Toro is an essayist.", None),
+        ("Les Misérables won three awards.", None),
+        ("Brazilian jiu-jitsu includes grappling.", None),
+        ("MINISTRY OF TRUTH", None),
+        ("def f(x): return x + 1", None),
+        ("42 km", None),
+        ("α", None),
         ("", None),
     ],
 )
@@ -181,6 +209,17 @@ def test_what_it_cannot_read_is_refused_and_says_so() -> None:
     questions, reason = unit_questions(ENTAILMENT, unit)
     assert not questions
     assert "the passage is in Japanese" in (reason or "")
+    asked = AnswerUnit(
+        question="Who directed it?", answer="Il fut réalisé par lui.", gold=("Curtiz",)
+    )
+    assert "the answer is in French" in (unit_questions(ANSWER, asked)[1] or "")
+    asked = AnswerUnit(question="Qui l'a réalisé ?", answer="Michael Curtiz", gold=("Curtiz",))
+    assert "the question is in French" in (unit_questions(ANSWER, asked)[1] or "")
+    other = AnswerUnit(question="Who directed it?", answer="It was Curtiz.", gold=("柯蒂兹",))
+    assert "the gold answer is in Chinese" in (unit_questions(ANSWER, other)[1] or "")
+    # One wording that it can read is enough.
+    both = other.model_copy(update={"gold": ("柯蒂兹", "Curtiz")})
+    assert unit_questions(ANSWER, both)[1] is None
     # Rules decide without reading.
     ruled = AnswerUnit(question="Who directed it?", answer="わかりません。", gold=("Curtiz",))
     assert unit_questions(ANSWER, ruled)[1] is None

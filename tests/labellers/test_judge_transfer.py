@@ -108,16 +108,30 @@ def test_the_judge_abstains_where_prediction_sets_hold_both(transfer):
     from calibrate import conformal
 
     truth, even = np.arange(200) % 2 == 0, np.ones(200)
-    low, high = conformal(np.where(truth, 0.3, 0.6), truth, even)
-    assert (low, high) == (0.3, 0.6)
+    assert conformal(np.where(truth, 0.3, 0.6), truth, even, 0.5) == [0.3, 0.6]
+    # What is said beyond them is what the sets hold.
+    assert conformal(np.where(truth, 0.3, 0.6), truth, even, 0.7) == [0.3, 0.7]
     # Told apart without fail, no set holds both.
-    low, high = conformal(np.where(truth, 0.9, 0.1), truth, even)
-    assert low == high
+    assert conformal(np.where(truth, 0.9, 0.1), truth, even, 0.5) == [0.5, 0.5]
     # Of nine of ten as many are outside as are seen, and one more that is to be judged.
     few = np.arange(18) < 9
     scores = np.concatenate([np.linspace(0.1, 0.9, 9), np.linspace(0.1, 0.9, 9)])
-    assert conformal(scores, few, np.ones(18)) == [0.1, 0.9]
-    assert conformal(scores[[0, -1]], np.array([True, False]), np.ones(2)) == [0.0, 1.0]
+    assert conformal(scores, few, np.ones(18), 0.5) == [0.1, 0.9]
+    assert conformal(scores[[0, -1]], np.array([True, False]), np.ones(2), 0.5) == [0.0, 1.0]
+
+
+def test_what_the_sets_hold_is_told_of_families_that_they_were_not_made_by(transfer):
+    from calibrate import held
+
+    truth = np.arange(80) % 2 == 0
+    yes = np.where(truth, 0.8, 0.2)
+    yes[-10:] = 0.2  # a source where it is sure that nothing is so
+    family = np.array(["snli"] * 40 + ["wice"] * 20 + ["fib"] * 10 + ["selqa"] * 10)
+    found = held(yes, truth, np.ones(80), 0.5, family)
+    assert found["snli"] == {"yes": 1.0, "no": 1.0, "both": 0.0}
+    assert found["selqa"] == {"yes": 0.0, "no": 1.0, "both": 0.0}
+    truth[60:70] = True
+    assert "fib" not in held(yes, truth, np.ones(80), 0.5, family)
 
 
 def test_labels_that_nothing_can_be_fitted_to(transfer):

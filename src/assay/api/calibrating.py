@@ -117,7 +117,7 @@ def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:
             for ruling in (
                 () if label.detail.get("by_rule") else label.detail.get("rulings", ())[:1]
             ):
-                if ruling["windows"]:
+                if ruling["windows"] and ruling["ability"] == _SAID[label.task][0]:
                     judge[key] = float(ruling.get("unfitted", ruling["yes"]))
     found: dict[Ability, tuple[list[float], list[bool]]] = defaultdict(lambda: ([], []))
     for key in sorted(people.keys() & judge.keys()):

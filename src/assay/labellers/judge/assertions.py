@@ -123,9 +123,9 @@ _TAKEN_BACK = re.compile(
     r"idea))\b"
 )
 _AFTERWARDS = re.compile(
-    r"^\W*(?:\)|”|\")?\s*[,;:–—-]*\s*(?:which|but|however|yet|though|this|that|it|and)?\s*"
-    r"(?:this|that|it|all)?\s*(?:is|was|are|were|has|have|had|did|does|has been|can|could|seems?|"
-    r"turned out|proved)\b"
+    r"^\W*+(?:(?:which|but|however|yet|though|this|that|it|and)\s*)?"
+    r"(?:(?:this|that|it|all)\s*)?(?:is|was|are|were|has|have|had|did|does|has been|can|could|"
+    r"seems?|turned out|proved)\b"
 )
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"(?<=[.!?])(?<!\b\w\.)\s+(?=[^\WA-Z])")
@@ -354,7 +354,7 @@ def _announced(before: str) -> bool:
 def _taken_back(asked: _Sought, after: str) -> bool:
     """Whether the next sentence is a short one that denies what stands before it."""
     words = _words(after)
-    if not words or len(words) > NEAR or set(stems(after)) & asked.content:
+    if not words or len(words) > NEAR or _asks(after) or set(stems(after)) & asked.content:
         return False
     said = " ".join(words)
     return _denies(words) and (len(words) <= 3 or _TAKEN_BACK.match(said) is not None)

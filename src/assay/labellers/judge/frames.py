@@ -148,7 +148,7 @@ _AFTER_ALL = re.compile(
     r"verified|supported|entailed|true|correct|relevant|claim(?:s|ed)?)\b"
 )
 _ADDITION = re.compile(r"^[\"'”’)\s]*(?:[:–—(\[]|-\s|\.\.\.|…)")
-_BULLET = re.compile(r"^[\W\d_]*(?:[a-z]\))?[\W\d_]*$")
+_BULLET = re.compile(r"[\W\d_]*+(?:[a-z]\)[\W\d_]*+)?$")
 _CLAUSE = re.compile(r"[.;!?]\s")
 _AFFIRMS = re.compile(
     r"(?:yes|indeed|not only that|of course|true enough|sure enough|certainly)\W*"
@@ -160,16 +160,19 @@ _REPORTED = re.compile(
 _SAID_AFTER = re.compile(
     rf"^[\"'”’)\s]*,[\"'”’)\s]*(?:\w+ ){{1,3}}(?:{_SAYS}|boasts?|claims?|claimed)\b"
 )
-_CONTRASTS = re.compile(
-    r"^[\W_]*(?:[^;.!?]*?[,;–—-]\s*)?\b(?:but|yet|though|although|however|except|until|only to|"
+_TURNS = re.compile(
+    r"(?:^[\W_]*|[,;–—-]\s*)\b(?:but|yet|though|although|however|except|until|only to|"
     r"an? (?:claim|charge|assertion|accusation|error|mistake|lie)|today|now|later|which|"
-    r"he|she|it|they)\b[^.!?]*\b(?:not|n't|never|no|nobody|nothing|"
+    r"he|she|it|they)\b"
+)
+_SETS_RIGHT = re.compile(
+    r"\b(?:not|n't|never|no|nobody|nothing|"
     r"contradict\w*|disagree\w*|differ\w*|different|else|otherwise|withdr[ae]w\w*|retract\w*|"
     r"correct(?:s|ed|ion|ions)?|cleared|deni\w+|disput\w*|disprov\w*|refut\w*|misread|mistak\w*|"
     r"wrong\w*|false\w*|lied|lying|reject\w*|overrul\w*|apologi\w*|take (?:it|that|this) back|"
     r"took (?:it|that|this) back|reverse|opposite|doubt\w*)\b"
 )
-"""What goes on from a claim that somebody is said to have made, and sets it right."""
+_SENTENCE_END = re.compile(r"[.!?]")
 _QUOTES = " \t\"'“”‘’«»*_"
 
 
@@ -178,7 +181,7 @@ def asserts(before: str, after: str) -> bool:
     the claim is so."""
     tail = after.casefold()
     lead = _CLAUSE.split(before.strip())[-1].strip(_QUOTES)
-    if _reported(lead, tail) and _CONTRASTS.match(tail):
+    if _reported(lead, tail) and _contrasts(tail):
         return False
     return _leads(lead, tail) and _ends(tail)
 
@@ -190,6 +193,18 @@ def _reported(before: str, after: str) -> bool:
         _REPORTED.search(before.casefold()) is not None
         or (len(first.split()) < LONGEST_ADDITION and _REPORTED.search(first) is not None)
         or bool(_SAID_AFTER.match(after.casefold()))
+    )
+
+
+def _contrasts(after: str) -> bool:
+    """Whether what goes on from a claim that somebody is said to have made sets it right, within
+    its sentence."""
+    rest = _SENTENCE_END.split(after, maxsplit=1)[0]
+    turn = _TURNS.search(rest)
+    return (
+        turn is not None
+        and ";" not in rest[: turn.start()]
+        and _SETS_RIGHT.search(rest, turn.end()) is not None
     )
 
 

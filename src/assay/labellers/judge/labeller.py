@@ -27,6 +27,7 @@ from assay.labellers.judge.model import (
     settings,
     settings_hash,
     size_ahead,
+    unasked,
 )
 from assay.labellers.judge.texts import TEXTS_VERSION
 from assay.labellers.judge.verdicts import (
@@ -188,19 +189,21 @@ def _outcome(
     verdict: Verdict = way.verdict(request.unit, levels)
     detail["rulings"] = [
         {
-            "ability": question.ability.value,
+            "ability": one.ability.value,
             "no": round(one.ruling.no, 4),
             "partly": round(one.ruling.partly, 4),
             "yes": round(one.ruling.yes, 4),
             "threshold": one.threshold,
             "windows": one.ruling.windows,
-            **({} if local is None else {"unfitted": round(one.unfitted, 4)}),
+            **({} if local is None else {"unfitted": round(one.first.yes, 4)}),
+            **_by_what(question, one),
         }
         for question, one in zip(questions, levels, strict=False)
     ]
     by_rule = ruled(request.unit)
-    if by_rule is not None and not by_rule.correct:
-        detail["by_rule"] = True
+    if by_rule is not None:
+        detail["rule"] = by_rule.reason
+        detail.update({} if by_rule.correct else {"by_rule": True})
     if request.task.name in UNFITTED:
         detail["calibrated"] = False
     read = sum(ruling.tokens for ruling in rulings)
@@ -208,25 +211,40 @@ def _outcome(
         Status.OK, verdict, tokens_in=read, tokens_out=0, cost=0.0, seconds=seconds, detail=detail
     )
     # What rules decide needs no probability.
-    doubt = _doubt(levels[: way.deciding]) if abstains and by_rule is None else None
+    doubt = _doubt(levels[: way.deciding], way.told) if abstains and by_rule is None else None
     if doubt is None:
         return found
     return replace(found, status=Status.FAILED, verdict=None, error=doubt)
 
 
-def _doubt(deciding: Sequence[Levels]) -> str | None:
+def _by_what(question: JudgeQuestion, level: Levels) -> dict[str, Any]:
+    """Which rule decided in the network's place, and whether it was given less than the passage."""
+    if level.ability is not question.ability:  # the sentences of a long gold answer
+        return {}
+    rule = unasked(question)
+    return {**({"rule": rule} if rule else {}), **({"less": True} if question.less else {})}
+
+
+def _doubt(deciding: Sequence[Levels], told: Sequence[str]) -> str | None:
     """Why the judge abstains, if it does: a probability that its verdict hangs on lies where
-    neither yes nor no can be left out at the coverage it was fitted for. A folder's own calibration
-    moves the threshold, not what the judge knows: the probability is the one before it."""
+    neither of two levels that it tells apart can be left out at the coverage it was fitted for. A
+    folder's own calibration moves the threshold, not what the judge knows: the probability is the
+    one before it."""
     for one in deciding:
-        low, high = settings().unsure(one.ability)
-        if one.read and low < one.unfitted < high:
-            return (
-                f"the judge abstains: yes has the probability {one.unfitted:.2f}, and from "
-                f"{low:.2f} to {high:.2f} it can leave out neither yes nor no. Have people label "
-                "it, or another labeller, or judge without abstain in [judging]"
-            )
+        for level in told:
+            low, high = settings().unsure(one.ability, level)
+            p = one.first.yes if level == "yes" else one.first.yes + one.first.partly
+            if one.read and low < p < high:
+                what, less = _LEVELS[level]
+                return (
+                    f"the judge abstains: {what} has the probability {p:.2f}, and from "
+                    f"{low:.2f} to {high:.2f} it can leave out neither {what} nor {less}. Have "
+                    "people label it, or another labeller, or judge without abstain in [judging]"
+                )
     return None
+
+
+_LEVELS = {"yes": ("yes", "less"), "partly": ("yes or partly", "no")}
 
 
 def levelled(question: JudgeQuestion, ruling: Ruling, local: Local | None = None) -> Levels:
@@ -234,12 +252,12 @@ def levelled(question: JudgeQuestion, ruling: Ruling, local: Local | None = None
     collection."""
     own = settings().calibration[question.ability]
     threshold, partly = own["threshold"], own["partly"]
-    unfitted = ruling.yes
+    first = ruling
     if local is not None:
         ruling, cut = local.heard(question.ability, ruling)
         threshold, partly = (threshold, partly) if cut is None else (cut, cut)
     yes = ruling.yes > threshold
     partly_so = yes or ruling.yes + ruling.partly > partly
     return Levels(
-        ruling, yes, partly_so, threshold, unfitted, question.ability, ruling.windows > 0
+        ruling, yes, partly_so, threshold, first, question.ability, ruling.windows > 0
     )  # fmt: skip

@@ -1,18 +1,25 @@
-"""Which language a text is in where it is one that the judge cannot read."""
+"""Which language a text is in where it is one that the judge cannot read.
+
+What counts is words in small letters, as names are in every language: a text is not English where
+most of them are another language's, or have letters that English has not, or are no words of the
+network's vocabulary, and hardly one is of English.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
+
+import orjson
+
+from assay.labellers.judge.model import packaged
 
 _READ = 200
 """Words that are looked at."""
-_FEWEST = 4
-"""Letters of another script, or words, below which a text is a name and in no language."""
-_SHARE = 0.1
-"""Share of words from which a language's own words say something."""
+_UNKNOWN = 4
+"""Words of no vocabulary that tell without any known one of another language: fewer are terms."""
 
 _SCRIPTS = (
     ("HIRAGANA", "Japanese"), ("KATAKANA", "Japanese"), ("HANGUL", "Korean"), ("CJK", "Chinese"),
@@ -21,23 +28,29 @@ _SCRIPTS = (
     ("BENGALI", "Bengali"), ("THAI", "Thai"), ("TAMIL", "Tamil"), ("TELUGU", "Telugu"),
     ("GEORGIAN", "Georgian"), ("ARMENIAN", "Armenian"),
 )  # fmt: skip
+_DENSE = frozenset(("Japanese", "Korean", "Chinese"))
+"""Of these a letter is a syllable or a word."""
+_DENSITY = 3
 _COMMON = {
     "English": "a in on no as the of and to is was that it for with as his he be by this are "
     "from at which have "
     "an or had not but they their were been has its who what when where did does how why can",
     "German": "der die das und ist nicht mit von den dem ein eine einer eines wird wurde werden "
     "für "
-    "auf sich auch als aus bei nach wie sind zu im zum zur wer wann welche welcher hat haben",
-    "French": "le la les des est et une dans du que qui pour pas sur au aux avec par ce cette "
+    "auf sich auch als aus bei nach wie sind zu im zum zur wer wann welche welcher haben "
+    "er sie ich wir ihr kein keine zwei drei vier noch mehr über unter durch wo warum dass",
+    "French": "le la les de des en est et une dans du que qui pour pas sur au aux avec par ce "
+    "cette "
     "son sa "
-    "ses sont être été il elle nous ne où quand quel quelle ont",
-    "Spanish": "el los las del que en una es por con para se su sus al lo como más fue ha este "
+    "ses sont être été il elle nous ne où quand quel quelle ont "
+    "je tu vous leur mais donc fut deux trois",
+    "Spanish": "el los las de del que en una es por con para se su sus al lo como más fue ha este "
     "esta "
-    "pero son qué quién cuándo dónde cuál un",
+    "pero son qué quién cuándo dónde cuál un quien donde cuando cual tres y",
     "Italian": "il lo gli di che è e una per con del della dei delle non si nel nella sono da al "
     "alla "
     "come più anche ha chi quando dove quale un",
-    "Portuguese": "os do da dos das que em uma um é para com não na por se foi ao mais "
+    "Portuguese": "os de do da dos das que em uma um é para com não na por se foi ao mais "
     "são ele ela quem quando onde qual pelo pela",
     "Dutch": "de het een en van is dat niet met op voor zijn werd wordt aan ook bij naar uit "
     "door die "
@@ -47,27 +60,92 @@ _COMMON = {
     "Finnish": "ja on ei että se oli hän mutta kun tai joka kuka milloin missä mikä ovat",
 }  # fmt: skip
 _WORDS = {name: frozenset(text.split()) for name, text in _COMMON.items()}
-_WORD = re.compile(r"[^\W\d_]+")
+_ENGLISH = _WORDS.pop("English")
+_OTHERS = frozenset().union(*_WORDS.values()) - _ENGLISH
+_EITHER = frozenset(["a", "in", "an", "was", "no", "on", "as", "is", "so"])
+"""English words that are others' as well, and count for half."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_ELIDED = re.compile(r"(?:[cjldnsmt]|qu)['’][aeiouyhàâéèêëîïôœùûü]", re.IGNORECASE)
+_PARTICLES = re.compile(
+    r"\b([A-ZÀ-Þ][\w’'-]*)(?:\s(?:de|del|della|di|da|do|dos|das|du|des|la|las|los|le|el|al|van|von|"
+    r"der|den|zu|y|e|et))+\s(?=[A-ZÀ-Þ])"
+)
+"""Between two words with capitals they are of a name."""
+_BESIDE = re.compile(r"[(（\[「『][^()（）\[\]「」『』]*[)）\]」』]")
 
 
 @lru_cache(maxsize=4096)
 def other_language(text: str) -> str | None:
-    """The language of ``text`` where it is not English; None where it is, or where the text is too
-    short to tell, as names are."""
+    """The language of ``text`` where it is not English (``another language`` where that cannot be
+    told); None where it is, or where there are names and numbers alone."""
     found = _WORD.findall(text)[:_READ]
-    letters = Counter(_script(char) for word in found for char in word)
-    foreign = letters.total() - letters[""]
-    if foreign > max(_FEWEST - 1, letters[""]):
-        kana = letters["Japanese"]
-        return "Japanese" if kana else max(letters, key=lambda one: (one != "", letters[one], one))
+    script = _other_script(found, text)
+    if script is not None:
+        return script
     if "¿" in text or "¡" in text:
         return "Spanish"
-    said = [word.casefold() for word in found if len(word) > 1]
-    hits = {name: sum(word in own for word in said) for name, own in _WORDS.items()}
-    english = hits.pop("English")
+    return _other_words(text.casefold() if text.isupper() else text)
+
+
+def _other_script(found: list[str], text: str) -> str | None:
+    """The language, or languages, of letters that are not Latin, where most letters are such. What
+    stands in brackets beside a name is the name once more."""
+    letters = _letters(found)
+    if letters.total() == letters[""]:
+        return None
+    outside = _letters(_WORD.findall(_BESIDE.sub(" ", text))[:_READ])
+    letters = outside if outside.total() else letters
+    size = {one: n * (_DENSITY if one in _DENSE else 1) for one, n in letters.items() if one}
+    foreign = sum(size.values())
+    if foreign < 2 or (foreign <= letters[""] and not _in_kana(letters, found)):
+        return None  # "α" is a sign
+    return "Japanese" if letters["Japanese"] else max(size, key=lambda one: (size[one], one))
+
+
+def _letters(words: list[str]) -> Counter[str]:
+    return Counter(_script(char) for word in words for char in word)
+
+
+def _in_kana(letters: Counter[str], found: list[str]) -> bool:
+    """Whether a sentence holds its Latin names together in Japanese."""
+    return letters["Japanese"] > 1 and not _ENGLISH.intersection(map(str.casefold, found))
+
+
+def _other_words(text: str) -> str | None:
+    """The language of a text in Latin letters, by its words in small letters and its first one."""
+    found = _WORD.findall(_PARTICLES.sub(r"\1 ", text))[:_READ]
+    said = [word.casefold() for word in found]
+    small = [word for word in found if word[0].islower() and (len(word) > 1 or not word.isascii())]
+    elided = sum(_ELIDED.match(word) is not None and word[2].islower() for word in found)
+    if len(found) < 2 or not (small or elided):
+        return None
+    english = sum(1 if word in _EITHER else 2 for word in said if word in _ENGLISH)
+    signs = 2 * elided + (said[0] in _OTHERS and found[0] not in small)
+    unknown = known = 0
+    for word in small:
+        if word in _OTHERS or not word.isascii():
+            signs += 1
+        elif re.split("['’-]", word)[0] in _vocabulary():
+            known += word not in _ENGLISH
+        else:
+            unknown += 1
+    foreign = signs + unknown
+    if foreign < 2 or foreign <= english + known or not (signs or unknown >= _UNKNOWN):
+        return None
+    hits = {
+        name: sum(1 / sum(word in one for one in _WORDS.values()) for word in said if word in own)
+        for name, own in _WORDS.items()
+    }
+    hits["French"] += elided
     best = max(hits, key=hits.__getitem__)
-    enough = hits[best] >= _SHARE * len(said) and len(_WORDS[best].intersection(said)) > 1
-    return best if len(said) >= _FEWEST and enough and hits[best] > 2 * english else None
+    return best if hits[best] else "another language"
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """The words that the network reads as one token. They are English, but for a few."""
+    words = orjson.loads(packaged("tokenizer.json"))["model"]["vocab"]
+    return frozenset(word for word in words if len(word) > 1 and word.isalpha())
 
 
 @lru_cache(maxsize=65536)

@@ -48,11 +48,13 @@ INSTALL = "pip install 'assay-rag[embedded]'"
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
     """What the judge is asked: ``first`` is the claim, question or answer as ``texts`` words it,
-    ``second`` the passage, or the gold answers."""
+    ``second`` the passage, or the gold answers; ``less``: sentences of the passage that assert
+    nothing are left out of it."""
 
     ability: Ability
     first: str
     second: str
+    less: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +83,29 @@ class Settings:
     def threshold(self, ability: Ability) -> float:
         return float(self.calibration[ability]["threshold"])
 
-    def unsure(self, ability: Ability) -> tuple[float, float]:
-        """The probabilities of yes between which it had better abstain: there both yes and no are
-        in the conformal prediction sets that hold nine of ten pairs of either kind (Vovk 2012)."""
-        low, high = self.calibration[ability]["unsure"]
+    def unsure(self, ability: Ability, level: str) -> tuple[float, float]:
+        """The probabilities of ``level`` (``yes``, or ``partly``: yes or partly) between which it
+        had better abstain: there both it and what is less are in the conformal prediction sets
+        that hold nine of ten pairs of either kind (Vovk 2012). Equal where none were fitted, so
+        that nothing lies between."""
+        low, high = self.calibration[ability]["unsure"].get(level, (1.0, 1.0))
         return float(low), float(high)
 
 
 @cache
 def settings() -> Settings:
     """The packaged judge's settings."""
-    document = orjson.loads(_packaged("judge.json"))
+    document = orjson.loads(packaged("judge.json"))
     return Settings(document["version"], document["sha256"], document["calibration"])
 
 
 @cache
 def settings_hash() -> str:
     """Identity of the calibration: the first 16 digits of the SHA-256 of ``judge.json``."""
-    return hashlib.sha256(_packaged("judge.json")).hexdigest()[:16]
+    return hashlib.sha256(packaged("judge.json")).hexdigest()[:16]
 
 
-def _packaged(name: str) -> bytes:
+def packaged(name: str) -> bytes:
     return resources.files("assay.labellers.judge").joinpath("data", name).read_bytes()
 
 
@@ -115,7 +119,7 @@ def _found(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-def _tokenise(vocabulary: bytes) -> Tokenise:
+def tokenising(vocabulary: bytes) -> Tokenise:
     """What makes tokens of texts by the rules in ``vocabulary``, without marks."""
     tokeniser = importlib.import_module("tokenizers").Tokenizer.from_buffer(vocabulary)
     tokeniser.no_truncation()
@@ -130,7 +134,7 @@ def _tokenise(vocabulary: bytes) -> Tokenise:
 @cache
 def packaged_tokenise() -> Tokenise:
     """The tokeniser of the packaged network, which takes no time to load twice."""
-    return _tokenise(_packaged("tokenizer.json"))
+    return tokenising(packaged("tokenizer.json"))
 
 
 class Network:
@@ -147,19 +151,19 @@ class Network:
         options.log_severity_level = 3
         self._session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self._readers = ThreadPoolExecutor(threads or os.cpu_count() or 1, "assay-judge-reader")
-        self.tokenise = _tokenise(tokeniser)
+        self.tokenise = tokenising(tokeniser)
 
     @classmethod
     def packaged(cls, threads: int | None = None) -> Network:
         """The network of the package, its SHA-256 checked."""
-        model = _packaged("judge.onnx")
+        model = packaged("judge.onnx")
         digest = hashlib.sha256(model).hexdigest()
         if digest != settings().sha256:
             raise PrerequisiteError(
                 f"The judge's file judge.onnx has SHA-256 {digest} instead of {settings().sha256}: "
                 f"the installation is damaged. {INSTALL} --force-reinstall"
             )
-        return cls(model, _packaged("tokenizer.json"), threads=threads)
+        return cls(model, packaged("tokenizer.json"), threads=threads)
 
     def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
         """Logits of shape (pairs, abilities, levels) of pairs of token lists. Each goes through the
@@ -335,9 +339,10 @@ def verbatim(question: JudgeQuestion) -> bool:
 def question_of(ability: Ability, first: str, second: str) -> JudgeQuestion:
     """A question; sentences of a passage that hold the words of the claim or question and assert
     nothing are left out (``aside``), however much they look like it."""
-    if ability is not Ability.C:
-        second = asserted(ability, first, second)
-    return JudgeQuestion(ability, first, second)
+    if ability is Ability.C:
+        return JudgeQuestion(ability, first, second)
+    heard = asserted(ability, first, second)
+    return JudgeQuestion(ability, first, heard, less=heard is not second)
 
 
 def empty(question: JudgeQuestion) -> bool:
@@ -346,3 +351,10 @@ def empty(question: JudgeQuestion) -> bool:
     if question.ability is Ability.C:
         first = first.rpartition("| question: ")[0]
     return not words(first) or not words(question.second)
+
+
+def unasked(question: JudgeQuestion) -> str | None:
+    """Which rule decides ``question`` before the network is asked; None where it is asked."""
+    if empty(question):
+        return "empty" if not question.less else "nothing else is asserted"
+    return "verbatim" if verbatim(question) else None

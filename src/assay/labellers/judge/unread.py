@@ -6,7 +6,7 @@ import re
 
 from assay.labellers.judge.evidence import FIRST_TOKENS, MAX_WINDOWS, OVERLAP, WINDOW
 from assay.labellers.judge.model import JudgeQuestion, missing, packaged_tokenise
-from assay.labellers.judge.texts import ANSWER_WORDS, GOLD_WORDS, QUESTION_WORDS, Ability, words
+from assay.labellers.judge.texts import ANSWER_WORDS, GOLD_WORDS, QUESTION_WORDS, Ability
 from assay.labellers.judge.verdicts import LONGEST_QUESTION, unit_questions
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.r2c2 import AnswerUnit
@@ -25,11 +25,10 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
     if isinstance(unit, AnswerUnit):
         return _unread_answer(unit)
     questions, _ = unit_questions(task, unit)
-    passage = str(getattr(unit, "passage", ""))
     found: list[str] = []
     for question in questions:
         found += _unread_passage(question)
-        if passage and len(words(question.second)) < len(words(passage)):
+        if question.less:
             found.append(
                 f"sentences that hold the {_NAMES[question.ability]}'s words without saying it "
                 "were not read"

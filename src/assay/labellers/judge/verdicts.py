@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,14 +69,14 @@ REASON_LENGTH = 240
 @dataclass(frozen=True, slots=True)
 class Levels:
     """A ruling with the verdicts that follow from the calibrated thresholds; ``threshold`` is that
-    of yes, ``unfitted`` the probability of yes before people of the collection were heard,
-    ``ability`` the one that it is of, and ``read`` whether the network was asked at all."""
+    of yes, ``first`` the ruling before people of the collection were heard, ``ability`` the
+    one that it is of, and ``read`` whether the network was asked at all."""
 
     ruling: Ruling
     yes: bool
     partly: bool
     threshold: float
-    unfitted: float
+    first: Ruling
     ability: Ability
     read: bool
 
@@ -94,13 +94,15 @@ class Levels:
 class TaskQuestions:
     """How a task is done: the ``questions`` of a unit (none where it cannot be judged, as
     ``cannot`` then says), what is ``settled`` of their ``Levels``, and the verdict from that. The
-    first ``deciding`` levels are what the verdict hangs on, all where it is None."""
+    first ``deciding`` levels are what the verdict hangs on, all where it is None, and ``told`` what
+    it tells apart: ``yes`` from less, ``partly`` or more from no, or both."""
 
     questions: Callable[[Any], list[JudgeQuestion]]
     verdict: Callable[[Any, Sequence[Levels]], Verdict]
     cannot: Callable[[Any], str | None] = lambda _unit: None
     settled: Callable[[Any, Sequence[Levels]], Sequence[Levels]] = lambda _unit, levels: levels
     deciding: int | None = None
+    told: tuple[str, ...] = ("yes",)
 
 
 def _entailment_questions(unit: EntailmentUnit) -> list[JudgeQuestion]:
@@ -167,16 +169,21 @@ def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
     helps, said = rest[: len(unit.nuggets)], rest[len(unit.nuggets) :]
     if not said:
         return [first, *helps]
-    best = max(said, key=lambda one: one.ruling.yes).ruling
-    each = np.array([(one.ruling.no, one.ruling.partly, one.ruling.yes) for one in said])
-    no, partly, yes = each.mean(axis=0).tolist()
-    tokens = sum(one.ruling.tokens for one in (first, *said))
+    ruling, heard = (_mean([one.ruling for one in said]), _mean([one.first for one in said]))
+    ruling = replace(ruling, tokens=first.ruling.tokens + ruling.tokens)
     cut = said[0].threshold
-    ruling = Ruling(no, partly, yes, best.sentence, best.windows, tokens)
-    unfitted = float(np.mean([one.unfitted for one in said]))
     partly_so = ruling.yes + ruling.partly > cut
     read = any(one.read for one in said)
-    return [Levels(ruling, ruling.yes > cut, partly_so, cut, unfitted, Ability.E, read), *helps]
+    return [Levels(ruling, ruling.yes > cut, partly_so, cut, heard, Ability.E, read), *helps]
+
+
+def _mean(rulings: Sequence[Ruling]) -> Ruling:
+    """The mean of the probabilities; the sentence is that of the likeliest yes."""
+    best = max(rulings, key=lambda one: one.yes)
+    each = np.array([(one.no, one.partly, one.yes) for one in rulings])
+    no, partly, yes = each.mean(axis=0).tolist()
+    tokens = sum(one.tokens for one in rulings)
+    return Ruling(no, partly, yes, best.sentence, best.windows, tokens)
 
 
 def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
@@ -358,29 +365,34 @@ def _aspects_at_once(unit: AspectsUnit, levels: Sequence[Levels]) -> RelevanceGr
     return RelevanceGrade4(reason=counted.reason, grade=counted.grade)
 
 
+_BOTH = ("yes", "partly")
+_GRADES = frozenset((THOMAS.name, *(name for name in PAIRS if name.startswith("sgss."))))
+
 WAYS: Mapping[str, TaskQuestions] = {
-    **{name: TaskQuestions(*pair) for name, pair in PAIRS.items()},
+    **{
+        name: TaskQuestions(*pair, told=_BOTH if name in _GRADES else ("yes",))
+        for name, pair in PAIRS.items()
+    },
     ENTAILMENT.name: TaskQuestions(_entailment_questions, _entailment),
     ANSWER.name: TaskQuestions(
         _answer_questions, _answer, _answer_cannot, _answer_levels, deciding=1
     ),
     EVERY_ANSWER.name: TaskQuestions(_every_answer_questions, _every_answer),
     RELEVANCE.name: TaskQuestions(_relevance_questions, _relevance),
-    GRADED_RELEVANCE.name: TaskQuestions(_relevance_questions, _graded, _narrative),
-    SELF_RATING.name: TaskQuestions(_relevance_questions, _rated),
-    RELEVANCE_YES_NO.name: TaskQuestions(_relevance_questions, _yes_no_relevance, _narrative),
+    GRADED_RELEVANCE.name: TaskQuestions(_relevance_questions, _graded, _narrative, told=_BOTH),
+    SELF_RATING.name: TaskQuestions(_relevance_questions, _rated, told=_BOTH),
+    RELEVANCE_YES_NO.name: TaskQuestions(
+        _relevance_questions, _yes_no_relevance, _narrative, told=("partly",)
+    ),
     SUB_NARRATIVES_ANSWERED.name: TaskQuestions(_aspect_questions, _aspects, _no_aspects),
     RELEVANCE_AT_ONCE.name: TaskQuestions(_aspect_questions, _aspects_at_once, _no_aspects),
-    SUPPORT.name: TaskQuestions(_support_questions, _support),
-    SUPPORT_IN_CONTEXT.name: TaskQuestions(_context_questions, _support),
-    ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment),
+    SUPPORT.name: TaskQuestions(_support_questions, _support, told=_BOTH),
+    SUPPORT_IN_CONTEXT.name: TaskQuestions(_context_questions, _support, told=_BOTH),
+    ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment, told=_BOTH),
 }
 """Every task that the judge can do, by name."""
 
-UNFITTED = frozenset(
-    (*(name for name in PAIRS if name.startswith("sgss.")), THOMAS.name, GRADED_RELEVANCE.name,
-     SELF_RATING.name)
-)  # fmt: skip
+UNFITTED = frozenset((*_GRADES, GRADED_RELEVANCE.name, SELF_RATING.name))
 """Tasks whose scale none of the human labels has that the judge was fitted on: where one grade ends
 and the next begins is our choice. Its labels of these say ``"calibrated": false``."""
 
@@ -413,10 +425,18 @@ def unit_questions(task: AnyTask, unit: Unit) -> tuple[list[JudgeQuestion], str 
     return ([], language) if language else (questions, None)
 
 
-_PARTS = {
-    Ability.E: ("claim", "passage"), Ability.A: ("question", "passage"),
-    Ability.C: ("answer", "gold answer"),
-}  # fmt: skip
+def _texts(question: JudgeQuestion) -> dict[str, list[str]]:
+    """What is read, by name; of gold answers one that can be read is enough."""
+    text = question.first.partition(": ")[2]
+    if question.ability is Ability.C:
+        answer, _, asked = text.rpartition(" | question: ")
+        return {
+            "question": [asked], "answer": [answer], "gold answer": question.second.split(" / ")
+        }  # fmt: skip
+    return {_NAMES[question.ability]: [text], "passage": [question.second]}
+
+
+_NAMES = {Ability.E: "claim", Ability.A: "question"}
 
 
 def _unreadable(unit: Unit, questions: Sequence[JudgeQuestion]) -> str | None:
@@ -425,12 +445,11 @@ def _unreadable(unit: Unit, questions: Sequence[JudgeQuestion]) -> str | None:
     if ruled(unit) is not None:
         return None
     for question in questions:
-        texts = (question.first.partition(": ")[2].rpartition(" | question: ")[-1], question.second)
-        for name, text in zip(_PARTS[question.ability], texts, strict=True):
-            language = other_language(text)
-            if language is not None:
+        for name, texts in _texts(question).items():
+            found = [other_language(text) for text in texts]
+            if all(found):
                 return (
-                    f"this judge reads English, and the {name} is in {language}: use "
+                    f"this judge reads English, and the {name} is in {found[0]}: use "
                     "'openai:MODEL' or people's labels for it"
                 )
     return None
