@@ -142,7 +142,7 @@ def test_a_verdict_that_does_not_fit_is_a_failed_label(films):
     done = assay(films, "evaluate", labellers=labellers, more=more)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "could not be used" in done.stderr
+    assert "failed (--retry-failed asks again" in done.stderr
 
 
 def test_an_exception_ends_the_run_with_its_text(films):

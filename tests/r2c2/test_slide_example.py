@@ -246,3 +246,29 @@ def test_rules_cannot_do_entailment_and_say_so(slide, assay):
     assert "cannot do r2c2.entailment" in done.stderr
     assert "embedded" in done.stderr
     assert not (slide / "out").exists()
+
+
+def test_languages_that_the_judge_does_not_read_are_counted_and_shown(slide: Path, assay) -> None:
+    run, settings = slide / "ac" / "SLIDE.txt", slide / "assay.toml"
+    head, *nuggets, tail = run.read_text().splitlines()[1:]
+    texts = (
+        "彼は俳優です",
+        "映画は1962年",
+        "C'est lui.",
+        "Il fut réalisé ainsi.",
+        "Er wurde gedreht.",
+    )
+    foreign = [f"{one.rpartition(';')[0]};{text}" for one, text in zip(nuggets, texts, strict=True)]
+    run.write_text("\n".join(("<0001>", head, *foreign, tail, "")))
+    settings.write_text(
+        settings.read_text().replace(
+            '"recorded:recorded.jsonl"', '"rules"\nentailment = "embedded"'
+        )
+    )
+    done = assay("evaluate", slide)
+    assert done.returncode == 1
+    said = " ".join(done.stdout.split() + done.stderr.split())
+    for language, count in (("Japanese", 2), ("French", 2), ("German", 1)):
+        found = f"this judge reads English, and the claim is in {language} ({count})"
+        assert found in said
+        assert found in (slide / "out" / "report.html").read_text()

@@ -33,7 +33,7 @@ def told(tally: Tally) -> str:
             text += f" The budget took them for ${tally.at_most:.4f}, the most they can have cost."
     failed = tally.failed + tally.known_failed
     if failed:
-        text += f" {failed} replies could not be used (--retry-failed asks them again)."
+        text += f" {failed} failed (--retry-failed asks again where a reply was unusable)."
     if tally.unanswered:
         text += f" {tally.unanswered} have no answer from the labeller."
     if tally.stopped == "budget":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import islice
 from typing import Any, TypeVar
@@ -76,6 +76,22 @@ class Reading:
                 people,
             )
             return {name for (name,) in rows}
+
+    def why_failed(self, task: str) -> Counter[str]:
+        """Units of a task whose labels all failed, by the error of the newest, up to its first
+        colon: what comes after it differs from unit to unit."""
+        with self._db.explained():
+            rows = self._db.execute(
+                "SELECT error, COUNT(*) FROM labels JOIN (SELECT MAX(labels.id) AS newest FROM "
+                "labels JOIN tasks ON tasks.id = task WHERE name = ? GROUP BY unit "
+                "HAVING MAX(CASE WHEN status = 'ok' THEN 1 ELSE 0 END) = 0) AS units "
+                "ON newest = labels.id GROUP BY error",
+                [task],
+            ).fetchall()
+        found: Counter[str] = Counter()
+        for error, count in rows:
+            found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
+        return found
 
     def of_other_versions(self, task: str, version: str) -> int:
         """How many labels a task has from other versions of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -267,6 +267,7 @@ class Evaluation:
         if book.book is not None:
             warnings += book.book.remarks(missing=bool(book.missing))
         warnings += book.uncalibrated()
+        warnings += _why_failed(book, self.tasks)
         warnings += renamed(models_of(book.used))
         of_labels = [] if found.unlabelled else _label_gaps(book, self.tasks)
         return Result(
@@ -367,9 +368,28 @@ def _label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
         gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
     for task, count in book.failed.items():
         what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
-        so = "The labeller's reply was unusable; --retry-failed asks again."
+        so = "--retry-failed asks again, which helps where a reply was unusable."
         gaps.append(Gap(count, what, so))
     return gaps
+
+
+_REASONS = 3
+"""Reasons that are told; of what is left the number is."""
+
+
+def _why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
+    """Why labels failed, the most frequent reasons first. Units that this evaluation does not ask
+    of any more may be among them."""
+    for task in tasks:
+        if book.book is None or not book.failed[task.name]:
+            continue
+        why = book.book.ledger.why_failed(task.name)
+        first = why.most_common(_REASONS)
+        told = [f"{reason} ({count:,})" for reason, count in first]
+        rest = why.total() - sum(count for _, count in first)
+        told += [f"other reasons ({rest:,})"] if rest else []
+        if told:
+            yield f"Labels failed ({task.title}): {'; '.join(told)}"
 
 
 def _is(count: int) -> str:
