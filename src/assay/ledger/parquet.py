@@ -33,6 +33,7 @@ WRITTEN = "ledger.json"
 """Beside the files: the head of the ledger that they hold, written last."""
 AT_ONCE = 50_000
 """Labels in memory, and at most in a file that is written."""
+_ROWS = 2_000  # labels of which there are objects
 _SIZE = 16  # bytes of a hash
 _EACH = pl.lit(value=True)
 SCHEMA = pl.Schema({
@@ -239,7 +240,7 @@ class ParquetLedger:
             ready = pending.filter(due)
             pending = pending.filter(~due)
             if len(ready):
-                yield from ready.sort("number").select(wanted).iter_slices(AT_ONCE)
+                yield from ready.sort("number").select(wanted).iter_slices(_ROWS)
 
 
 AnyLedger = Ledger | ParquetLedger
