@@ -27,7 +27,7 @@ def made(count):
     for number in range(count):
         task = rng.choice([*TASKS])
         content = {"passage": f"p%{rng.randrange(40)}é\n", "nugget": "n"}
-        failed = rng.random() < 0.2
+        failed = rng.random() < 0.2 or content["passage"].startswith("p%1")
         yield NewLabel(
             key=rng.choice(["k", "12" * 16, f"{number:032x}", f"{number % 90:032x}"]),
             task=task,
@@ -38,7 +38,7 @@ def made(count):
             status=Status.FAILED if failed else Status.OK,
             verdict=None if failed else {"entailed": rng.random() < 0.5, "why": f"{number % 7}"},
             reason=f"because %s {number}",
-            error="no JSON" if failed else None,
+            error=rng.choice([f"no JSON: {number}", "cut off."]) if failed else None,
             sample=rng.choice([0, 0, 0, -3, 2**40]),
             overrules=rng.choice([None, "ab" * 16, "odd"]),
             tokens_in=rng.choice([None, 0, 17, 2**40]),
@@ -76,6 +76,7 @@ def everything(ledger):
         "tasks": ledger.tasks(),
         "people": ledger.judged_by_people(),
         "others": [ledger.of_other_versions(*one) for one in TASKS.items()],
+        "why": [ledger.why_failed(one) for one in TASKS],
         "rows": [(*row[:3], who[row[3]], *row[4:]) for row in rows],
         "keys": ledger.keys(range(1, 701)),
         "usable": order,

@@ -22,7 +22,7 @@ from assay.ledger.checking import Verdicts, uid_of
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Block, json_block
-from assay.ledger.reading import as_told
+from assay.ledger.reading import as_told, by_reason
 from assay.model.errors import SettingsError
 from assay.model.going import Told, share_of, unheard
 from assay.model.labels import Label, LabellerId, Status
@@ -169,6 +169,17 @@ class ParquetLedger:
 
     def judged_by_people(self) -> set[str]:
         return self._by_people
+
+    def why_failed(self, task: str) -> Counter[str]:
+        of_task, usable = pl.col("task") == task, pl.col("status") == Status.OK.value
+        newest: dict[str, str | None] = {}
+        for frame in self._frames(("unit_hash", "error"), of_task & ~usable):
+            newest |= frame.iter_rows()
+        of_these = of_task & usable & pl.col("unit_hash").is_in(list(newest))
+        for frame in self._frames(("unit_hash",), of_these):
+            for unit in frame["unit_hash"]:
+                newest.pop(unit, None)
+        return by_reason(Counter(newest.values()).items())
 
     def of_other_versions(self, task: str, version: str) -> int:
         every = self._versions.items()

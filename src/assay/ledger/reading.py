@@ -88,10 +88,7 @@ class Reading:
                 "ON newest = labels.id GROUP BY error",
                 [task],
             ).fetchall()
-        found: Counter[str] = Counter()
-        for error, count in rows:
-            found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
-        return found
+        return by_reason(rows)
 
     def of_other_versions(self, task: str, version: str) -> int:
         """How many labels a task has from other versions of it."""
@@ -349,6 +346,14 @@ def _chunks(values: Iterable[V]) -> Iterator[list[V]]:
     """Some values at a time, as many as a query takes."""
     wanted = iter(values)
     return iter(lambda: list(islice(wanted, _CHUNK)), [])
+
+
+def by_reason(errors: Iterable[tuple[str | None, int]]) -> Counter[str]:
+    """How many labels failed for each reason, by how many have each error."""
+    found: Counter[str] = Counter()
+    for error, count in errors:
+        found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
+    return found
 
 
 def as_told(whole: Label, label: Label) -> Label:
