@@ -96,7 +96,7 @@ def confidence_intervals(
     of bins of ECE and MCE. ``closed``: which end of a bin belongs to it, see
     :data:`assay.measures.confidence.Closed`. ``level``: the share of resampled values that an
     interval holds. ``resamples``: how many times the questions are drawn with replacement.
-    ``seed``: of the random draws. Returns Intervals by the names and in the order of
+    ``seed``: of the random draws. Returns intervals by the names and in the order of
     :func:`assay.measures.confidence.confidence_measures`; AUROC is left out where it is undefined
     on the data themselves or in every resample. Raises ValueError where the data are not what
     :func:`assay.measures.confidence.check` accepts, or a setting is out of range.

@@ -72,7 +72,7 @@ def by_topic(
 
     ``before``: a value a unit. ``after``: the same units' values after the change. ``topic``: a
     number or name a unit. ``level``: of the interval. ``resamples``: how many times the topics are
-    drawn. ``seed``: of the draws. Returns Interval and p are ``None`` with fewer than 2 topics, p
+    drawn. ``seed``: of the draws. The interval and p are ``None`` with fewer than 2 topics, p
     also where all differences are equal. Raises ValueError where there is no unit, the lengths
     differ, a value is not finite, or a setting is out of range.
     """
