@@ -14,7 +14,7 @@ from tests.golden import large
 from tests.golden.stage import ORACLE
 
 SIZES = (800, 3_200)
-BLOCKS = ((lines, "_ROWS", 64), (reading, "_BLOCK", 64), (labels, "_AT_ONCE", 64),
+BLOCKS = ((lines, "ROWS", 64), (reading, "_BLOCK", 64), (labels, "_AT_ONCE", 64),
           (judged, "_AT_ONCE", 8))  # fmt: skip
 # R2C2 takes 269; when answers and labels were objects it took over a thousand.
 MOST = {"r2c2": 500, "exam": 550}
