@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import nan
+
+import numpy as np
 
 from assay.measures.batch import score_hits
 from assay.measures.frames import run_hits
@@ -35,14 +38,17 @@ def score_rankings(ranked: Ranked) -> dict[str, dict[str, dict[str, Range]]]:
             str(measure): dict(zip(qrels, map(Range.certain, table[0].tolist()), strict=True))
             for measure, table in found.items()
         }
-        known = {topic: _known(ranked, shown, topic) for topic, shown in ranking.items()
-                 if shown and topic in qrels and (topic in rising or len(tops) > 1)}  # fmt: skip
-        for measure in measures:
-            # Where the highest grade of all may rise, what hangs on it does for every topic.
-            every = len(tops) > 1 and measure.uses_g_max
-            unsure = [topic for topic in known if every or topic in rising]
-            ends = score_ranges(measure, [known[topic] for topic in unsure], tops)
-            values[name][str(measure)].update(zip(unsure, ends, strict=True))
+        shown = {topic: docs for topic, docs in ranking.items() if docs and topic in qrels}
+        # Where the highest grade of all may rise, what hangs on it does for every topic.
+        scaled = [one for one in measures if len(tops) > 1 and one.uses_g_max]
+        for some, topics in (
+            (scaled, list(shown)),
+            ([one for one in measures if one not in scaled], [t for t in shown if t in rising]),
+        ):
+            ends = score_ranges(some, _known(ranked, shown, topics), tops) if topics else {}
+            for measure, (floors, ceilings) in ends.items():
+                ranges = map(Range, floors[0].tolist(), ceilings[0].tolist())
+                values[name][str(measure)].update(zip(topics, ranges, strict=True))
         if ranked.answered:
             values[name] = {
                 measure: {topic: ends for topic, ends in of.items() if ranking.get(topic)}
@@ -65,15 +71,28 @@ def _highest_grades(ranked: Ranked) -> list[float]:
     return [least, *(float(grade) for grade in range(int(least) + 1, int(most) + 1))]
 
 
-def _known(ranked: Ranked, ranking: Sequence[str], topic: str) -> KnownGrades:
-    worst = ranked.qrels.get(topic, {})
-    best = {**worst}
-    for unit, more in ranked.rising.get(topic, {}).items():
-        best[unit] = best.get(unit, 0.0) + more
-    ideal = ranking if ranked.own_ideal else best
+def _known(
+    ranked: Ranked, ranking: Mapping[str, Sequence[str]], topics: Sequence[str]
+) -> KnownGrades:
+    """What is known of one run's lists."""
+    shown: list[tuple[int, int, float, float]] = []
+    ideals: list[tuple[int, float, float]] = []
+    for number, topic in enumerate(topics):
+        worst = ranked.qrels.get(topic, {})
+        best = {**worst}
+        for unit, more in ranked.rising.get(topic, {}).items():
+            best[unit] = best.get(unit, 0.0) + more
+        shown += [
+            (number, rank, worst.get(unit, nan), best[unit])
+            for rank, unit in enumerate(ranking[topic], 1)
+            if unit in best
+        ]
+        ideal = ranking[topic] if ranked.own_ideal else best
+        ideals += [(number, worst.get(unit, 0.0), best.get(unit, 0.0)) for unit in ideal]
+    lists, ranks, least, most = np.array(shown, np.float64).reshape(-1, 4).T
+    pools, ideal_least, ideal_most = np.array(ideals, np.float64).reshape(-1, 3).T
+    lengths = np.array([len(ranking[topic]) for topic in topics])
     return KnownGrades(
-        [worst.get(unit) for unit in ranking],
-        [best.get(unit) for unit in ranking],
-        [worst.get(unit, 0.0) for unit in ideal],
-        [best.get(unit, 0.0) for unit in ideal],
-    )
+        lists.astype(np.int64), ranks.astype(np.int64), least, most, lengths,
+        pools.astype(np.int64), ideal_least, ideal_most, len(topics),
+    )  # fmt: skip

@@ -7,7 +7,7 @@ is at best, never a guess. What the pool does not hold is not judged: it covers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -32,7 +32,7 @@ from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range, Ranges
 from assay.measures.ranking.subtopics import AlphaNDCG
-from assay.measures.ranking_ranges import KnownGrades, score_ranges
+from assay.measures.ranking_ranges import Ends, KnownGrades, score_ranges
 from assay.model.computed import Computed
 from assay.model.exam import Bank, Ranking, Run
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
@@ -50,6 +50,13 @@ Columns = tuple[Floats, Floats]
 
 NOTHING = Ranking()
 """What a run shows that is silent."""
+
+_Side = tuple[
+    Integers,
+    dict[Measure, Floats | Ends],
+    Callable[[list[Measure]], Mapping[Measure, Floats | Ends]],
+]
+"""Numbers of queries, their values by the measures that were seen, and what scores others."""
 
 _PLACES = 1 << 18
 """Places in ranked lists that are looked at side by side."""
@@ -117,14 +124,14 @@ class _Query:
         return bool((self.weights != 1.0).any())
 
     @property
-    def least(self) -> list[float]:
+    def least(self) -> Floats:
         """The label of each passage if every missing grade were 0."""
-        return list(map(float, np.maximum(labels(self.matrix), 0)[:-1].tolist()))
+        return np.maximum(labels(self.matrix), 0)[:-1].astype(np.float64)
 
     @property
-    def most(self) -> list[float]:
+    def most(self) -> Floats:
         """The same if every missing grade were the best."""
-        return list(map(float, labels(_filled(self.matrix, self.top))[:-1].tolist()))
+        return labels(_filled(self.matrix, self.top))[:-1].astype(np.float64)
 
     def shown(self, lists: Sequence[Sequence[str | None]]) -> Rows:
         """The row of each passage, a list a run; the last one for those that the pool does not
@@ -274,7 +281,7 @@ class ExamScorer:
     def label_ranges(self) -> Iterator[tuple[str, dict[str, Range]]]:
         """EXAM-Label of every passage of the pool, from its least to its greatest, by query."""
         for query, one in self._queries.items():
-            ends = map(Range, one.least, one.most)
+            ends = map(Range, one.least.tolist(), one.most.tolist())
             yield query, dict(zip(one.rows, ends, strict=True))
 
     def ranked(self, runs: Mapping[str, Run], measures: Iterable[str], *, answered: bool) -> Ranked:
@@ -371,23 +378,14 @@ class ExamScorer:
         tables = {tau: dict(zip(names, values, strict=True)) for tau, values in found.items()}
         first = some[0].number
         groups = [_Group(same_shape) for same_shape in _of_one_shape(some)]
-        whole = [one for one in some if not one.query.missing]
-        numbers = [one.number - first for one in whole]
-        against = self._hits(whole) if whole else None
-        known: dict[Measure, Floats] = {}
+        sides = list(self._sides(some))
         for tau, table in tables.items():
             measures = {name: _at(one, tau) for name, one in self.measures.items()}
             plain = {n: one for n, one in measures.items() if not isinstance(one, AlphaNDCG)}
-            if against is not None:
-                new = [one for one in plain.values() if one not in known]
-                known.update(score_hits(*against, new))
+            for numbers, known, score in sides:
+                known.update(score([one for one in plain.values() if one not in known]))
                 for name, one in plain.items():
-                    table[name][:, :, numbers] = known[one]
-            for shown in some if plain else ():
-                if shown.query.missing:
-                    ends = np.array(list(_ranked(shown, plain.values())))
-                    for name, values in zip(plain, ends.transpose(1, 2, 0), strict=True):
-                        table[name][:, :, shown.number - first] = values
+                    table[name][:, :, numbers - first] = known[one]
             for group in groups:
                 ranges = dict(group.covers(tau))
                 for name, one in measures.items():
@@ -398,24 +396,31 @@ class ExamScorer:
                     table[name][1][:, group.numbers - first] = ceilings.T
         return found
 
-    def _hits(self, some: Sequence[_Shown]) -> tuple[Hits, Judgements]:
-        """What runs show of queries without a missing grade, and their labels."""
-        grades = {
-            self.queries[one.number]: dict(zip(one.query.rows, one.query.least, strict=True))
-            for one in some
-        }
-        judged = Judgements(grades, g_max=float(self.options.top))
-        before = 0
-        parts: list[tuple[Integers, ...]] = []
-        for topic, one in enumerate(some):
-            absent = len(one.query.rows)
-            run, place = np.nonzero(one.places != absent)
-            rows = one.places[run, place].astype(np.int64) + before
-            parts.append((run * len(some) + topic, place + 1, rows))
-            before += absent
-        lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
-        lengths = np.array([one.lengths for one in some]).T.ravel()
-        return Hits.collect(lists, ranks, rows, judged.flat, lengths), judged
+    def _sides(self, some: Sequence[_Shown]) -> Iterator[_Side]:
+        """Of queries without a missing grade and of the others, what scores their lists by
+        EXAM-Labels: certainly, or from the worst to the best."""
+        whole = [one for one in some if not one.query.missing]
+        if whole:
+            grades = {
+                self.queries[one.number]: dict(zip(one.query.rows, one.query.least, strict=True))
+                for one in whole
+            }
+            judged = Judgements(grades, g_max=float(self.options.top))
+            lists, ranks, rows, lengths = _flat(whole)
+            hits = Hits(lists, ranks, rows, judged.flat[rows], lengths)
+            yield _numbers(whole), {}, partial(score_hits, hits, judged)
+        open_ = [one for one in some if one.query.missing]
+        if open_:
+            queries = [one.query for one in open_]
+            least, most = (np.concatenate([getattr(one, end) for one in queries])
+                           for end in ("least", "most"))  # fmt: skip
+            graded = np.concatenate([one.labels[:-1] for one in queries]) != NO_GRADE
+            lists, ranks, rows, lengths = _flat(open_)
+            ends = np.where(graded, least, np.nan)[rows], most[rows]
+            pools = np.repeat(np.arange(len(queries)), [len(one.rows) for one in queries])
+            known = KnownGrades(lists, ranks, *ends, lengths, pools, least, most, len(queries))
+            tops = [float(self.options.top)]
+            yield _numbers(open_), {}, partial(score_ranges, known=known, g_max=tops)
 
     def unjudged(self, run: Run) -> int:
         """How many of the run's first k passages have no grade at all."""
@@ -445,18 +450,25 @@ def _of_one_shape(some: Iterable[_Shown]) -> Iterable[list[_Shown]]:
     return groups.values()
 
 
-def _ranked(shown: _Shown, measures: Iterable[Measure]) -> Iterator[list[Range]]:
-    """Measures of EXAM-Qrels for each run, by the least and greatest label at each rank."""
-    one = shown.query
-    least, most, top = one.least, one.most, [float(one.top)]
-    judged = (one.labels != NO_GRADE).tolist()
-    absent = len(least)  # what is not in the pool is not judged
-    for places, length in zip(shown.places.tolist(), shown.lengths.tolist(), strict=True):
-        rows = places[:length]
-        worst = [least[row] if judged[row] else None for row in rows]
-        best = [None if row == absent else most[row] for row in rows]
-        known = [KnownGrades(worst, best, least, most)]
-        yield [score_ranges(measure, known, top)[0] for measure in measures]
+def _numbers(some: Iterable[_Shown]) -> Integers:
+    return np.array([one.number for one in some])
+
+
+def _flat(some: Sequence[_Shown]) -> tuple[Integers, Integers, Integers, Integers]:
+    """The passages of pools that are shown: the number of the list (one a query, run after run),
+    the rank and the place among all pools, list by list and best first; and of each list how long
+    it is."""
+    before = 0
+    parts: list[tuple[Integers, ...]] = []
+    for topic, one in enumerate(some):
+        absent = len(one.query.rows)
+        run, place = np.nonzero(one.places != absent)
+        rows = one.places[run, place].astype(np.int64) + before
+        parts.append((run * len(some) + topic, place + 1, rows))
+        before += absent
+    lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(lists, kind="stable")
+    return lists[order], ranks[order], rows[order], np.array([o.lengths for o in some]).T.ravel()
 
 
 def _at(measure: Measure, tau: int) -> Measure:
