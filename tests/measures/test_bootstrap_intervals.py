@@ -15,7 +15,7 @@ from assay.measures.confidence import confidence_measures
 
 answers = st.lists(
     st.tuples(st.integers(0, 100).map(lambda percent: percent / 100), st.integers(0, 1)),
-    min_size=1,
+    min_size=2,
     max_size=20,
 )
 
@@ -70,16 +70,21 @@ def test_the_interval_of_a_mean_is_near_the_normal_one() -> None:
     assert interval.high == pytest.approx(values.mean() + half, abs=0.01)
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20), st.integers(0, 2**32))
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=20), st.integers(0, 2**32))
 def test_an_interval_of_a_mean_lies_within_the_values(values: list[float], seed: int) -> None:
     narrow = mean_interval(values, level=0.5, resamples=50, seed=seed)
     wide = mean_interval(values, level=0.95, resamples=50, seed=seed)
     assert min(values) <= wide.low <= narrow.low <= narrow.high <= wide.high <= max(values)
 
 
-@given(st.floats(-1e6, 1e6), st.integers(1, 20))
+@given(st.floats(-1e6, 1e6), st.integers(2, 20))
 def test_equal_values_leave_no_doubt(value: float, n: int) -> None:
     assert mean_interval([value] * n, resamples=20, seed=0) == Interval(value, value)
+
+
+def test_one_topic_says_nothing_of_others() -> None:
+    assert mean_interval([0.5], seed=0) is None
+    assert confidence_intervals([0.9], [1], seed=0) == {}
 
 
 def test_resamples_without_an_auroc_are_counted() -> None:

@@ -2,7 +2,8 @@
 
 Equal inputs, seed included, give equal intervals. Two calls with the same seed, number of values
 and number of resamples draw the same topics, so intervals of several measures rest on the same
-resamples. Source: Efron & Tibshirani 1993, chapter 13 (percentile interval).
+resamples. One topic says nothing of others, so there is no interval over fewer than two. Source:
+Efron & Tibshirani 1993, chapter 13 (percentile interval).
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ __all__ = [
     "percentiles",
     "topic_counts",
 ]
+
+FEWEST = 2
+"""Topics over which there is an interval."""
 
 _CELLS_AT_ONCE = 524_288
 """How many drawn topics (resamples × topics) are held in memory at a time: 4 MB. (With
@@ -55,8 +59,8 @@ def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
 
 def mean_interval(
     values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int
-) -> Interval:
-    """The interval of the mean of one value per topic.
+) -> Interval | None:
+    """The interval of the mean of one value per topic; None where there is one topic.
 
     ``values``: one score per topic. ``level``: the share of resampled means that the interval
     holds. ``resamples``: how many times the topics are drawn with replacement. ``seed``: of the
@@ -69,12 +73,12 @@ def mean_interval(
     if not np.isfinite(array).all():
         raise ValueError(f"value {np.flatnonzero(~np.isfinite(array))[0] + 1} is not finite")
     probability(level, "level")
+    draws = topic_counts(len(array), resamples, seed)
+    if len(array) < FEWEST:
+        return None
     # A resample's mean is a product with how often each topic was drawn. (einsum is as fast here as
     # "@", whose threads go on spinning for a while when they have nothing to do.)
-    means = [
-        np.einsum("ij,j->i", counts, array) / len(array)
-        for counts in topic_counts(len(array), resamples, seed)
-    ]
+    means = [np.einsum("ij,j->i", counts, array) / len(array) for counts in draws]
     # The mean of n equal values can miss the value by a rounding error; the true mean cannot.
     bounded = np.clip(np.concatenate(means), array.min(), array.max())
     return Interval(*percentiles(bounded, level))
@@ -98,8 +102,9 @@ def confidence_intervals(
     interval holds. ``resamples``: how many times the questions are drawn with replacement.
     ``seed``: of the random draws. Returns intervals by the names and in the order of
     :func:`assay.measures.confidence.confidence_measures`; AUROC is left out where it is undefined
-    on the data themselves or in every resample. Raises ValueError where the data are not what
-    :func:`assay.measures.confidence.check` accepts, or a setting is out of range.
+    on the data themselves or in every resample, and all of one question are. Raises ValueError
+    where the data are not what :func:`assay.measures.confidence.check` accepts, or a setting is out
+    of range.
     """
     confidence, correct = check(p, c)
     probability(level, "level")
@@ -107,7 +112,10 @@ def confidence_intervals(
     bin_of_level = bin_numbers(levels, bins, closed)
     cell = 2 * group + correct  # every question is one of 2 × levels cells: wrong, right
     drawn_values: dict[str, list[Floats]] = {}
-    for drawn in _draws(len(confidence), resamples, seed):
+    draws = _draws(len(confidence), resamples, seed)
+    if len(confidence) < FEWEST:
+        return {}
+    for drawn in draws:
         wrong, right = _tally(cell[drawn], len(levels))
         for name, values in _measures(wrong, right, levels, bin_of_level).items():
             drawn_values.setdefault(name, []).append(values)

@@ -144,10 +144,9 @@ def reading(one: Stated) -> tuple[str, str]:
         return "No score", "no answer has a usable label yet."
     at_wrong = _shares(*(None if end is None else 1 - end for end in (over.ceiling, over.floor)))
     at_right = _shares(under.floor, under.ceiling)
-    sentence = (
-        f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}"
-        f" (R_O {interval(over.low, over.high)}, R_U {interval(under.low, under.high)})."
-    )
+    bounds = [interval(one.low, one.high) for one in (over, under)]
+    sentence = f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}"
+    sentence += f" (R_O {bounds[0]}, R_U {bounds[1]})." if all(bounds) else "."
     known = one.right + one.wrong == len(one.answers.given)
     if known and not one.wrong:
         word = "Never wrong"

@@ -378,8 +378,8 @@ _REASONS = 3
 
 
 def _why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
-    """Why labels failed, the most frequent reasons first. Units that this evaluation does not ask
-    of any more may be among them."""
+    """Why labels in the ledger failed, the most frequent reasons first. Units that are not asked
+    any more may be among them."""
     for task in tasks:
         if book.book is None or not book.failed[task.name]:
             continue
@@ -389,7 +389,7 @@ def _why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
         rest = why.total() - sum(count for _, count in first)
         told += [f"other reasons ({rest:,})"] if rest else []
         if told:
-            yield f"Labels failed ({task.title}): {'; '.join(told)}"
+            yield f"Failed labels in the ledger ({task.title}): {'; '.join(told)}"
 
 
 def _is(count: int) -> str:

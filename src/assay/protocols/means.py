@@ -26,7 +26,8 @@ def mean_score(
     run: str, measure: str, values: Iterable[Range | None], settings: Resampling
 ) -> Score:
     """The mean of the values of topics. The interval runs from the low end of the one of the
-    floors to the high end of the one of the ceilings (the other way round where less is better).
+    floors to the high end of the one of the ceilings (the other way round where less is better);
+    there is none where either is of one topic.
 
     A topic is None where the measure is undefined there whatever the labels are: it leaves the
     mean, for every run alike. Nothing leaves a mean because a label is missing; where it is not
@@ -58,7 +59,7 @@ def mean_score(
         run,
         measure,
         Range(means[0], means[-1]),
-        *((one.low, one.high) for one in intervals),
+        *((one.low, one.high) for one in intervals if one and None not in intervals),
         topics=len(known),
         missing=lacking,
     )

@@ -98,7 +98,8 @@ def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str])
         if len(first) == 1:
             score = scores[first[0]][measure]
             shown = span(score.floor, score.ceiling)
-            found.append(f"{first[0]} has {word}, {shown} ({interval(score.low, score.high)})")
+            bounds = interval(score.low, score.high)
+            found.append(f"{first[0]} has {word}, {shown}" + (f" ({bounds})" if bounds else ""))
         elif first and len(first) == len(order):
             found.append(f"no run is surely ahead by {measure}")
         elif first:

@@ -57,13 +57,14 @@ class Heading:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A leaderboard, drawn."""
+    """A leaderboard, drawn: whether a score has an interval, and whether such are drawn as bars."""
 
     board: Board
     headings: tuple[Heading, ...]
     rows: tuple[Row, ...]
     lower: tuple[str, ...]
     bars: bool
+    intervals: bool
 
 
 def rank_texts(found: Mapping[str, int | None]) -> dict[str, str]:
@@ -108,7 +109,8 @@ def drawn(scores: Scores, board: Board) -> Drawn:
         remarks = _remarks(scores[run], board) if board.remarks is None else board.remarks.get(run)
         rows.append(Row(place, rank, run, slug("run", run), place - 1, tuple(cells), remarks or ()))
     lower = tuple(name for name in board.measures if name in board.lower_is_better)
-    return Drawn(board, tuple(headings), tuple(rows), lower, bool(barred))
+    intervals = any(one.below for row in rows for one in row.cells[: len(board.measures)])
+    return Drawn(board, tuple(headings), tuple(rows), lower, bool(barred), intervals)
 
 
 def _within(scores: Scores, runs: Mapping[str, str], name: str) -> bool:

@@ -171,7 +171,9 @@ def bootstrap_difference(
     than 2 topics, different lengths, a score that is not finite, or a setting out of range."""
     first, second = score_pair(x, y)
     whole_number(resamples, "resamples")
-    return mean_interval(first - second, level=level, resamples=resamples, seed=seed)
+    interval = mean_interval(first - second, level=level, resamples=resamples, seed=seed)
+    assert interval is not None  # noqa: S101 (of two topics or more there is one)
+    return interval
 
 
 def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -> Floats:

@@ -145,9 +145,7 @@ def _beside(
         more = (gaps[judge] - beside)[defined]
         if not len(more):
             continue
-        interval = None
-        if len(more) > 1:
-            interval = mean_interval(more, level=level, resamples=RESAMPLES, seed=seed)
+        interval = mean_interval(more, level=level, resamples=RESAMPLES, seed=seed)
         yield replace(
             own, variant=f"{family}, other judges", labeller=judge, n=len(more),
             before=float(beside[defined].mean()), after=float(gaps[judge][defined].mean()),

@@ -233,9 +233,7 @@ def small_differences(
         why = "people labelled no topic with a relevant passage and a worse one"
         yield replace(own, note=f"not to be had: {why}")
         return
-    interval = None
-    if len(shares) > 1:
-        interval = mean_interval(shares, level=level, resamples=RESAMPLES, seed=seed)
+    interval = mean_interval(shares, level=level, resamples=RESAMPLES, seed=seed)
     yield replace(
         own, n=count, figure="share ordered right", value=float(np.mean(shares)),
         note=f"{counted(len(shares), 'topic')}, which weigh alike; {ties} pairs of rankings tie",
