@@ -21,7 +21,9 @@ from assay.model.trec_rag import (
     CitedSupport,
     Importance,
     JudgmentRun,
+    RagAnswer,
     RelevanceGuess,
+    Sentence,
     SubNarrative,
     Support,
     sub_narrative_key,
@@ -167,9 +169,16 @@ def test_nuggets_and_assignments(tmp_path: Path):
     path = write(tmp_path / "assignments.jsonl", ASSIGNED)
     [answer] = nuggets.read_assignments(path).require()
     assert [one.assigned for one in answer.nuggets] == [Assigned.SUPPORT, Assigned.PARTIAL, None]
-    again = json.loads(next(nuggets.write_assignments([answer])))
-    assert again["nuggets"][1] == {
-        "text": "b", "importance": "okay", "assignment": "partial_support",
+    written = RagAnswer("r", "14", (Sentence("Because of that."),))
+    known = [one.nugget for one in answer.nuggets], [one.assigned for one in answer.nuggets]
+    again = json.loads(next(nuggets.write_assignments([(written, "why", *known)])))
+    assert again.pop("nuggets")[1:] == [
+        {"text": "b", "importance": "okay", "assignment": "partial_support"},
+        {"text": "c", "importance": "okay", "assignment": None},
+    ]
+    assert again == {
+        "query": "why", "qid": "14", "answer_text": "Because of that.", "response_length": 3,
+        "run_id": "r",
     }  # fmt: skip
 
 
@@ -254,7 +263,12 @@ def test_support_labels_in_both_spellings(tmp_path: Path, code: object, spelling
         CitedSupport("d1", Support.FULL),
         CitedSupport("d2", None, unjudged=True),
     )
-    path.write_bytes(b"".join(support.write_support([answer])))
+    cited = [
+        (one.text, tuple(each.reference for each in one.citations)) for one in answer.sentences
+    ]
+    written = RagAnswer("r", "14", tuple(Sentence(*one) for one in cited))
+    said = [(each.support, each.unjudged) for one in answer.sentences for each in one.citations]
+    path.write_bytes(b"".join(support.write_support([written], said)))
     assert support.read_support(path).require()[0].sentences == answer.sentences
 
 

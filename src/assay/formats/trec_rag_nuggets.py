@@ -8,9 +8,12 @@ assignment}]}``. What nuggetizer adds (reasoning, traces) is read over.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import add
 from os import PathLike
 from typing import Any
+
+import orjson
 
 from assay.formats.jsonl import dump_line, first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
@@ -23,6 +26,7 @@ from assay.model.trec_rag import (
     AssignedAnswer,
     AssignedNugget,
     NuggetList,
+    RagAnswer,
     RagNugget,
     sub_narrative_name,
 )
@@ -146,21 +150,27 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
     return Parsed(tuple(found.values()), faults.done())
 
 
-def write_assignments(answers: Iterable[AssignedAnswer]) -> Iterator[bytes]:
-    """The lines of assignments as nuggetizer writes them; a missing label is null."""
-    for one in answers:
+def write_assignments(
+    answers: Iterable[tuple[RagAnswer, str, Sequence[RagNugget], Iterable[Assigned | None]]],
+) -> Iterator[bytes]:
+    """The lines of assignments as nuggetizer writes them: of answers, each with the narrative, its
+    nuggets, and what they were assigned. A missing label is null."""
+    ends = {one: orjson.dumps(one) + b"}" for one in (*Assigned, None)}
+    last: dict[str, tuple[Sequence[RagNugget], list[bytes]]] = {}
+    for answer, narrative, nuggets, assigned in answers:
+        spelled, begun = last.get(answer.topic, ((), []))
+        if spelled is not nuggets:  # other answers to the topic have the same
+            begun = [orjson.dumps(nugget_record(one))[:-1] + b',"assignment":' for one in nuggets]
+            last[answer.topic] = nuggets, begun
+        objects = map(add, begun, map(ends.__getitem__, assigned))
         yield dump_line(
             {
-                "query": one.query,
-                "qid": one.topic,
-                "answer_text": one.text,
-                "response_length": one.length,
-                "run_id": one.run,
-                "nuggets": [
-                    nugget_record(each.nugget)
-                    | {"assignment": None if each.assigned is None else each.assigned.value}
-                    for each in one.nuggets
-                ],
+                "query": narrative,
+                "qid": answer.topic,
+                "answer_text": answer.text,
+                "response_length": answer.length,
+                "run_id": answer.run,
+                "nuggets": orjson.Fragment(b"[" + b",".join(objects) + b"]"),
             }
         )
 

@@ -18,7 +18,7 @@ from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.reasons import why_of
 from assay.formats.text import read_text
-from assay.model.trec_rag import CitedSupport, JudgedSentence, Support, SupportAnswer
+from assay.model.trec_rag import CitedSupport, JudgedSentence, RagAnswer, Support, SupportAnswer
 from assay.model.wording import quoted
 
 CODES: Mapping[Support | None, str] = {
@@ -113,12 +113,12 @@ def _label(value: object) -> object:
     return _LABELS.get(re.sub(r"[\s-]+(?!\d)", "_", value.strip().casefold()), _UNKNOWN)
 
 
-def _said(one: CitedSupport) -> bool:
-    return one.support is not None or one.unjudged
-
-
-def write_support(answers: Iterable[SupportAnswer]) -> Iterator[bytes]:
-    """The lines of support labels as the track ships them; a missing label is null."""
+def write_support(
+    answers: Iterable[RagAnswer], said: Iterable[tuple[Support | None, bool]]
+) -> Iterator[bytes]:
+    """The lines of support labels as the track ships them: of answers, and of all their citations
+    the label and whether that was left unjudged; a missing label is null."""
+    codes = (CODES[label] if label is not None or open_one else None for label, open_one in said)
     for one in answers:
         yield dump_line(
             {
@@ -127,17 +127,13 @@ def write_support(answers: Iterable[SupportAnswer]) -> Iterator[bytes]:
                 "sentences": [
                     {
                         "sentenceID": number,
-                        "text": sentence.text,
+                        "text": text,
                         "citations": [
-                            {
-                                "citationID": place,
-                                "reference": each.reference,
-                                "support": CODES[each.support] if _said(each) else None,
-                            }
-                            for place, each in enumerate(sentence.citations)
+                            {"citationID": place, "reference": doc, "support": code}
+                            for place, (doc, code) in enumerate(zip(docs, codes, strict=False))
                         ],
                     }
-                    for number, sentence in enumerate(one.sentences)
+                    for number, (text, docs) in enumerate(one.sentences)
                 ],
             }
         )

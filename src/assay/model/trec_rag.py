@@ -126,7 +126,7 @@ class RagAnswer:
     @property
     def length(self) -> int:
         """Words of all sentences."""
-        return sum(words(sentence.text) for sentence in self.sentences)
+        return words(self.text)
 
 
 @dataclass(frozen=True, slots=True)

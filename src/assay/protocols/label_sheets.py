@@ -5,7 +5,7 @@ Used by the protocol and by ``assay nuggets`` and ``assay support``, which need 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -19,18 +19,22 @@ from assay.measures.support import SUPPORT_MEASURES, Citations, counted_citation
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
     SUPPORT_VALUE,
+    Assigned,
     AssignedAnswer,
     CitedSupport,
     Importance,
     RagAnswer,
     RagNugget,
     SubNarrative,
+    Support,
     SupportAnswer,
     sub_narrative_key,
 )
 from assay.protocols.sheets import Sheet, Values, ranges
 
 NO_LABEL = CitedSupport("", None)
+_ASSIGNED = {worth: one for one, worth in ASSIGNMENT_VALUE.items()}
+_SUPPORT = {worth: one for one, worth in SUPPORT_VALUE.items()}
 
 NUGGET_NAMES = (*NUGGET_MEASURES, "coverage")
 
@@ -48,6 +52,10 @@ class NuggetTable(NamedTuple):
         """What the answer of a run says."""
         found: list[float] = self.values[self.runs.index(run)].tolist()
         return found
+
+    def assigned(self, run: str) -> Iterator[Assigned | None]:
+        """The same as words."""
+        return map(_ASSIGNED.get, self.row(run))
 
 
 def nugget_tables(answers: Iterable[AssignedAnswer]) -> list[NuggetTable]:
@@ -142,6 +150,11 @@ class Cited:
         found: Bools = np.isnan(self.worth) & ~self.unjudged
         return found
 
+    @property
+    def said(self) -> Iterator[tuple[Support | None, bool]]:
+        """The label of each citation, and whether the track left it unjudged."""
+        return zip(map(_SUPPORT.get, self.worth.tolist()), self.unjudged.tolist(), strict=True)
+
     @cached_property
     def first(self) -> Integers:
         """The number of each answer's first citation, and at last how many there are."""
@@ -165,15 +178,19 @@ def citations_of(answers: Iterable[RagAnswer | SupportAnswer]) -> Cited:
     every = list(answers)
     sentences = [sentence for answer in every for sentence in answer.sentences]
     cited = [one for sentence in sentences for one in sentence.citations]
-    labels = [NO_LABEL if isinstance(one, str) else one for one in cited]
-    return Cited(
+    found = Cited(
         [(one.run, one.topic) for one in every],
         np.array([len(one.sentences) for one in every], np.int64),
         np.array([len(one.citations) for one in sentences], np.int64),
         [one if isinstance(one, str) else one.reference for one in cited],
-        np.array([SUPPORT_VALUE[one.support] if one.support else np.nan for one in labels]),
-        np.array([one.unjudged for one in labels], np.bool_),
+        np.full(len(cited), np.nan),
+        np.zeros(len(cited), np.bool_),
     )
+    labels = ((at, one) for at, one in enumerate(cited) if not isinstance(one, str))
+    for at, one in labels:
+        found.worth[at] = SUPPORT_VALUE[one.support] if one.support else np.nan
+        found.unjudged[at] = one.unjudged
+    return found
 
 
 SUPPORT_COUNTS = ("sentences", "uncited", "unjudged", "missing")

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from itertools import chain, repeat
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.labellers.base import Request, request_key
+from assay.ledger.columns import CLOSELY, NONE, Places, head
+from assay.ledger.hashes import packed
 from assay.measures.nuggets import NUGGET_MEASURES, STRICT, nugget_weights
 from assay.model.labels import Label, Status
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
     Assigned,
-    AssignedAnswer,
-    AssignedNugget,
     Importance,
     RagAnswer,
 )
+from assay.protocols.book import Book
+from assay.protocols.counted import CountedLabels
 from assay.protocols.label_sheets import NuggetTable, nugget_sheet
 from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.places import Place, PlaceColumns
@@ -31,8 +34,6 @@ from assay.tasks.trec_rag import ASSIGNMENT, AssignmentUnit, assignment_units
 
 _Subject = tuple[str, str]
 """narrative, answer"""
-
-_ASSIGNED = {worth: one for one, worth in ASSIGNMENT_VALUE.items()}
 
 
 class _Window(NamedTuple):
@@ -48,19 +49,40 @@ class _Window(NamedTuple):
         return AssignmentUnit(question=question, nuggets=self.nuggets, answer=answer)
 
 
-class _Said(NamedTuple):
-    """A label of a window, and what a nugget is worth under it (NaN: it does not say)."""
+@dataclass(frozen=True, eq=False, slots=True)
+class _Said:
+    """A label of a window: its place among the columns of the ledger, and its number there.
+    ``worth`` is of one nugget after the other, as far as it says."""
 
     window: _Window
-    label: Label
-    worth: float
+    place: int
+    number: int
+    human: bool
+    worth: Sequence[float]
 
-    @property
-    def alone(self) -> Label:
-        """The label as if it were of this nugget alone."""
-        if np.isnan(self.worth):
-            return self.label._replace(verdict=None, status=Status.FAILED)
-        return self.label._replace(verdict={"labels": [self.worth]})
+    def of_each(self) -> Iterator[tuple[str, _Known]]:
+        """Each nugget, and what is known of it by this label."""
+        worth = chain(self.worth, repeat(nan))
+        return zip(self.window.nuggets, zip(repeat(self), worth), strict=False)
+
+
+_Known = tuple[_Said | None, float]
+"""The label of a nugget, and what it is worth (NaN: there is none, or it does not say)."""
+
+_UNKNOWN: _Known = None, nan
+
+
+def _read(book: Book, windows: Sequence[_Window], places: Places) -> Iterator[_Said]:
+    """The labels of windows at some places; those say nothing where there is none."""
+    labels, numbers = CountedLabels(book, places), places.copy()
+    numbers[labels.held] = labels.numbers(labels.held)
+    worth = (one or () for one in labels.each(_worth))
+    columns = (windows, places.tolist(), numbers.tolist(), labels.human.tolist(), worth)
+    return map(_Said, *columns)
+
+
+def _worth(verdict: Mapping[str, Any]) -> list[float]:
+    return [ASSIGNMENT_VALUE[one] for one in verdict["labels"]]
 
 
 @dataclass
@@ -83,99 +105,101 @@ class Responses:
         return Counter(map(self._subject, self.bank.inputs.every_answer))
 
     @cached_property
-    def _windows(self) -> dict[_Subject, list[_Window]]:
-        """What was labelled of each answer."""
-        book = self.bank.book.book
-        found: dict[_Subject, list[_Window]] = {}
-        held_once: dict[tuple[str, ...], tuple[str, ...]] = {}  # a topic's nuggets are held once
-        units = () if book is None else book.ledger.unit_contents([ASSIGNMENT.name])
-        for unit, content in units:
-            subject = content["question"], content["answer"]
-            if subject in self._subjects:
-                nuggets = tuple(content["nuggets"])
-                window = _Window(unit, subject, held_once.setdefault(nuggets, nuggets))
-                found.setdefault(subject, []).append(window)
-        return found
-
-    def _said(self, answer: RagAnswer) -> dict[str, _Said]:
-        """The label that counts for each nugget of an answer, by its text: the one that would if
-        all windows that it was asked in were one unit."""
-        book, every = self.bank.book.book, dict[str, list[_Said]]()
+    def _labelled(self) -> dict[_Subject, list[_Said]]:
+        """By answer the label that counts of each window, as far as one does; its place is CLOSELY
+        where that must be looked at."""
+        book, windows = self.bank.book.book, list[_Window]()
         if book is None:
             return {}
-        for window in self._windows.get(self._subject(answer), ()):
-            for label in book.of(window.unit):
-                words = () if label.verdict is None else label.verdict["labels"]
-                worth = chain(map(ASSIGNMENT_VALUE.__getitem__, words), repeat(np.nan))
-                for nugget, one in zip(window.nuggets, worth, strict=False):
-                    every.setdefault(nugget, []).append(_Said(window, label, one))
-        asked_now = cache(lambda: self._asked_now(chain.from_iterable(every.values())))
+        once: dict[Any, Any] = {one: one for one in self._subjects}  # equal ones are held once
+        for unit, content in book.ledger.unit_contents([ASSIGNMENT.name]):
+            subject = once.get((content["question"], content["answer"]))
+            if subject is not None:
+                nuggets = tuple(content["nuggets"])
+                windows.append(_Window(unit, subject, once.setdefault(nuggets, nuggets)))
+        first = book.columns.first(b"".join(head(packed(unit)) for unit, *_ in windows))
+        found: dict[_Subject, list[_Said]] = {}
+        for one in _read(book, windows, book.counted(ASSIGNMENT, first)):
+            if one.place != NONE:
+                found.setdefault(one.window.subject, []).append(one)
+        return found
+
+    def _known(self, answer: RagAnswer) -> dict[str, _Known]:
+        """What is known of each nugget of an answer, by its text: by the label that would count if
+        all windows that it was asked in were one unit. Nothing of an empty answer."""
+        said = self._labelled.get(self._subject(answer), ()) if answer.sentences else ()
+        found = dict(chain.from_iterable(one.of_each() for one in said))
+        unsure = {nugget for one in said if one.place == CLOSELY for nugget in one.window.nuggets}
+        if len(said) > 1:
+            times = Counter(chain.from_iterable(set(one.window.nuggets) for one in said))
+            unsure.update(nugget for nugget, count in times.items() if count > 1)
+        return found | self._looked_at([one.window for one in said], unsure) if unsure else found
+
+    def _looked_at(self, windows: Iterable[_Window], nuggets: Set[str]) -> dict[str, _Known]:
+        """The same of some nuggets, by all labels of their windows."""
+        book, every = self.bank.book.book, dict[str, dict[int, _Known]]()
+        if book is None:
+            return {}
+        of_unit = [(one, at) for one in windows for at in book.columns.places(one.unit)]
+        labelled, places = zip(*of_unit, strict=True)
+        said = list(_read(book, labelled, np.array(places, np.int64)))
+        for one in said:
+            for nugget, known in one.of_each():
+                if nugget in nuggets:
+                    every.setdefault(nugget, {})[one.number] = known
+        now = cache(lambda: self._asked_now(said))
 
         def present(some: Sequence[Label]) -> Sequence[Label]:
-            return [one for one in some if one.rowid in asked_now()] or some
+            return [one for one in some if one.rowid in now()] or some
 
         found = {}
-        of_one = dict[int, Label | None]()  # what counts where there is one label, by its number
-        for nugget, said in every.items():
-            by_number = {one.label.rowid: one for one in said}
-            number, unit = said[-1].label.rowid, said[-1].window.unit
-            if len(said) > 1:
-                labels = [by_number[one].alone for one in sorted(by_number)]
-                chosen = book.among(ASSIGNMENT, unit, labels, present)
-            elif number in of_one:
-                chosen = of_one[number]
-            else:
-                chosen = book.among(ASSIGNMENT, unit, [said[0].label], present)
-                of_one[number] = chosen
-            if chosen is not None:
-                found[nugget] = by_number[chosen.rowid]
+        for nugget, known_by in every.items():
+            alone = [_alone(book, *known_by[number]) for number in sorted(known_by)]
+            unit = next(one.unit for one in reversed(labelled) if nugget in one.nuggets)
+            chosen = book.among(ASSIGNMENT, unit, alone, present)
+            found[nugget] = _UNKNOWN if chosen is None else known_by[chosen.rowid]
         return found
 
     def _asked_now(self, said: Iterable[_Said]) -> set[int]:
         """The numbers of the labels that are of the very question that would be asked now; a
         person's always is."""
-        book, by_number = self.bank.book.book, {one.label.rowid: one for one in said}
+        book, by_number = self.bank.book.book, {one.number: one for one in said}
         labeller = None if book is None else book.labellers.get(ASSIGNMENT.name)
         keys = {} if book is None or labeller is None else book.ledger.keys(by_number)
         return {
             number
             for number, one in by_number.items()
-            if one.label.labeller.is_human
+            if one.human
             or (
                 labeller
                 and keys[number] == request_key(labeller, Request(ASSIGNMENT, one.window.content))
             )
         }
 
-    def _standing(
-        self, answer: RagAnswer, nuggets: Iterable[str]
-    ) -> Iterator[tuple[str, Assigned | None, _Said | None]]:
-        """Nuggets, each with its assignment among the inputs, where these go before the machine's,
-        and the label that counts for it. An empty answer has none."""
+    def _given(self, answer: RagAnswer) -> dict[str, Assigned | None]:
+        """The assignments among the inputs, where these go before the machine's, by nugget."""
         found = self.bank.given.assignments.get((answer.run, answer.topic))
-        given = {} if found is None else {one.nugget.text: one.assigned for one in found.nuggets}
-        said = self._said(answer) if answer.sentences else {}
-        return ((one, given.get(one), said.get(one)) for one in nuggets)
+        return {} if found is None else {one.nugget.text: one.assigned for one in found.nuggets}
 
     def requests(self, answer: RagAnswer) -> Iterator[Request]:
         """What is asked of an answer: the nuggets that have no label yet, in windows, and the
         windows that were asked before as they were: these are known, or, where their label
         failed, can be tried again. What a person labelled is asked no more, unless the machine's
         labels do not count: what is asked is then of people, and done."""
-        topic = self.bank[answer.topic]
+        topic, given = self.bank[answer.topic], self._given(answer)
         text, nuggets = topic.narrative, [one.nugget.text for one in topic.nuggets or ()]
         if text is None or not answer.sentences:
             return
-        standing = self._standing(answer, nuggets)
-        every = [(one, said) for one, given, said in standing if given is None]
+        known = self._known(answer)
+        every = [(one, known.get(one, _UNKNOWN)[0]) for one in nuggets if given.get(one) is None]
         now = self._asked_now(said for _, said in every if said is not None)
         machine_counts = self.bank.book.counts_machine(ASSIGNMENT)
         missing: list[str] = []
         asked_before: dict[str, AssignmentUnit] = {}
         for nugget, said in every:
-            if said is None or said.label.rowid not in now:
+            if said is None or said.number not in now:
                 missing.append(nugget)
-            elif not said.label.labeller.is_human or not machine_counts:
+            elif not said.human or not machine_counts:
                 asked_before[said.window.unit] = said.window.content
         window = self.bank.settings.assignment_window
         new = assignment_units(text, missing, answer.text, window=window)
@@ -186,11 +210,12 @@ class Responses:
         """The units that an answer's labels are of, each with the nuggets that it is the label
         of."""
         found: dict[str, tuple[Request, set[str]]] = {}
-        nuggets = (one.nugget.text for one in self.bank[answer.topic].nuggets or ())
-        for nugget, _, said in self._standing(answer, nuggets):
+        known = self._known(answer)
+        for one in self.bank[answer.topic].nuggets or ():
+            said, _ = known.get(one.nugget.text, _UNKNOWN)
             if said is not None:
                 request = Request(ASSIGNMENT, said.window.content, topic=answer.topic)
-                found.setdefault(said.window.unit, (request, set()))[1].add(nugget)
+                found.setdefault(said.window.unit, (request, set()))[1].add(one.nugget.text)
         return list(found.values())
 
     def nugget_tables(self, nuggets: Bank | None = None) -> list[NuggetTable]:
@@ -207,57 +232,55 @@ class Responses:
             worth = np.zeros((len(answers), len(listed)))
             for row, answer in zip(worth, answers, strict=True):
                 if answer.sentences:
-                    row[:] = self._worth(answer, [one.text for one in listed], uses)
+                    row[:] = self._row(answer, [one.text for one in listed], uses)
             runs = tuple(answer.run for answer in answers)
             tables.append(NuggetTable(topic, listed, runs, worth))
-        book = self.bank.book.book
-        if uses and book is not None:
-            numbers, places, times = zip(*uses, strict=True)
-            columns = book.columns.places_of(ASSIGNMENT.name)
-            labels = np.array([columns[number] for number in numbers], np.int64)
-            self.bank.book.note_all(labels, PlaceColumns(places, times))
+        if uses:
+            labels, places, times = zip(*uses, strict=True)
+            self.bank.book.note_all(np.array(labels, np.int64), PlaceColumns(places, times))
         return tables
 
-    def _worth(
+    def _row(
         self, answer: RagAnswer, nuggets: Sequence[str], uses: list[tuple[int, Place, int]]
     ) -> list[float]:
         """What nuggets are worth in an answer, NaN where a label is missing; ``uses`` are added
-        to."""
-        subject, found = self._subject(answer), list[float]()
-        wanted: dict[str, _Said | None] = {}
-        for nugget, given, said in self._standing(answer, nuggets):
-            theirs = said and said.label.labeller.is_human and said.worth == said.worth
-            if given is not None and not theirs:
-                found.append(ASSIGNMENT_VALUE[given])
-            else:
-                found.append(np.nan if said is None else said.worth)
-                wanted[nugget] = said
-        at = Place(answer.run, answer.topic, "nuggets")
-        used = Counter([said.label.rowid for said in wanted.values() if said is not None])
-        uses += ((number, at, times) for number, times in used.items())
+        to: the places of labels, where they are used, how often."""
+        known = self._known(answer)
+        wanted = {one: known.get(one, _UNKNOWN) for one in nuggets}
+        found = {one: worth for one, (_, worth) in wanted.items()}
+        for nugget, given in self._given(answer).items():
+            said, worth = wanted.get(nugget, _UNKNOWN)
+            theirs = said is not None and said.human and worth == worth
+            if nugget in wanted and given is not None and not theirs:
+                found[nugget] = ASSIGNMENT_VALUE[given]
+                del wanted[nugget]
+        at, used = (
+            Place(answer.run, answer.topic, "nuggets"),
+            Counter(one for one, _ in wanted.values()),
+        )
+        uses += ((one.place, at, times) for one, times in used.items() if one is not None)
+        subject = self._subject(answer)
         if self._subjects[subject] > 1:  # the same of another run, which is asked about once
             seen = self._seen.setdefault(subject, set())
-            wanted = {nugget: said for nugget, said in wanted.items() if nugget not in seen}
+            wanted = {nugget: one for nugget, one in wanted.items() if nugget not in seen}
             seen.update(wanted)
-        failed = sum(said is not None and said.worth != said.worth for said in wanted.values())
-        missing = sum(said is None for said in wanted.values())
-        self.bank.book.add(ASSIGNMENT, len(wanted), missing, failed)
-        return found
+        missing = sum(said is None for said, _ in wanted.values())
+        silent = sum(worth != worth for _, worth in wanted.values())
+        self.bank.book.add(ASSIGNMENT, len(wanted), missing, silent - missing)
+        return list(found.values())
+
+
+def _alone(book: Book, said: _Said | None, worth: float) -> Label:
+    """The label as if it were of one nugget alone."""
+    label = book.columns.at(NONE if said is None else said.place)
+    if worth != worth:
+        return label._replace(verdict=None, status=Status.FAILED)
+    return label._replace(verdict={"labels": [worth]})
 
 
 def assignment_requests(bank: Bank) -> Iterator[Request]:
     """What is asked of every answer, topic by topic."""
     return chain.from_iterable(map(Responses(bank).requests, bank.inputs.by_topic))
-
-
-def assigned_answers(bank: Bank, tables: Mapping[str, NuggetTable]) -> Iterator[AssignedAnswer]:
-    """Every answer with its labels in the tables of the topics, for files."""
-    for answer in bank.inputs.every_answer:
-        table = tables[answer.topic]
-        labels = zip(table.nuggets, map(_ASSIGNED.get, table.row(answer.run)), strict=True)
-        nuggets = tuple(AssignedNugget(*one) for one in labels)
-        text = bank[answer.topic].narrative or ""
-        yield AssignedAnswer(answer.run, answer.topic, text, answer.text, nuggets, answer.length)
 
 
 def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:

@@ -29,7 +29,7 @@ from assay.protocols.sheets import Sheet
 from assay.protocols.sides import SETTING_COLUMNS, Sides, setting_rows, side_by_side
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
-from assay.protocols.trec_rag.responses import Responses, assigned_answers, bank_sheet
+from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import (
     RELEVANCE_COLUMNS,
     compare_ways,
@@ -179,11 +179,12 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
         files["nuggets.jsonl"] = write_nuggets(lists)
     if inputs.every_answer:
         files["assignments.jsonl"] = lambda: write_assignments(
-            assigned_answers(bank, state.nuggets)
+            (one, bank[one.topic].narrative or "", table.nuggets, table.assigned(one.run))
+            for one in inputs.every_answer
+            for table in (state.nuggets[one.topic],)
         )
-    support = state.support
-    if support is not None:
-        files["support.jsonl"] = lambda: write_support(support.records())
+    if (support := state.support) is not None:
+        files["support.jsonl"] = lambda: write_support(inputs.every_answer, support.cited.said)
     aspects = {topic: found for topic in inputs.topics if (found := bank[topic].aspects)}
     if aspects:
         texts = [

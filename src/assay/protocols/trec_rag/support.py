@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import compress, groupby, islice
+from functools import cached_property, lru_cache, partial
+from itertools import compress, groupby
 from operator import itemgetter
 from typing import Any
 
@@ -13,13 +13,7 @@ import numpy as np
 
 from assay.labellers.base import Request
 from assay.measures.confidence import Bools, Integers
-from assay.model.trec_rag import (
-    SUPPORT_VALUE,
-    CitedSupport,
-    JudgedSentence,
-    RagAnswer,
-    SupportAnswer,
-)
+from assay.model.trec_rag import SUPPORT_VALUE, RagAnswer
 from assay.protocols.counted import CountedLabels
 from assay.protocols.label_sheets import Cited, citations_of
 from assay.protocols.labels import Asked, requests_of
@@ -30,40 +24,42 @@ from assay.protocols.trec_rag.inputs import TrecRagSettings
 from assay.tasks.base import AnyTask
 from assay.tasks.trec_rag import BEFORE, SUPPORT, SUPPORT_IN_CONTEXT
 
-_SUPPORT = {worth: one for one, worth in SUPPORT_VALUE.items()}
-
 
 def support_task(settings: TrecRagSettings) -> AnyTask:
     """The task that asks for support."""
     return SUPPORT_IN_CONTEXT if settings.support == "in-context" else SUPPORT
 
 
-def _citations(answers: Iterable[RagAnswer]) -> Iterator[tuple[RagAnswer, int, int, str]]:
-    """Every citation of answers: which sentence's it is, and which of these, from 0; and what it
-    cites."""
-    for answer in answers:
-        for place, sentence in enumerate(answer.sentences):
-            for spot, doc in enumerate(sentence.citations):
-                yield answer, place, spot, doc
-
-
 def _can_be_asked(bank: Bank, answers: Iterable[RagAnswer]) -> tuple[Cited, Bools]:
     """The citations of answers with their labels among the inputs, and which of them can be asked
     about: those that count, of passages whose texts are among the segments."""
     given = bank.given.support
-    cited = citations_of(given.get((one.run, one.topic), one) for one in answers)
-    there = np.array([doc in bank.inputs.segments for doc in cited.docs], np.bool_)
+    cited = citations_of(given.get((one.run, one.topic), one) if given else one for one in answers)
+    there = np.array(list(map(bank.inputs.segments.__contains__, cited.docs)), np.bool_)
     return cited, cited.counting(bank.settings.citations) & there
 
 
 def _asked(bank: Bank, answers: Iterable[RagAnswer], which: Bools) -> Asked:
-    for answer, place, spot, doc in compress(_citations(answers), which.tolist()):
-        segment, sentence = bank.inputs.segments[doc], answer.sentences[place].text
-        content: dict[str, Any] = {"passage": segment.text, "sentence": sentence}
-        if bank.settings.support == "in-context":
-            before = answer.sentences[max(0, place - BEFORE) : place]
-            content |= {"title": segment.title, "before": [one.text for one in before]}
-        yield content, Place(answer.run, answer.topic, f"sentence {place + 1} citation {spot + 1}")
+    segments, chosen = bank.inputs.segments, iter(which.tolist())
+    in_context = bank.settings.support == "in-context"
+    for answer in answers:
+        for number, (text, docs) in enumerate(answer.sentences):
+            for spot, (doc, is_asked) in enumerate(zip(docs, chosen, strict=False)):
+                if not is_asked:
+                    continue
+                content: dict[str, Any] = {"passage": segments[doc].text, "sentence": text}
+                if in_context:
+                    before = answer.sentences[max(0, number - BEFORE) : number]
+                    content |= {
+                        "title": segments[doc].title,
+                        "before": [one.text for one in before],
+                    }
+                yield content, Place(answer.run, answer.topic, _position(number, spot))
+
+
+@lru_cache(1000)
+def _position(number: int, spot: int) -> str:
+    return f"sentence {number + 1} citation {spot + 1}"
 
 
 def support_requests(bank: Bank, answers: Sequence[RagAnswer] = ()) -> Iterator[Request]:
@@ -79,7 +75,6 @@ class SupportLabels:
     """What is known of the citations of answers. ``labels`` are those of the ledger, and ``label``
     has the number of each citation's among them, −1 where there is none."""
 
-    answers: Sequence[RagAnswer]
     cited: Cited
     labels: CountedLabels
     label: Integers
@@ -92,18 +87,6 @@ class SupportLabels:
         """The numbers of an answer's citations."""
         number = self._numbers[answer.run, answer.topic]
         return range(*self.cited.first[number : number + 2].tolist())
-
-    def records(self) -> Iterator[SupportAnswer]:
-        """Each answer with its labels, for files."""
-        cited = self.cited
-        labels = zip(cited.docs, cited.worth.tolist(), cited.unjudged.tolist(), strict=True)
-        said = (CitedSupport(doc, _SUPPORT.get(worth), open_one) for doc, worth, open_one in labels)
-        for answer in self.answers:
-            sentences = tuple(
-                JudgedSentence(one.text, tuple(islice(said, len(one.citations))))
-                for one in answer.sentences
-            )
-            yield SupportAnswer(answer.run, answer.topic, sentences)
 
 
 def support_labels(bank: Bank) -> SupportLabels:
@@ -119,7 +102,7 @@ def support_labels(bank: Bank) -> SupportLabels:
     worth[able] = np.where(counts & ~np.isnan(values), values, worth[able])
     number[able] = np.where(counts, np.arange(len(labels)), -1)
     cited = replace(cited, worth=worth, unjudged=cited.unjudged & np.isnan(worth))
-    return SupportLabels(answers, cited, labels, number)
+    return SupportLabels(cited, labels, number)
 
 
 def support_measures(bank: Bank) -> Iterator[LinearMeasure]:
@@ -128,7 +111,8 @@ def support_measures(bank: Bank) -> Iterator[LinearMeasure]:
     shares: dict[str, list[Share]] = {"precision": [], "recall": []}
     for answer in bank.inputs.every_answer:
         _, able = _can_be_asked(bank, [answer])
-        places = (place for _, place, *_ in compress(_citations([answer]), able.tolist()))
+        numbers = (number for number, one in enumerate(answer.sentences) for _ in one.citations)
+        places = compress(numbers, able.tolist())
         requests = zip(places, support_requests(bank, [answer]), strict=True)
         topics = len(bank.topics_of(answer.run))
         cited = sum(bool(one.citations) for one in answer.sentences)
