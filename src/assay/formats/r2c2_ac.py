@@ -214,18 +214,21 @@ class _AnswerReader:
         self.opened[one] = at + 1
         answer = read_answer(inner[0], self.faults.at(at + 2, one))
         records, places = inner[1:], starts[at + 2 : end]
-        found = self.nuggets.plain(one, at + 3, records, places)
-        if found is None:
+        plain = self.nuggets.plain(one, at + 3, records)
+        if plain is None:
             numbered = zip(range(at + 3, end + 1), records, places, strict=True)
-            found = self.nuggets.block(one, list(numbered))
-        self._take(one, answer, found)
+            self._take(one, answer, self.nuggets.block(one, list(numbered)))
+        elif answer is not None:
+            self.answers.add_plain(one, *answer, plain)
+            self.places.add(plain.nums, places, bytes(len(places)))
         return end + 1 - at
 
     def _take(self, one: str, answer: tuple[str, int, int] | None, found: NuggetBlock) -> None:
         if answer is not None:
             text, confidence, number = answer
             self.answers.add(Answer(one, text, confidence, tuple(found.nuggets), number))
-            self.places.add(found)
+            nums = bytes(nugget.num for nugget in found.nuggets)
+            self.places.add(nums, found.offsets, found.lengths)
 
     def line(self, line: _Line) -> None:
         text = clean(line.text)

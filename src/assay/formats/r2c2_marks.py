@@ -27,12 +27,12 @@ class MarkPlaces:
         self._offsets = Numbers(scratch, "I")  # no file is larger (assay.formats.text)
         self._lengths = Numbers(scratch, "B")
 
-    def add(self, block: NuggetBlock) -> None:
-        """Add the nuggets of the next answer."""
-        self._counts.append(len(block.nuggets))
-        self._nums.extend([nugget.num for nugget in block.nuggets])
-        self._offsets.extend(block.offsets)
-        self._lengths.extend(block.lengths)
+    def add(self, nums: bytes, offsets: Sequence[int], lengths: Sequence[int]) -> None:
+        """Add the nuggets of the next answer, by their numbers."""
+        self._counts.append(len(nums))
+        self._nums.extend(nums)
+        self._offsets.extend(offsets)
+        self._lengths.extend(lengths)
 
     def blocks(self) -> Iterator[Iterator[tuple[int, int, int]]]:
         """The nuggets of each answer: number, the byte offset where the mark belongs, and the

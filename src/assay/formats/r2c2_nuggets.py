@@ -16,7 +16,15 @@ from assay.formats.parsed import FaultList, Spot
 from assay.formats.r2c2_marks import NuggetBlock
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import check_break
-from assay.model.rag import Mark, Nugget, Passage, PassageKey, PassageRun, Passages
+from assay.model.rag import (
+    Mark,
+    Nugget,
+    Passage,
+    PassageKey,
+    PassageRun,
+    Passages,
+    PlainNuggets,
+)
 from assay.model.wording import listed, printable, quoted
 
 MAX_NUGGETS = 10
@@ -31,6 +39,8 @@ _DECIMAL = re.compile(r"[0-9]*[.,][0-9]+")
 
 def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bool:
     """True for ``3;RUN;2;text``; an answer such as ``1;2;3;90`` only if RUN is a known PR run."""
+    if line.count(";") < _FIELDS - 1:
+        return False
     found = _RECORD.fullmatch(clean(line))
     if found is None:
         return False
@@ -118,7 +128,6 @@ def _confidence_fault(raw: str, value: int | None) -> tuple[str, str]:
 
 
 _NUMBERS = {str(num): num for num in range(1, MAX_NUGGETS + 1)}
-_RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 
 
 def _ranks_of(passages: Sequence[Passage]) -> Collection[int]:
@@ -146,7 +155,7 @@ class NuggetReader:
         self.unmarked: list[int] = []
         self._run_cures: dict[str, str] = {}
         self._run_ids: dict[str, KnownIds] = {}
-        self._keys: dict[tuple[str, int], PassageKey] = {}
+        self._keys: dict[tuple[bytes, ...], Mapping[tuple[str, str], PassageKey]] = {}
 
     def block(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock:
         """The nuggets of a question from ``(line number, text, byte offset)``."""
@@ -177,38 +186,41 @@ class NuggetReader:
                 "A marked run has B, R or N before every NuggetNum.",
             )
 
-    def plain(
-        self, one: str, first: int, lines: Sequence[str], starts: Sequence[int]
-    ) -> NuggetBlock | None:
+    def plain(self, one: str, first: int, lines: Sequence[str]) -> PlainNuggets | None:
         """The nuggets of a question in whose records, from line ``first``, nothing at all is out of
         the ordinary, as nearly always; None for any other, which ``block`` reads with care."""
-        ranks = {
-            name: _ranks_of(run.passages.get(one, ())) for name, run in (self.pr_runs or {}).items()
-        }
-        nuggets: list[Nugget] = []
-        used = set()
-        plain = self.all_plain
-        new = tuple.__new__  # what Nugget(...) comes to, without a call in between
-        number = first
-        for line in lines:
-            cells = line.split(";", _FIELDS - 1)
-            if len(cells) < _FIELDS or not (plain or line.isprintable()):
-                return None
-            head, run, rank, text = cells
-            num, place = _NUMBERS.get(head), _RANKS.get(rank)
-            if num is None or place is None or not text or text.strip() != text:
-                return None
-            ranked = ranks.get(run, b"")
-            if place not in ranked:
-                return None
-            key = self._keys.setdefault((run, place), PassageKey(run, place))
-            used.add(num)
-            nuggets.append(new(Nugget, (num, key, text, None, number)))
-            number += 1
-        if len(used) < len(lines):
+        if not lines:
+            return PlainNuggets(b"", (), (), 0)
+        cited = self._cited(one)
+        try:
+            heads, runs, ranks, texts = zip(
+                *(line.split(";", _FIELDS - 1) for line in lines), strict=True
+            )
+            nums = bytes(map(_NUMBERS.__getitem__, heads))
+            keys = list(map(cited.__getitem__, zip(runs, ranks, strict=True)))
+        except (ValueError, KeyError):  # a record has fewer fields, or others
             return None
-        self.unmarked.extend(range(first, number))
-        return NuggetBlock(nuggets, starts, bytes(len(lines)))
+        odd = (
+            len(set(nums)) < len(nums)
+            or not all(texts)
+            or tuple(map(str.strip, texts)) != texts
+            or not (self.all_plain or all(map(str.isprintable, lines)))
+        )
+        if odd:
+            return None
+        self.unmarked.extend(range(first, first + len(lines)))
+        return PlainNuggets(nums, keys, texts, first)
+
+    def _cited(self, one: str) -> Mapping[tuple[str, str], PassageKey]:
+        """The PassageKeys that there are for a question, as they are written."""
+        given = tuple(
+            bytes(_ranks_of(run.passages.get(one, ()))) for run in (self.pr_runs or {}).values()
+        )
+        if given not in self._keys:  # most questions have the same
+            ranks = zip(self.pr_runs or (), given, strict=True)
+            keys = (PassageKey(run, rank) for run, every in ranks for rank in every)
+            self._keys[given] = {(key.run, str(key.rank)): key for key in keys}
+        return self._keys[given]
 
     def _record(
         self, line: str, start: int, at: Spot, used: dict[int, int]

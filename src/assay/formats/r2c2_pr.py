@@ -27,6 +27,7 @@ from assay.model.scratch import Scratch
 from assay.model.wording import listed, printable, quoted
 
 MAX_RANK = 20
+_RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 """Most passages of a question, and the last rank (paper, section 3.4)."""
 
 _FIELDS = 4
@@ -189,6 +190,10 @@ class _PassageReader:
         return lines
 
     def _rank(self, cell: str, at: Spot, lines: _Lines) -> int | None:
+        plain = _RANKS.get(cell, 0)
+        if plain > lines.highest:  # as nearly always
+            lines.highest = plain
+            return plain
         raw = clean(cell)
         low = raw.startswith("-") or not raw.strip("0")
         beyond = "Ranks start at 1." if low else f"A question has at most {MAX_RANK} passages."

@@ -167,6 +167,33 @@ class Nugget(NamedTuple):
 _nugget: Callable[[Iterable[Any]], Nugget] = partial(tuple.__new__, Nugget)
 
 
+class PlainNuggets(NamedTuple):
+    """The nuggets of an answer as columns, where none is marked and each stands on a line of its
+    own, the ``first`` of these and those behind it."""
+
+    nums: bytes
+    keys: Sequence[PassageKey]
+    texts: Sequence[str]
+    first: int
+
+    @classmethod
+    def of(cls, nuggets: Sequence[Nugget]) -> PlainNuggets | None:
+        """The nuggets so, where they are such."""
+        first = nuggets[0].line if nuggets else 0
+        if any(
+            one.mark is not None or one.line != line or "\n" in one.text or not 0 < one.num < 256
+            for line, one in enumerate(nuggets, first)
+        ):
+            return None
+        nums, keys, texts, _, _ = zip(*nuggets, strict=True) if nuggets else ((),) * 5
+        return cls(bytes(nums), keys, texts, first)
+
+    def made(self) -> tuple[Nugget, ...]:
+        """One after the other."""
+        columns = self.nums, self.keys, self.texts, repeat(None), count(self.first)
+        return tuple(map(_nugget, zip(*columns, strict=False)))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One block of an AC run. ``confidence`` is an integer 0-100."""
@@ -212,30 +239,31 @@ class Answers(Mapping[str, Answer]):
 
     def add(self, answer: Answer) -> None:
         """Add an answer to a question that has none yet."""
-        nuggets = answer.nuggets
-        first = nuggets[0].line if nuggets else 0
-        self._at[answer.question] = len(self._records)
-        odd = "\n" in answer.text or any(
-            one.mark is not None or one.line != line or "\n" in one.text or not 0 < one.num < 256
-            for line, one in enumerate(nuggets, first)
-        )
-        if odd:
+        nuggets = PlainNuggets.of(answer.nuggets)
+        if nuggets is not None and "\n" not in answer.text:
+            self.add_plain(answer.question, answer.text, answer.confidence, answer.line, nuggets)
+        else:
+            self._at[answer.question] = len(self._records)
             self._odd[answer.question] = answer
-            return
-        for one in nuggets:
-            if one.key not in self._keys:
-                self._keys[one.key] = len(self._keys_in_order)
-                self._keys_in_order.append(one.key)
+
+    def add_plain(
+        self, question: str, text: str, confidence: int, line: int, nuggets: PlainNuggets
+    ) -> None:
+        """The same without an object for each; no text has several lines."""
+        self._at[question] = len(self._records)
+        nums, keys, texts, first = nuggets
+        known = self._keys
+        for key in keys:
+            if key not in known:
+                known[key] = len(known)
+                self._keys_in_order.append(key)
         self._records.add(
-            b"".join(
-                (
-                    _ANSWER.pack(answer.confidence, answer.line, first, len(nuggets)),
-                    bytes(one.num for one in nuggets),
-                    array("I", [self._keys[one.key] for one in nuggets]).tobytes(),
-                    "\n".join((answer.text, *(one.text for one in nuggets))).encode(
-                        errors="surrogatepass"
-                    ),
-                )
+            b"%b%b%b%b"
+            % (
+                _ANSWER.pack(confidence, line, first, len(nums)),
+                nums,
+                array("I", map(known.__getitem__, keys)).tobytes(),
+                "\n".join((text, *texts)).encode(errors="surrogatepass"),
             )
         )
 
@@ -261,9 +289,10 @@ class Answers(Mapping[str, Answer]):
         text_at = _ANSWER.size + 5 * number
         cited = array("I", data[_ANSWER.size + number : text_at])
         text, *texts = data[text_at:].decode(errors="surrogatepass").split("\n")
-        keys = map(self._keys_in_order.__getitem__, cited)
-        nuggets = map(_nugget, zip(nums, keys, texts, repeat(None), count(first), strict=False))
-        return Answer(question, text, confidence, tuple(nuggets), line)
+        keys = [self._keys_in_order[code] for code in cited]
+        return Answer(
+            question, text, confidence, PlainNuggets(nums, keys, texts, first).made(), line
+        )
 
 
 @dataclass(frozen=True, slots=True)
