@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from math import isnan
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Question
 from assay.protocols.answers.acts import act_of, correctness_of, is_asked, is_to_refuse
+from assay.protocols.counted import CountedLabels
 from assay.tasks.r2c2 import Act
 
 MACHINE = LabellerId("openai:m", "model")
@@ -27,6 +30,19 @@ def label(verdict: dict[str, object] | None, who: LabellerId = MACHINE) -> Label
 
 def act(name: str | None, who: LabellerId = MACHINE) -> Label:
     return label(None if name is None else {"act": name}, who)
+
+
+def comes_to(
+    given: Label | None, answer: Label | None, question: Question, text: str, **options: bool
+) -> bool | None:
+    """Whether an answer is right."""
+    rows = [
+        CountedLabels(None, np.array([-1]), {} if one is None else {0: one})
+        for one in (given, answer)
+    ]
+    known, to_refuse = [act_of(given, question, text)], np.array([is_to_refuse(question)])
+    (correct,) = correctness_of(known, *rows, to_refuse, **options).correct.tolist()
+    return None if isnan(correct) else bool(correct)
 
 
 def said(correct: bool | None, who: LabellerId = MACHINE) -> Label:
@@ -81,14 +97,12 @@ def test_category_or_gold_answers_say_whether_to_refuse(question, to_refuse) -> 
     ],
 )
 def test_correctness_follows_from_the_act(question, given, answer, correct) -> None:
-    found = act_of(given, question, "I do not know.")
-    assert correctness_of(found, given, answer, question).correct is correct
+    assert comes_to(given, answer, question, "I do not know.") is correct
 
 
 def test_where_acts_are_asked_of_nobody_the_word_on_the_answer_counts() -> None:
     def right(given: Label | None, answer: Label | None, question: Question = PLAIN) -> bool | None:
-        known = act_of(given, question, "Perhaps.")
-        return correctness_of(known, given, answer, question, expected=False).correct
+        return comes_to(given, answer, question, "Perhaps.", expected=False)
 
     assert right(None, said(True)) is True
     assert right(None, said(False), PREMISE) is False

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from assay.api.opened import Opened
 from assay.formats.r2c2 import read_questions
 from assay.model.labels import Label, LabellerId, Status
-from assay.model.rag import Question
 from assay.protocols.answers.acts import correctness_of
+from assay.protocols.counted import CountedLabels
 from assay.tasks.r2c2 import EVERY_ANSWER, Act, EveryAnswerUnit
 from assay.web.desk import Desk
 from assay.web.forms import controls
@@ -144,11 +145,12 @@ def _labelled(verdict: dict[str, Any], kind: str) -> Label:
 def test_whose_word_counts_is_the_same_for_recall_as_for_correctness(
     act, of_act, of_answer, recall
 ):
-    question = Question("1", "Which two?", None, ("A", "B"), 1, (("A",), ("B",)))
     given = [{"number": 1, "given": True}, {"number": 2, "given": False}]
     answer = _labelled({"required": given, "correct": False}, of_answer)
     label = _labelled({"act": act}, of_act)
-    assert correctness_of(Act(act), label, answer, question) == (False, recall)
+    rows = [CountedLabels(None, np.array([-1]), {0: one}) for one in (label, answer)]
+    found = correctness_of([Act(act)], *rows, np.array([False]))
+    assert (*found.correct, *found.recall[0], *found.recall[1]) == (0.0, *recall)
 
 
 def test_a_label_that_contradicts_itself_is_not_taken_in(tmp_path, assay):

@@ -5,13 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
+
 from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.model.scratch import Scratch
-from assay.protocols.answers.columns import AnswerLabels, JudgedRun
+from assay.protocols.answers.columns import (
+    ANSWERS,
+    NUGGETS,
+    AnswerLabels,
+    JudgedAnswers,
+    JudgedRun,
+)
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
 from assay.protocols.pages import page_of
@@ -20,6 +28,7 @@ from assay.protocols.r2c2.findings import DerivedGrades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.results import Result
 from assay.reports.general import render_report
+from assay.tasks.r2c2 import Act
 from tests.films import FILMS
 
 MODEL = LabellerId(
@@ -107,25 +116,59 @@ def in_columns(questions, answers, grades):
         return GivenAnswer(run, question, passages, found.answer)
 
     rows = AnswerLabels(tuple(questions), given, [], [], [])
-    judged = {run: JudgedRun(run, rows, Scratch(), whole=True) for run in answers}
-    for question in questions:
-        for run, by_question in answers.items():
-            one = by_question[question.id]
-            first = len(rows.nuggets)
-            rows.nuggets += [nugget.entailment for nugget in one.nuggets]
-            nuggets = [
-                nugget._replace(labels=rows.nuggets, at=first + at)
-                for at, nugget in enumerate(one.nuggets)
-            ]
-            one = replace(one, nuggets=tuple(nuggets))
-            grades.add(one)
-            if one.answer is None:
-                judged[run].add(one)
-            else:
-                judged[run].add(one, len(rows.answers))
-                rows.answers.append(one.label)
-                rows.acts.append(one.act_label)
+    judged = {run: JudgedRun(run, rows, Scratch()) for run in answers}
+    every = [by_question[question.id] for question in questions for by_question in answers.values()]
+    found = as_arrays(every)
+    for one in every:
+        rows.nuggets += [nugget.entailment for nugget in one.nuggets]
+        if one.answer is not None:
+            rows.answers.append(one.label)
+            rows.acts.append(one.act_label)
+    by_run = np.tile(np.arange(len(answers)), len(questions))
+    rows.share(found, list(judged.values()), by_run)
+    grades.add(found)
     return judged
+
+
+def as_arrays(every):
+    """Results one behind the other, as they are found."""
+    given = [one for one in every if one.answer is not None]
+    nuggets = [nugget for one in given for nugget in one.nuggets]
+
+    def kinds(of, every):
+        return np.array([of.every.index(one) for one in every], np.uint8)
+
+    def by_person(label):
+        return label is not None and label.labeller.is_human
+
+    def of_all(values):
+        return {place: value for place, value in enumerate(values) if value is not None}
+
+    return JudgedAnswers(
+        questions=[one.question for one in every],
+        given=np.array([one.answer is not None for one in every], bool),
+        first=0,
+        first_nugget=0,
+        kinds=kinds(ANSWERS, ((one.state, one.correct, one.act, by_person(one.label))
+                              for one in given)),
+        confidences=np.array([one.answer.confidence for one in given], int),
+        ends=tuple(
+            np.array([ends(one) for one in given], float)
+            for ends in (
+                lambda one: one.precision.floor,
+                lambda one: one.precision.ceiling,
+                lambda one: one.recall.floor,
+                lambda one: one.recall.ceiling,
+            )
+        ),
+        nuggets=[one.nugget for one in nuggets],
+        of=np.repeat(np.arange(len(given)), [len(one.nuggets) for one in given]),
+        nugget_kinds=kinds(NUGGETS, ((one.mark, one.state, one.helped, one.by_person)
+                                     for one in nuggets)),
+        overruled=of_all(one.overruled for one in given),
+        overruled_nuggets=of_all(one.overruled for one in nuggets),
+        reasons=of_all(one.help_reason for one in nuggets),
+    )  # fmt: skip
 
 
 def html(result, **options):
@@ -308,7 +351,7 @@ def hostile():
                 nuggets,
                 said("r2c2.answer", {"correct": True}, labeller, f"a{name}"),
                 said("r2c2.answer", {"correct": False}, machine, f"b{name}"),
-                bad,
+                Act.OTHER_REFUSAL,
                 said(bad, {"act": bad}, labeller, f"c{name}"),
             )
         }

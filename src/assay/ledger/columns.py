@@ -188,6 +188,14 @@ class Columns:
         """The first eight bytes of the hashes of labels' units, as numbers."""
         return np.asarray(self._high)[places]
 
+    def several(self, first: Places) -> npt.NDArray[np.bool_]:
+        """Which units, whose oldest labels stand at these places, have more (or share half of their
+        hash with one that has)."""
+        high = np.asarray(self._high)
+        after = np.minimum(first + 1, len(high) - 1)
+        found: npt.NDArray[np.bool_] = (after > first) & (high[after] == high[first])
+        return found
+
     def first(self, units: bytes) -> Places:
         """The place of the oldest label of each unit (hashes of 16 bytes, one behind the other), or
         NONE."""

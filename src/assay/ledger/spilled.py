@@ -192,6 +192,17 @@ class SpilledColumns(Columns):
         some = self._units = self._of(np.frombuffer(units, ">u8")[::2].astype(np.uint64))
         return some.there(some.columns.first(units))
 
+    def several(self, first: Places) -> npt.NDArray[np.bool_]:
+        some = self._with_others(first)
+        return some.columns.several(some.here(first))
+
+    def _with_others(self, first: Places) -> _Some:
+        """All labels of units whose oldest stand at these places."""
+        if self._units.has(first):
+            return self._units
+        at, here = self._at(first)
+        return self._of(at.columns.heads(here))
+
     def counting(
         self, weight: Callable[[Label], int], by_label: Callable[[Label], bool]
     ) -> Callable[[Places], Places]:
@@ -201,10 +212,8 @@ class SpilledColumns(Columns):
             nonlocal known
             if self._units is not known[0]:
                 known = (self._units, self._units.columns.counting(weight, by_label))
-            some, counting = known
-            if not some.has(first):
-                at, here = self._at(first)
-                some = self._of(at.columns.heads(here))  # with the other labels of each unit
+            some, counting = self._with_others(first), known[1]
+            if some is not known[0]:
                 counting = some.columns.counting(weight, by_label)
             return some.there(counting(some.here(first)))
 

@@ -108,20 +108,25 @@ class RangeColumn(Sequence[Range]):
     """Ranges one after the other, as two columns."""
 
     def __init__(self, floors: Floats, ceilings: Floats) -> None:
-        self._ends = floors, ceilings
+        self.ends = floors, ceilings
+
+    def some(self, places: Sequence[int]) -> RangeColumn:
+        """Those at some places."""
+        floors, ceilings = self.ends
+        return RangeColumn(floors[places], ceilings[places])
 
     @overload
     def __getitem__(self, at: int) -> Range: ...
     @overload
     def __getitem__(self, at: slice) -> RangeColumn: ...
     def __getitem__(self, at: int | slice) -> Range | RangeColumn:
-        floors, ceilings = self._ends
+        floors, ceilings = self.ends
         if isinstance(at, slice):
             return RangeColumn(floors[at], ceilings[at])
         return Range(float(floors[at]), float(ceilings[at]))
 
     def __len__(self) -> int:
-        return len(self._ends[0])
+        return len(self.ends[0])
 
     def __iter__(self) -> Iterator[Range]:
-        return map(Range, *(ends.tolist() for ends in self._ends))
+        return map(Range, *(ends.tolist() for ends in self.ends))

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
@@ -90,6 +91,15 @@ class Book:
         found = np.full(len(first), NONE, np.int64)
         held = first >= 0
         found[held] = self._counting(first[held])
+        return found
+
+    def several(self, task: AnyTask, first: Places) -> npt.NDArray[np.bool_]:
+        """Which units of a task, whose oldest labels stand at the places ``first`` (or nowhere),
+        may have more than one."""
+        if task.name in self._sources:  # those of other tasks may be theirs, too
+            return np.ones(len(first), np.bool_)
+        found: npt.NDArray[np.bool_] = first >= 0
+        found[found] = self.columns.several(first[found])
         return found
 
     def made_now(self, places: Places) -> dict[int, Label]:

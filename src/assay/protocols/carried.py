@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from assay.measures.confidence import Bools
 from assay.model.labels import Label
-from assay.protocols.labels import LabelBook
+from assay.protocols.labels import LabelBook, LookedUp
 from assay.tasks.base import AnyTask, unit_hash
 
 Content = Mapping[str, Any]
@@ -49,3 +52,11 @@ def carried(
     labels = sorted((label for label, _ in given.values()), key=lambda label: label.rowid)
     chosen = book.best(task, labels)
     return None if chosen is None else given[chosen.unit]
+
+
+def several_labels(book: LabelBook, task: AnyTask, units: LookedUp) -> Bools:
+    """Which of some units of a task may have more than one label: without one that has, nothing
+    was ever carried on."""
+    if book.book is None:
+        return np.zeros(len(units.first), np.bool_)
+    return book.book.several(task, units.first)

@@ -12,7 +12,7 @@ from assay.measures.abstention import Answers, SweepPoint, abstention, sweep
 from assay.measures.bootstrap import Interval, confidence_intervals
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.measures.confidence_ranges import Completion, confidence_ranges
-from assay.measures.ranges import OPEN, Range
+from assay.measures.ranges import OPEN, Range, RangeColumn
 from assay.measures.scores import Score
 from assay.protocols import means
 
@@ -111,11 +111,11 @@ class Verdicts(NamedTuple):
     question."""
 
     answers: Answers
-    more: Mapping[str, Sequence[Range]]
+    more: Mapping[str, RangeColumn]
 
     def only(self, places: Sequence[int]) -> Verdicts:
         """Those to some questions, by their places."""
-        some = {name: [values[at] for at in places] for name, values in self.more.items()}
+        some = {name: values.some(places) for name, values in self.more.items()}
         return Verdicts(self.answers.only(places), some)
 
     def scores(self, run: str, settings: Binned) -> dict[str, Score]:
@@ -130,9 +130,11 @@ class Verdicts(NamedTuple):
         if (self.answers.given & (self.answers.refused == 0)).all():
             return every
         tried = self.only(self.answers.tried())
-        sure = (~np.isnan(tried.answers.refused)).tolist()
+        unknown = np.isnan(tried.answers.refused)
         more = {
-            name: [one if known else OPEN for one, known in zip(of, sure, strict=True)]
+            name: RangeColumn(
+                *(np.where(unknown, *ends) for ends in zip(OPEN, of.ends, strict=True))
+            )
             for name, of in tried.more.items()
         }
         found = score_attempted(run, self.answers, settings)

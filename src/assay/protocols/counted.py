@@ -40,6 +40,17 @@ class CountedLabels(Sequence[Label | None]):
         others = {at: label for at, label in self.others.items() if not which[at]}
         return CountedLabels(self.book, np.where(which, NONE, self.places), others)
 
+    def replaced(self, by: Mapping[int, Label]) -> CountedLabels:
+        """The same with other labels in some places of the row."""
+        if not by:
+            return self
+        places = self.places.astype(np.int64)
+        for at, label in by.items():
+            places[at] = NONE if self.book is None else self.book.place(label)
+        away = {at: label for at, label in by.items() if places[at] == NONE}
+        kept = {at: label for at, label in self.others.items() if at not in by}
+        return CountedLabels(self.book, places, {**kept, **away})
+
     def __len__(self) -> int:
         return len(self.places)
 

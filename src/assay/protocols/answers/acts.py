@@ -7,12 +7,17 @@ act it is not known which of the two counts, the act or what was said of the ans
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from assay.labellers.refusals import gold_declines, same_words
-from assay.measures.ranges import OPEN, Range
+from assay.measures.confidence import Bools, Floats
 from assay.model.labels import Label
 from assay.model.rag import Question
+from assay.protocols.counted import CountedLabels
 from assay.tasks.r2c2 import Act
 
 IN_WORDS = {
@@ -29,19 +34,32 @@ TO_REFUSE = frozenset(("false premise", "unanswerable"))
 
 def is_to_refuse(question: Question) -> bool:
     """Whether to decline is right: the question's category says so, or its gold answers decline."""
-    category = " ".join(re.findall(r"\w+", (question.category or "").casefold()))
-    return category in TO_REFUSE or gold_declines(question.gold)
+    return _is_to_refuse(question.category or "", question.gold)
+
+
+@lru_cache(1 << 10)  # a question has many answers
+def _is_to_refuse(category: str, gold: tuple[str, ...]) -> bool:
+    words = " ".join(re.findall(r"\w+", category.casefold()))
+    return words in TO_REFUSE or gold_declines(gold)
 
 
 def act_of(label: Label | None, question: Question, answer: str) -> Act | None:
     """The act that a label gives an answer; None where there is no usable label. What is a gold
     answer word for word (a film may be called *Unknown*) is no refusal."""
-    if label is None or label.verdict is None:
-        return None
-    act = Act(label.verdict["act"])
-    if act is Act.ANSWER or is_to_refuse(question):
-        return act
-    return Act.ANSWER if any(same_words(answer, one) for one in question.gold) else act
+    verdict = None if label is None else label.verdict
+    return None if verdict is None else act_given(act_said(verdict), question, answer)
+
+
+def act_said(verdict: Mapping[str, Any]) -> Act:
+    """The act that a verdict names."""
+    return Act(verdict["act"])
+
+
+def act_given(said: Act | None, question: Question, answer: str) -> Act | None:
+    """The act of an answer that is ``said`` to be one: see :func:`act_of`."""
+    if said in (None, Act.ANSWER) or is_to_refuse(question):
+        return said
+    return Act.ANSWER if any(same_words(answer, one) for one in question.gold) else said
 
 
 def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
@@ -51,37 +69,49 @@ def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
 
 
 class Correctness(NamedTuple):
-    """What the labels of an answer's act and of the answer itself come to: whether it is right,
-    None where that is not known, and which share of the required answers it gives, 1 or 0 where
-    one is asked for."""
+    """What the labels of answers' acts and of the answers themselves come to, an array each:
+    whether one is right (1 or 0; NaN where that is not known), and from which to which share of the
+    required answers it gives, 1 or 0 where one is asked for."""
 
-    correct: bool | None
-    recall: Range
+    correct: Floats
+    recall: tuple[Floats, Floats]
 
 
 def correctness_of(
-    act: Act | None,
-    act_label: Label | None,
-    answer: Label | None,
-    question: Question,
+    acts: Sequence[Act | None],
+    act_labels: CountedLabels,
+    labels: CountedLabels,
+    to_refuse: Bools,
     *,
     expected: bool = True,
 ) -> Correctness:
-    """What counts for an answer, given the labels of its act and of the answer itself. A person's
-    word on the answer goes before a machine's on the act. Where no label of an act is ``expected``,
-    nor there, that of the answer counts alone. Where it is not known which of the two counts, what
-    they have in common is."""
-    itself, by_person = Correctness(None, OPEN), False
-    if answer is not None and answer.verdict is not None:
-        given = answer.verdict.get("required", [{"given": answer.verdict["correct"]}])
-        share = sum(bool(one["given"]) for one in given) / len(given)
-        itself = Correctness(bool(answer.verdict["correct"]), Range.certain(share))
-        by_person = answer.labeller.is_human
-    outranks = by_person and (act_label is None or not act_label.labeller.is_human)
-    if act is Act.ANSWER or outranks or (act_label is None and not expected):
-        return itself
-    right = is_to_refuse(question)
-    if act is not None:
-        return Correctness(right, Range.certain(float(right)))
-    ends = (*itself.recall, float(right))
-    return Correctness(right if itself.correct is right else None, Range(min(ends), max(ends)))
+    """What counts for answers, given the labels of their acts (which come to ``acts``) and of the
+    answers themselves; ``to_refuse`` says which are to questions to refuse. A person's word on an
+    answer goes before a machine's on its act. Where no label of an act is ``expected``, nor there,
+    that of the answer counts alone. Where it is not known which of the two counts, what they have
+    in common is."""
+    itself = labels.map(lambda verdict: float(verdict["correct"]))
+    share = labels.map(_share)
+    low, high = np.nan_to_num(share, nan=0.0), np.nan_to_num(share, nan=1.0)
+    by_person = labels.human & ~np.isnan(itself)
+    itself_counts = np.array([one is Act.ANSWER for one in acts], np.bool_)
+    itself_counts |= by_person & ~act_labels.human
+    if not expected:
+        itself_counts |= ~act_labels.there
+    known = np.array([one is not None for one in acts], np.bool_)
+    right = to_refuse.astype(np.float64)
+    alike = np.where(itself == right, right, np.nan)
+
+    def counting(of_answer: Floats, of_both: Floats) -> Floats:
+        return np.select([itself_counts, known], [of_answer, right], of_both)
+
+    return Correctness(
+        counting(itself, alike),
+        (counting(low, np.minimum(low, right)), counting(high, np.maximum(high, right))),
+    )
+
+
+def _share(verdict: Mapping[str, Any]) -> float:
+    """The share of the required answers that a verdict says are given."""
+    given = verdict.get("required", [{"given": verdict["correct"]}])
+    return sum(bool(one["given"]) for one in given) / len(given)

@@ -1,20 +1,29 @@
-"""From labels to what counts for each answer and nugget."""
+"""From labels to what counts for each answer and nugget: some answers at a time, as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import count, groupby, islice
-from math import isnan
-from typing import Protocol
+from itertools import chain, groupby, islice, pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from assay.measures.ranges import Range
+from assay.measures.confidence import Bools, Floats, Integers
 from assay.model.labels import Label
-from assay.model.rag import Answer, Mark, Passage, PassageKey, Question
-from assay.protocols.answers.acts import act_of, correctness_of, is_asked
-from assay.protocols.answers.columns import AnswerLabels, JudgedRun
+from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, Question
+from assay.protocols.answers.acts import act_given, act_said, correctness_of, is_asked, is_to_refuse
+from assay.protocols.answers.columns import (
+    ACTS,
+    ANSWERS,
+    MARKS,
+    NUGGETS,
+    STATES,
+    AnswerLabels,
+    JudgedAnswers,
+    JudgedRun,
+    whether,
+)
 from assay.protocols.answers.requests import (
     Content,
     GivenAnswer,
@@ -25,10 +34,10 @@ from assay.protocols.answers.requests import (
     is_entailed,
     nuggets_asked,
 )
-from assay.protocols.answers.results import NOTHING, AnswerResult, LabelState, NuggetResult
-from assay.protocols.carried import carried
-from assay.protocols.counted import LabelRow
-from assay.protocols.labels import LabelBook, LookedUp
+from assay.protocols.answers.results import LabelState
+from assay.protocols.carried import carried, several_labels
+from assay.protocols.counted import CountedLabels, LabelRow
+from assay.protocols.labels import Asked, LabelBook, LookedUp
 from assay.protocols.places import Place
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, Act
@@ -39,6 +48,14 @@ Helped = Mapping[int, tuple[bool, str | None]]
 _AT_ONCE = 1000  # answers that are judged at once
 _REMEMBERED = 500  # questions whose passages are held for results that are looked at
 
+_COUNTED, _CARRIED, _MISSING, _FAILED = map(
+    STATES.index,
+    (LabelState.COUNTED, LabelState.CARRIED, LabelState.MISSING, LabelState.FAILED),
+)
+_UNMARKED, _BOGUS, _RELEVANT, _NONRELEVANT = map(
+    MARKS.index, (None, Mark.BOGUS, Mark.RELEVANT, Mark.NONRELEVANT)
+)
+
 
 class AskedAnswers(Protocol):
     """What is judged: every question of every run, question by question."""
@@ -46,7 +63,6 @@ class AskedAnswers(Protocol):
     @property
     def questions(self) -> tuple[Question, ...]: ...
     def every_answer(self) -> Iterator[tuple[str, Question, GivenAnswer | None]]: ...
-    def answers(self) -> Iterator[GivenAnswer]: ...
     def passages(self, question: str) -> Mapping[PassageKey, Passage]: ...
 
 
@@ -54,255 +70,348 @@ def judge_answers(
     asked: AskedAnswers,
     runs: Mapping[str, Mapping[str, Answer]],
     book: LabelBook,
-    also: Callable[[AnswerResult], None],
+    also: Callable[[JudgedAnswers], None],
 ) -> dict[str, JudgedRun]:
     """What the labels of a book say of every run's answer to every question, each label noted where
-    it is used. ``also`` is told of each answer, question by question: none is held."""
-    nuggets = book.label_row(ENTAILMENT, nuggets_asked(asked.answers()))
-    acts = book.label_row(DIALOGUE_ACT, acts_asked(asked.answers()))
+    it is used. ``also`` is told of some answers after the other, question by question: none is
+    held."""
     passages = lru_cache(_REMEMBERED)(asked.passages)
 
     def given(run: str, question: Question) -> GivenAnswer:
         return GivenAnswer(run, question, passages(question.id), runs[run][question.id])
 
-    rows = AnswerLabels(asked.questions, given, nuggets, acts, ())
-    judged = {name: JudgedRun(name, rows, book.used.scratch, whole=book.is_whole) for name in runs}
-    answers = _AnswerJudge(book)
-    numbers = count()
-    every = asked.every_answer()
-    while some := list(islice(every, _AT_ONCE)):
-        results = (
-            result
-            for task, same_task in groupby(
-                (one for _, _, one in some if one is not None),
-                lambda one: answer_task(one.question),
-            )
-            for result in answers.judge(task, list(same_task), nuggets, acts)
-        )
-        for run, question, one in some:
-            if one is None:
-                found = AnswerResult(run, question, None, LabelState.LEFT_OUT, False, NOTHING)
-                judged[run].add(found)
-            else:
-                found = next(results)
-                judged[run].add(found, next(numbers))
+    judge = _Judge(book)
+    rows = AnswerLabels(asked.questions, given, *judge.labels)
+    judged = {name: JudgedRun(name, rows, book.used.scratch) for name in runs}
+    places = {name: place for place, name in enumerate(judged)}
+    for task, same in groupby(asked.every_answer(), lambda one: answer_task(one[1])):
+        while some := list(islice(same, _AT_ONCE)):
+            found = judge.judge(task, [one for _, one, _ in some], [one for _, _, one in some])
+            by_run = np.array([places[run] for run, _, _ in some])
+            rows.share(found, list(judged.values()), by_run)
             also(found)
-    rows.answers = answers.noted()
+    judge.note()
     return judged
 
 
-class _AnswerJudge:
-    """What labels say of one answer after the other."""
+class _Row:
+    """The labels of a task of all answers, as they are looked up, and where they are used."""
 
     def __init__(self, book: LabelBook) -> None:
         self._book = book
-        self._labels = book.row()
-        self._places = book.places()
-        self._nuggets = 0  # so many were judged
+        self.labels, self.places = book.row(), book.places()
+
+    def look_up(self, task: AnyTask, asked: Asked) -> tuple[CountedLabels, Bools]:
+        """The labels of the next units, which are counted, and which units may have several."""
+        pairs, begin = list(asked), len(self.labels)
+        several = [np.empty(0, np.bool_)]
+        for found in self._book.look_up(task, (content for content, _ in pairs)):
+            self.labels.extend(found.labels)
+            self._book.count_all(task, found)
+            several.append(several_labels(self._book, task, found))
+        self.places.add(place for _, place in pairs)
+        return self.labels[begin:], np.concatenate(several)
+
+
+class _Cited(NamedTuple):
+    """The nuggets of some answers, one behind the other, and whose each is: the place of its
+    answer, of which ``ends`` says where its nuggets end. What their labels say, by persons or not,
+    and where there is more than one label, so that another may have counted before."""
+
+    nuggets: Sequence[Nugget]
+    of: Integers
+    ends: Integers
+    entailed: Floats
+    states: Integers
+    by_person: Bools
+    relabelled: Bools
+
+    @property
+    def sizes(self) -> Integers:
+        """How many nuggets each answer has."""
+        return np.diff(self.ends, prepend=0)
+
+    def counts(self, which: Bools) -> Integers:
+        """How many of some nuggets each answer has."""
+        return np.bincount(self.of[which], minlength=len(self.ends))
+
+    def has(self, which: Bools) -> Bools:
+        """Which answers have one of some nuggets."""
+        return self.counts(which) > 0
+
+    def beside(self) -> list[list[int]]:
+        """The entailed nuggets of each answer, by their places in it."""
+        entailed = np.flatnonzero(self.entailed == 1)
+        places = (entailed - (self.ends - self.sizes)[self.of[entailed]]).tolist()
+        ends = np.searchsorted(entailed, self.ends).tolist()
+        return [places[begin:end] for begin, end in pairwise((0, *ends))]
+
+
+class _Counting(NamedTuple):
+    """The labels that count of some answers: which are ``carried`` on, ``beside`` which nuggets of
+    each answer they were given, and would be ``now``. Of those that a person labelled, by their
+    places, what machines say of nuggets, and the label that the person's takes the place of."""
+
+    labels: CountedLabels
+    carried: Bools
+    now: Sequence[Sequence[int]]
+    beside: Sequence[Sequence[int]]
+    by_machines: Mapping[int, Helped]
+    overruled: Mapping[int, Label]
+
+
+class _Marked(NamedTuple):
+    """What becomes of nuggets: marks, whether there is a label, whether one helped (all parts of
+    kinds), and why. How many of each answer's are relevant, and may be."""
+
+    marks: Integers
+    states: Integers
+    helped: Integers
+    reasons: Mapping[int, str]
+    relevant: Integers
+    possible: Integers
+
+
+class _Judge:
+    """What labels say of some answers after the other."""
+
+    def __init__(self, book: LabelBook) -> None:
+        self._book = book
+        self._nuggets, self._acts, self._answers = _Row(book), _Row(book), _Row(book)
         # While no person ever labelled an answer, a machine's own label is the last word.
         self._by_people = {task: book.people_labelled(task) for task in (ANSWER, EVERY_ANSWER)}
         # With ``only:`` perhaps nobody is asked for dialogue acts, and what that labeller says of
         # an answer is all that there is.
         self._acts_expected = book.expects(DIALOGUE_ACT)
 
+    @property
+    def labels(self) -> tuple[LabelRow, LabelRow, LabelRow]:
+        """Those of nuggets, of acts and of answers, in the order in which they were judged."""
+        return self._nuggets.labels, self._acts.labels, self._answers.labels
+
+    def note(self) -> None:
+        """All answers were judged: their labels are used."""
+        for row in (self._nuggets, self._acts, self._answers):
+            self._book.used.note_all(row.labels, row.places)
+
     def judge(
+        self, task: AnyTask, questions: Sequence[Question], every: Sequence[GivenAnswer | None]
+    ) -> JudgedAnswers:
+        """The next answers, of which all are asked the same; None for what a run leaves out."""
+        given = [one for one in every if one is not None]
+        cited, overruled = self._step3(given)
+        act_labels, _ = self._acts.look_up(DIALOGUE_ACT, acts_asked(given))
+        acts = [
+            act_given(said, one.question, one.answer.text)
+            for said, one in zip(act_labels.each(act_said), given, strict=True)
+        ]
+        beside = cited.beside()
+        units = [_content(one, places) for one, places in zip(given, beside, strict=True)]
+        nothing = LookedUp((), np.empty(0, np.int64), CountedLabels(None, np.empty(0, np.int64)))
+        found = next(self._book.look_up(task, units), nothing)  # they are one block, or none
+        counting = self._counting(task, given, units, found.labels, cited, beside)
+        labels, to_refuse = counting.labels, [is_to_refuse(one.question) for one in given]
+        correct, recall = correctness_of(
+            acts, act_labels, labels, np.array(to_refuse, np.bool_), expected=self._acts_expected
+        )
+        # What was judged before its act was known: a person's word alone still counts.
+        unasked = [
+            not is_asked(act, one.question, len(places))
+            for act, one, places in zip(acts, given, beside, strict=True)
+        ]
+        labels = labels.without(np.array(unasked, np.bool_) & ~labels.human)
+
+        marked = self._marked(given, cited, counting, labels, acts, correct)
+        unsure = np.isnan(correct) | (recall[0] != recall[1])
+        only_failed = cited.has(cited.states == _FAILED) & ~cited.has(cited.states == _MISSING)
+        failed = labels.failed | act_labels.failed | only_failed
+        states = np.where(counting.carried & labels.there, _CARRIED, _COUNTED)
+        states = np.where(unsure, np.where(failed, _FAILED, _MISSING), states)
+        lacks = (states == _MISSING) | cited.has(marked.states == _MISSING)
+        lacks &= unsure | (marked.relevant != marked.possible)
+
+        self._book.count_all(
+            task,
+            LookedUp(found.units, found.first, labels.without(lacks)),
+            of=lacks | labels.there,
+        )
+        self._answers.labels.extend(labels)
+        carried_on = (states == _CARRIED).tolist()
+        self._answers.places.add(
+            Place(one.run, one.question.id, "answer, carried" if on else "answer")
+            for one, on in zip(given, carried_on, strict=True)
+        )
+        most = np.maximum(cited.sizes, 1)
+        codes = np.array([ACTS.index(one) for one in acts], np.int64)
+        return JudgedAnswers(
+            questions=questions,
+            given=np.array([one is not None for one in every], np.bool_),
+            first=len(self._answers.labels) - len(given),
+            first_nugget=len(self._nuggets.labels) - len(cited.nuggets),
+            kinds=ANSWERS.codes(states, whether(correct), codes, labels.human.astype(np.int64)),
+            confidences=np.array([one.answer.confidence for one in given], np.int64),
+            ends=(marked.relevant / most, marked.possible / most, recall[0], recall[1]),
+            nuggets=cited.nuggets,
+            of=cited.of,
+            nugget_kinds=NUGGETS.codes(
+                marked.marks, marked.states, marked.helped, cited.by_person.astype(np.int64)
+            ),
+            overruled=counting.overruled,
+            overruled_nuggets=overruled,
+            reasons=marked.reasons,
+        )
+
+    def _step3(self, given: Sequence[GivenAnswer]) -> tuple[_Cited, dict[int, Label]]:
+        """The nuggets of answers, and machines' labels that persons' take the place of."""
+        nuggets = list(chain.from_iterable(one.answer.nuggets for one in given))
+        sizes = [len(one.answer.nuggets) for one in given]
+        labels, several = self._nuggets.look_up(ENTAILMENT, nuggets_asked(given))
+        entailed = labels.map(lambda verdict: float(verdict["entailed"]))
+        unknown = np.where(labels.there, _FAILED, _MISSING)
+        cited = _Cited(
+            nuggets=nuggets,
+            of=np.repeat(np.arange(len(given)), sizes),
+            ends=np.cumsum(np.array(sizes, np.int64)),
+            entailed=entailed,
+            states=np.where(np.isnan(entailed), unknown, _COUNTED),
+            by_person=labels.human,
+            relabelled=several,
+        )
+        overruled = {}
+        for at in np.flatnonzero(cited.by_person & ~np.isnan(entailed)).tolist():
+            passage = given[cited.of[at]].passages[nuggets[at].key]
+            machine = self._book.machine(ENTAILMENT, entailment_content(nuggets[at], passage))
+            if machine is not None:
+                overruled[at] = machine
+        return cited, overruled
+
+    def _counting(
         self,
         task: AnyTask,
         given: Sequence[GivenAnswer],
-        nuggets: LabelRow,
-        acts: LabelRow,
-    ) -> Iterator[AnswerResult]:
-        """The next answers, of which all are asked the same, and whose labels stand in ``nuggets``
-        and ``acts`` behind those of the ones before."""
-        step3 = list(self._step3(given, nuggets))
-        beside = [[at for at, one in enumerate(every) if _is_open(one)] for every in step3]
-        asked = [
-            _content(one.question, one.answer, some)
-            for one, some in zip(given, beside, strict=True)
-        ]
-        for looked_up in self._book.look_up(task, asked):  # they are one block, or none
-            results = [
-                self._judged(*each)
-                for each in zip(
-                    given, step3, beside, asked, looked_up.labels,
-                    acts[len(self._labels) : len(self._labels) + len(given)], strict=True,
-                )
-            ]  # fmt: skip
-            self._note(task, results, looked_up)
-            yield from results
-
-    def _step3(
-        self, given: Sequence[GivenAnswer], labels: LabelRow
-    ) -> Iterator[list[NuggetResult]]:
-        """The nuggets of each answer; one that its passage does not entail is bogus."""
-        begin = self._nuggets
-        self._nuggets += sum(len(one.answer.nuggets) for one in given)
-        some = labels[begin : self._nuggets]
-        entailed = some.map(lambda verdict: float(verdict["entailed"])).tolist()
-        there, human = some.there.tolist(), some.human.tolist()
-        numbers = count()
-        for one in given:
-            found = []
-            for nugget in one.answer.nuggets:
-                at, passage, overruled = next(numbers), one.passages[nugget.key], None
-                state = LabelState.COUNTED
-                if isnan(entailed[at]):
-                    state = LabelState.FAILED if there[at] else LabelState.MISSING
-                elif human[at]:
-                    overruled = self._book.machine(ENTAILMENT, entailment_content(nugget, passage))
-                mark = Mark.BOGUS if entailed[at] == 0 else None
-                found.append(
-                    NuggetResult(
-                        nugget, passage, mark, state, labels, begin + at, human[at], overruled
-                    )
-                )
-            yield found
-
-    def _note(self, task: AnyTask, results: Sequence[AnswerResult], found: LookedUp) -> None:
-        """Remember which labels counted, and count what was wanted of answers."""
-        begin = len(self._labels)
-        for one in results:
-            self._labels.add(one.label)
-            carried_on = "answer, carried" if one.state is LabelState.CARRIED else "answer"
-            self._places.add((Place(one.run, one.question.id, carried_on),))
-        labels = self._labels[begin:]
-        lacks = np.array([one.lacks for one in results], np.bool_)
-        counted = LookedUp(found.units, found.first, labels.without(lacks))
-        self._book.count_all(task, counted, of=lacks | labels.there)
-
-    def noted(self) -> LabelRow:
-        """The labels of all answers, which are used."""
-        self._book.used.note_all(self._labels, self._places)
-        return self._labels
-
-    def _judged(
-        self,
-        given: GivenAnswer,
-        step3: list[NuggetResult],
-        beside: list[int],
-        unit: Content,
-        label: Label | None,
-        act_label: Label | None,
-    ) -> AnswerResult:
-        """Verdict and marks of one answer, and what is missing."""
-        run, question, _, answer = given
-        book, task = self._book, answer_task(question)
-        unmarked = {one.state for one in step3} - {LabelState.COUNTED}
-        given_beside = beside
-        state = LabelState.COUNTED
-        if label is None or (self._by_people[task] and not label.labeller.is_human):
-            former = self._carried(question, answer, step3, unit)
-            if former is not None and (label is None or former[0].labeller.is_human):
-                label, given_beside = former
-                state = LabelState.CARRIED
-        if unmarked and label is not None and not label.labeller.is_human:
-            label = None  # it is of other nuggets than the answer may turn out to have
-        overruled = None
-        helps: dict[int, tuple[bool, str | None]] = {}
-        if label is not None and label.labeller.is_human:
+        units: Sequence[Content],
+        labels: CountedLabels,
+        cited: _Cited,
+        now: Sequence[Sequence[int]],
+    ) -> _Counting:
+        """Which labels count, of those that were found of units."""
+        book, beside = self._book, list(now)
+        former_labels: dict[int, Label] = {}
+        wanted = ~labels.there | (self._by_people[task] & ~labels.human)
+        for at in np.flatnonzero(wanted & cited.has(cited.relabelled)).tolist():
+            former = self._carried(given[at], units[at])
+            if former is not None and (not labels.there[at] or former[0].labeller.is_human):
+                former_labels[at], beside[at] = former
+        labels = labels.replaced(former_labels)
+        # A machine's is of other nuggets than the answer may turn out to have.
+        labels = labels.without(cited.has(cited.states != _COUNTED) & ~labels.human)
+        by_machines: dict[int, Helped] = {}
+        overruled: dict[int, Label] = {}
+        for at in np.flatnonzero(labels.human).tolist():
             # A person may judge the answer alone; the machine's word on the nuggets then stands.
-            for which in (beside,) if given_beside == beside else (given_beside, beside):
-                machine = book.machine(task, _content(question, answer, which))
-                overruled = machine or overruled
-                if book.counts_machine(task):
-                    helps.update(_helps(machine, answer, which))
-        act = act_of(act_label, question, answer.text)
-        correct, recall = correctness_of(
-            act, act_label, label, question, expected=self._acts_expected
-        )
-        if label is not None and not is_asked(act, question, len(beside)):
-            # It was judged before its act was known: a person's word alone still counts.
-            label = label if label.labeller.is_human else None
-        if correct is None or recall.value is None:
-            failed = any(one is not None and one.verdict is None for one in (label, act_label))
-            failed = failed or unmarked == {LabelState.FAILED}
-            state = LabelState.FAILED if failed else LabelState.MISSING
-        elif label is None:
-            state = LabelState.COUNTED
-        helps.update(_helps(label, answer, given_beside))
-        usable = label is not None and label.verdict is not None
-        silent = False if usable and act not in (None, Act.ANSWER) else None
-        nuggets = step3 if correct is None else _marked(step3, helps, silent, correct=correct)
-        return AnswerResult(
-            run, question, answer, state, correct, _precision(nuggets, correct), tuple(nuggets),
-            label, overruled, act, act_label, recall,
-        )  # fmt: skip
+            helps: dict[int, tuple[bool, str | None]] = {}
+            for which in (now[at],) if now[at] == beside[at] else (beside[at], now[at]):
+                machine = book.machine(task, _content(given[at], which))
+                if machine is None:
+                    continue
+                overruled[at] = machine
+                if book.counts_machine(task) and machine.verdict is not None:
+                    said = _help_said(machine.verdict)
+                    helps.update(_helps(said, given[at].answer, which, now[at]))
+            by_machines[at] = helps
+        carried_on = np.zeros(len(given), np.bool_)
+        carried_on[list(former_labels)] = True
+        return _Counting(labels, carried_on, now, beside, by_machines, overruled)
 
-    def _carried(
-        self, question: Question, answer: Answer, step3: Sequence[NuggetResult], unit: Content
-    ) -> tuple[Label, list[int]] | None:
+    def _carried(self, given: GivenAnswer, unit: Content) -> tuple[Label, list[int]] | None:
         """The label that counted for this very answer before labels changed which of its nuggets
         are entailed, with the places of those that it was given beside."""
         parts = [
-            (ENTAILMENT, entailment_content(one.nugget, one.passage))
-            for one in step3
-            if one.passage is not None
+            (ENTAILMENT, entailment_content(one, given.passages[one.key]))
+            for one in given.answer.nuggets
         ]
 
         def beside(said: Sequence[Label]) -> list[int]:
             return [at for at, one in enumerate(said) if is_entailed(one)]
 
         found = carried(
-            self._book, answer_task(question), unit, parts,
-            lambda said: _content(question, answer, beside(said)),
+            self._book, answer_task(given.question), unit, parts,
+            lambda said: _content(given, beside(said)),
         )  # fmt: skip
         return None if found is None else (found[0], beside(found[1]))
 
+    def _marked(
+        self,
+        given: Sequence[GivenAnswer],
+        cited: _Cited,
+        counting: _Counting,
+        labels: CountedLabels,
+        acts: Sequence[Act | None],
+        correct: Floats,
+    ) -> _Marked:
+        """The marks of nuggets: an entailed one is relevant where it helped to find a correct
+        answer."""
+        # What a label on a refusal says nothing of did not help.
+        refuses = np.array([one not in (None, Act.ANSWER) for one in acts], np.bool_)
+        silent = np.where(refuses & labels.there & ~labels.failed, 0.0, np.nan)
+        helped, reasons = silent[cited.of].tolist(), {}
+        firsts = (cited.ends - cited.sizes).tolist()
+        for at, said in enumerate(labels.each(_help_said)):
+            helps = dict(counting.by_machines.get(at, {}))
+            if said is not None:
+                beside, now = counting.beside[at], counting.now[at]
+                helps.update(_helps(said, given[at].answer, beside, now))
+            for place, (helpful, why) in helps.items():
+                helped[firsts[at] + place] = helpful
+                if why is not None and self._book.is_whole:
+                    reasons[firsts[at] + place] = why
+        known, wrong = (~np.isnan(correct))[cited.of], (correct == 0)[cited.of]
+        open_ = (cited.entailed == 1) & known
+        helps_ = np.where(open_, np.where(wrong, 0.0, np.array(helped, np.float64)), np.nan)
+        if self._book.is_whole:
+            why_not = dict.fromkeys(np.flatnonzero(wrong).tolist(), "The answer is not correct.")
+            every = {**why_not, **reasons}
+            reasons = {at: every[at] for at in np.flatnonzero(open_).tolist() if at in every}
+        marks = np.where(cited.entailed == 0, _BOGUS, _UNMARKED)
+        marks[helps_ == 1], marks[helps_ == 0] = _RELEVANT, _NONRELEVANT
+        relevant = cited.counts(marks == _RELEVANT)
+        return _Marked(
+            marks=marks,
+            states=np.where(open_ & np.isnan(helps_), _MISSING, cited.states),
+            helped=whether(helps_),
+            reasons=reasons,
+            relevant=relevant,
+            possible=relevant + np.where(correct == 0, 0, cited.counts(marks == _UNMARKED)),
+        )
 
-def _content(question: Question, answer: Answer, beside: Sequence[int]) -> Content:
+
+def _content(given: GivenAnswer, beside: Iterable[int]) -> Content:
     """What is asked of an answer beside the nuggets at these places."""
-    return answer_content(question, answer, (answer.nuggets[at].text for at in beside))
+    nuggets = given.answer.nuggets
+    return answer_content(given.question, given.answer, (nuggets[at].text for at in beside))
 
 
-def _is_open(one: NuggetResult) -> bool:
-    """Whether a nugget is entailed, and may have helped."""
-    return one.state is LabelState.COUNTED and one.mark is None
-
-
-def _marked(
-    step3: Sequence[NuggetResult], helps: Helped, silent: bool | None, *, correct: bool
-) -> list[NuggetResult]:
-    """The nuggets, of which an entailed one is relevant where it helped to find a correct answer.
-    ``silent`` is what a label that says nothing of a nugget means."""
-    found = list(step3)
-    for at, one in enumerate(step3):
-        if _is_open(one):
-            helped, why = helps.get(at, (silent, None))
-            if not correct:
-                helped, why = False, why or "The answer is not correct."
-            mark = None if helped is None else Mark.RELEVANT if helped else Mark.NONRELEVANT
-            state = LabelState.MISSING if helped is None else LabelState.COUNTED
-            found[at] = one._replace(mark=mark, state=state, helped=helped, help_reason=why)
-    return found
-
-
-def _helps(label: Label | None, answer: Answer, beside: Sequence[int]) -> Helped:
-    """What ``label`` says of the nuggets of ``answer``, where it was given beside those at these
-    places; and of others of the same wording, unless it says different things of that."""
-    if label is None or label.verdict is None:
-        return {}
-    said = {
-        beside[position]: (bool(item["helped"]), item.get("reason") or None)
-        for item in label.verdict.get("nuggets", ())
-        if 0 <= (position := int(item["nugget"]) - 1) < len(beside)
+def _help_said(verdict: Mapping[str, Any]) -> Helped:
+    """What a verdict says of nuggets, by the place that each has in the question, from 0."""
+    return {
+        int(item["nugget"]) - 1: (bool(item["helped"]), item.get("reason") or None)
+        for item in verdict.get("nuggets", ())
     }
+
+
+def _helps(said: Helped, answer: Answer, beside: Sequence[int], now: Sequence[int]) -> Helped:
+    """What is said of the nuggets of ``answer``, which was judged ``beside`` those at these places;
+    and of others of the same wording, unless different things are said of that. It is of use for
+    those that are entailed ``now``."""
+    known = {beside[place]: one for place, one in said.items() if 0 <= place < len(beside)}
+    if beside == now and len(known) == len(now):
+        return known
     by_text: dict[str, dict[bool, str | None]] = {}
-    for at, (helped, why) in said.items():
+    for at, (helped, why) in known.items():
         by_text.setdefault(answer.nuggets[at].text, {})[helped] = why
     others = {
         at: next(iter(by_text[one.text].items()))
         for at, one in enumerate(answer.nuggets)
         if len(by_text.get(one.text, ())) == 1
     }
-    return others | said
-
-
-def _precision(nuggets: Sequence[NuggetResult], correct: bool | None) -> Range:
-    """Nugget precision R / (R + N + B), 0 without nuggets. A nugget without a mark may be relevant
-    unless the answer is known not to be correct."""
-    if not nuggets:
-        return Range.certain(0.0)
-    marks = [nugget.mark for nugget in nuggets]
-    relevant = marks.count(Mark.RELEVANT)
-    possible = relevant if correct is False else relevant + marks.count(None)
-    return Range(relevant / len(marks), possible / len(marks))
+    return others | known

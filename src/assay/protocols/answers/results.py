@@ -101,18 +101,6 @@ class AnswerResult:
         return {one.nugget.num: one.mark for one in self.nuggets if one.mark is not None}
 
     @property
-    def complete(self) -> bool:
-        """Whether the verdict and every mark that a score hangs on are known."""
-        ends = (self.precision, self.recall)
-        return self.correct is not None and all(one.value is not None for one in ends)
-
-    @property
-    def lacks(self) -> bool:
-        """Whether a label is missing that a score hangs on."""
-        states = (self.state, *(one.state for one in self.nuggets))
-        return not self.complete and LabelState.MISSING in states
-
-    @property
     def refused(self) -> bool:
         """Whether the answer declines to answer."""
         return self.act is not None and declines(self.act)

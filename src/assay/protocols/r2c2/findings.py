@@ -15,8 +15,8 @@ from assay.measures.names import parse_measure
 from assay.measures.scores import Score
 from assay.model.rag import Mark, PassageKey
 from assay.protocols import relevance
-from assay.protocols.answers.columns import JudgedRun
-from assay.protocols.answers.results import AnswerFindings, AnswerResult
+from assay.protocols.answers.columns import JudgedAnswers, JudgedRun
+from assay.protocols.answers.results import AnswerFindings
 from assay.protocols.categories import scores_by_category
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
@@ -41,15 +41,12 @@ class DerivedGrades:
         self.known = {one.id: dict.fromkeys(inputs.passages(one.id), 0) for one in inputs.questions}
         self.rising: dict[str, Counter[PassageKey]] = {}
 
-    def add(self, found: AnswerResult) -> None:
-        """Count the nuggets of an answer."""
-        question = found.question.id
-        may_rise = not found.complete and found.correct is not False
-        for nugget in found.nuggets:
-            if nugget.mark is Mark.RELEVANT:
-                self.known[question][nugget.nugget.key] += 1
-            elif nugget.mark is None and may_rise:
-                self.rising.setdefault(question, Counter())[nugget.nugget.key] += 1
+    def add(self, found: JudgedAnswers) -> None:
+        """Count the nuggets of some answers."""
+        for question, key in found.cited(Mark.RELEVANT):
+            self.known[question][key] += 1
+        for question, key in found.cited(None):
+            self.rising.setdefault(question, Counter())[key] += 1
 
 
 def findings(
