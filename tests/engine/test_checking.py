@@ -173,8 +173,7 @@ def test_infinite_numbers_are_none(tmp_path: Path):
         (one,) = ledger.labels()
         assert (one.cost, one.seconds, one.tokens_in) == (None, None, None)
     tampered(tmp_path / "l.sqlite", "UPDATE labels SET cost = 9e999, tokens_out = -9e999")
-    (block,) = read_lines(tmp_path / "l.sqlite")
-    (line,) = block.lines()
+    (((_, _, line),),) = read_lines(tmp_path / "l.sqlite")
     assert json.loads(line + b"}")["cost"] is None
     assert found(tmp_path / "l.sqlite")[0] == [one.uid]
 
@@ -348,7 +347,7 @@ from assay.ledger import Ledger
 from assay.ledger.lines import read_lines
 path = Path(sys.argv[1])
 with Ledger.open(path) as ledger:
-    last = [block.last for block in read_lines(path)]
+    last = [block[-1][0] for block in read_lines(path)]
     print(ledger.checked().labels, len(list(ledger.labels())), *last)
 """
 _KILLED = """

@@ -27,7 +27,7 @@ def label(unit, **values):
 
 def rows(path, tasks=None):
     blocks = read_lines(path, tasks)
-    return [orjson.loads(line + b"}") for block in blocks for line in block.lines()]
+    return [orjson.loads(line + b"}") for block in blocks for _, _, line in block]
 
 
 @given(
@@ -59,23 +59,8 @@ def test_more_than_one_block_in_order_and_only_the_tasks_asked_for(tmp_path):
         ledger.add(label(f"u{number}") for number in range(20_000))
     blocks = list(read_lines(path, [TASK]))
     assert len(blocks) > 1
-    assert [one for block in blocks for one in block.rowids()] == list(range(1, 20_001))
+    assert [number for block in blocks for number, _, _ in block] == list(range(1, 20_001))
     assert rows(path, ["r2c2.answer"]) == []
-
-
-@given(st.lists(st.tuples(TEXTS | st.sampled_from(["%", "%b %s", "100 %% {}"]), TEXTS), min_size=1))
-def test_places_are_put_in_as_they_are(tmp_path_factory, said):
-    path = tmp_path_factory.mktemp("ledger") / "labels.sqlite"
-    with Ledger.open(path) as ledger:
-        ledger.add(label(f"u{number}", reason=one) for number, (one, _) in enumerate(said))
-    (block,) = read_lines(path)
-    places = [orjson.dumps(place) for _, place in said]
-    written = b"".join(block.used(places)).splitlines(keepends=True)
-    expected = zip(rows(path), said, strict=True)
-    assert [orjson.loads(line) for line in written] == [
-        {**row, "used_at": [place]} for row, (_, place) in expected
-    ]
-    assert all(line.endswith(b"]}\n") for line in written)
 
 
 def test_labels_that_were_added_while_it_read_come_last(tmp_path):
@@ -85,7 +70,7 @@ def test_labels_that_were_added_while_it_read_come_last(tmp_path):
         lines = read_lines(path, [TASK])
         first = next(lines)
         ledger.add([label("u2")])
-        assert [one for block in (first, *lines) for one in block.rowids()] == [1, 2]
+        assert [number for block in (first, *lines) for number, _, _ in block] == [1, 2]
 
 
 def test_a_damaged_ledger_is_said_to_be_one(tmp_path):
@@ -101,7 +86,7 @@ def test_numbers_with_gaps_and_uids_that_are_no_hashes(tmp_path):
         tasks = ("r2c2.entailment", "r2c2.answer")
         ledger.add(label(f"u{number}", task=tasks[number % 2]) for number in range(10))
     (block,) = read_lines(path, [TASK])
-    assert block.rowids() == [1, 3, 5, 7, 9]
-    assert len(block.uids) == 16 * 5
+    assert [number for number, _, _ in block] == [1, 3, 5, 7, 9]
+    assert [len(uid) for _, uid, _ in block] == [16] * 5
     (block,) = read_lines(path)
-    assert list(block.rowids()) == list(range(1, 11))
+    assert [number for number, _, _ in block] == list(range(1, 11))

@@ -82,7 +82,7 @@ def everything(ledger):
         "usable": order,
         "whole": list(ledger.whole(labels)),
         "contents": contents,
-        "lines": b"".join(one for b in ledger.lines(["r2c2.answer"]) for one in b.lines()),
+        "lines": b"".join(line for b in ledger.lines(["r2c2.answer"]) for _, _, line in b),
     }
 
 

@@ -173,7 +173,7 @@ def exported(label: Label, content: Content, where: WhereUsed) -> dict[str, Any]
 def export_lines(ledger: Ledger, task: str | None, where: WhereUsed) -> Iterator[bytes]:
     """Every label as a line of JSON, oldest first, with the places that it is used at."""
     for block in ledger.lines(tasks_named(task)):
-        for rowid, line in zip(block.rowids(), block.lines(), strict=True):
+        for rowid, _, line in block:
             unit = _UNIT.search(line)
             places = where.of(unit.group(1).decode() if unit else "", rowid)
             yield b'%b,"places":%b}\n' % (line, orjson.dumps([p._asdict() for p in places]))

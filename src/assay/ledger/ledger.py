@@ -17,7 +17,7 @@ from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_faul
 from assay.ledger.copying import OTHERWISE, copied
 from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import packed, unpacked
-from assay.ledger.lines import Block, whole_rows
+from assay.ledger.lines import Line, whole_rows
 from assay.ledger.places import store_at
 from assay.ledger.reading import Reading
 from assay.ledger.store import Place, Store
@@ -140,7 +140,7 @@ class Ledger(Reading):
         somebody does otherwise: ``what`` is being done by them."""
         return self._db.claim(name, what, shards=shards)
 
-    def lines(self, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Block]:
+    def lines(self, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[list[Line]]:
         """The labels that were written after number ``after``, of the named tasks or of all, as
         JSON."""
         yield from self._db.lines(None if tasks is None else list(tasks), after)

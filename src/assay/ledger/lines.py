@@ -6,10 +6,10 @@ A line says the same as ``exchange.label_row``.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -18,41 +18,11 @@ from assay.ledger.opening import explained, opened
 from assay.ledger.reading import marks, of_tasks
 from assay.ledger.store import Rows, Store
 
-ROWS = 512  # labels a block: up to 2 MB of lines, of which several copies are made
+ROWS = 512  # labels that are read at once: up to 2 MB of lines
 
-
-_USED_AT = b',"used_at":[%b]}\n'
-
-
-class Block(NamedTuple):
-    """Some labels, oldest first. What SQLite gave is taken apart where it is used.
-
-    ``first`` and ``last`` are the lowest and highest number; ``numbers`` are all of them, or None
-    where none is missing in between. ``uids`` are those that are hashes, 16 bytes each. ``text``
-    is a format of Python's: their JSON objects, with a place for where each but the last is used.
-    """
-
-    first: int
-    last: int
-    numbers: bytes | None
-    uids: bytes
-    text: bytes
-
-    def rowids(self) -> Sequence[int]:
-        """Their numbers in the ledger."""
-        if self.numbers is None:
-            return range(self.first, self.last + 1)
-        return list(map(int, self.numbers.split(b",")))
-
-    def lines(self) -> list[bytes]:
-        """Their JSON objects, which lack the last brace, so that something can be added."""
-        return [line.replace(b"%%", b"%") for line in self.text.split(_USED_AT)]
-
-    def used(self, places: Sequence[bytes]) -> Iterator[bytes]:
-        """A line for each, in pieces, with where it is used: JSON strings and commas. (To format
-        the whole is ten times as fast as to join lines.)"""
-        yield self.text % tuple(places[:-1])
-        yield _USED_AT % places[-1]
+Line = tuple[int, bytes | None, bytes]
+"""A label: its number, its uid (16 bytes; None where that is no hash), and its JSON object, which
+lacks the last brace, so that something can be added."""
 
 
 _QUOTED = "json_quote({})"
@@ -98,59 +68,50 @@ _SHARED = (
 )
 
 
-def _printf(fields: Iterable[tuple[str, str]], form: str) -> str:
-    """The SQL of one printf, which is a third faster than joining strings."""
-    shown = list(fields)
-    joined = form.format(",".join(each for each, _ in shown))
-    return f"printf('{joined}', {', '.join(sql for _, sql in shown)})"
+# One printf is a third faster than joining strings. In this order (CROSS JOIN says so): each label,
+# by its number, then what it is of.
+_LINES = (
+    f"{_SHARED} SELECT labels.id, iif(typeof(uid) = 'blob', uid, NULL), "  # noqa: S608 (constants)
+    f"printf('{{{','.join(form for form, _ in _FIELDS)}', {', '.join(sql for _, sql in _FIELDS)}) "
+    "FROM labels CROSS JOIN units ON units.id = labels.unit "
+    "CROSS JOIN what ON what.id = labels.task CROSS JOIN who ON who.id = labels.labeller "
+    "WHERE labels.id > ?"
+)
 
 
-def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Block]:
+def read_lines(
+    path: Path, tasks: Iterable[str] | None = None, after: int = 0
+) -> Iterator[list[Line]]:
     """The labels of the ledger at ``path`` that were written after number ``after``, of the named
-    tasks or of all. Raises LedgerError where the file cannot be read."""
-    yield from map(Block._make, _blocks(path, _lines, tasks, after))
-
-
-def _blocks(
-    path: Path, query: Callable[[str], str], tasks: Iterable[str] | None, after: int
-) -> Iterator[tuple[Any, ...]]:
-    """What ``query`` gives of block after block of the labels after number ``after``."""
+    tasks or of all, oldest first, some at a time. Raises LedgerError where the file cannot be
+    read."""
     names = None if tasks is None else list(tasks)
     chosen = "" if names is None else f"AND what.name IN ({marks(names)})"
-    sql = query(f"labels.id > ? AND labels.id <= ? {chosen}")
     with explained(path), closing(opened(path, sqlite3.Connection)) as db:
         db.text_factory = bytes
-        start = after
-        while True:
-            last = db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0
-            if start >= last:
-                return
-            while start < last:
-                end = min(start + ROWS, last)
-                found = db.execute(sql, [start, end, *(names or [])]).fetchone()
-                start = end
-                if found[0] is not None:
-                    yield found
+        block: list[Line] = [(after, None, b"")]
+        while block:  # with what others wrote meanwhile
+            rows = db.execute(
+                f"{_LINES} {chosen} ORDER BY labels.id", [block[-1][0], *(names or ())]
+            )
+            block = []
+            while some := rows.fetchmany(ROWS):
+                block = some
+                yield some
 
 
-def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
     """The same of another store, to the byte."""
     rows = whole_rows(db, tasks, after)
     while some := rows.fetchmany(ROWS):
         yield json_block(some)
 
 
-def json_block(rows: Sequence[Sequence[Any]]) -> Block:
-    """Some rows of :func:`whole_rows`, one at least."""
-    numbers = [row[0] for row in rows]
-    whole = numbers[-1] - numbers[0] + 1 == len(numbers)
-    return Block(
-        numbers[0],
-        numbers[-1],
-        None if whole else b",".join(b"%d" % one for one in numbers),
-        b"".join(row[1] for row in rows if isinstance(row[1], bytes)),
-        _USED_AT.join(_line(*row[1:]).replace(b"%", b"%%") for row in rows),
-    )
+def json_block(rows: Iterable[Sequence[Any]]) -> list[Line]:
+    """Rows of :func:`whole_rows` as lines."""
+    return [
+        (row[0], row[1] if isinstance(row[1], bytes) else None, _line(*row[1:])) for row in rows
+    ]
 
 
 WHOLE = (
@@ -212,19 +173,3 @@ def _number(value: float | None) -> int | orjson.Fragment | None:
     digits, _, power = f"{value:.17g}".partition("e")
     point = "" if "." in digits else ".0"
     return orjson.Fragment(f"{digits}{point}{f'e{power}' if power else ''}")
-
-
-def _lines(which: str) -> str:
-    """The SQL that joins some labels into one row, which makes a ``Block``."""
-    separator = _USED_AT.decode().replace("\n", "")
-    return (
-        f"{_SHARED} SELECT min(id), max(id), "  # noqa: S608 (constants)
-        "iif(max(id) - min(id) + 1 = count(*), NULL, group_concat(id)), "
-        "ifnull(group_concat(hashed, ''), ''), "
-        f"group_concat(replace(line, '%', '%%'), '{separator}' || char(10)) "
-        f"FROM (SELECT labels.id AS id, {_printf(_FIELDS, '{{{}')} AS line, "
-        "iif(typeof(uid) = 'blob', uid, NULL) AS hashed "
-        "FROM labels JOIN units ON units.id = labels.unit "
-        "JOIN what ON what.id = labels.task JOIN who ON who.id = labels.labeller "
-        f"WHERE {which} ORDER BY labels.id)"
-    )

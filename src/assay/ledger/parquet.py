@@ -21,7 +21,7 @@ from assay.ledger.chain import Head, linked
 from assay.ledger.checking import Verdicts, uid_of
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.ledger import Ledger
-from assay.ledger.lines import ROWS, WHOLE, Block, json_block
+from assay.ledger.lines import ROWS, WHOLE, Line, json_block
 from assay.ledger.reading import as_told, by_reason
 from assay.model.errors import SettingsError
 from assay.model.going import Told, share_of, unheard
@@ -224,10 +224,10 @@ class ParquetLedger:
                     seen.add(unit)
                     yield unpacked(unit), orjson.loads(content)
 
-    def lines(self, tasks: Iterable[str]) -> Iterator[Block]:
+    def lines(self, tasks: Iterable[str]) -> Iterator[list[Line]]:
         for frame in self._frames(where=pl.col("task").is_in(list(tasks))):
             for some in frame.iter_slices(ROWS):
-                yield json_block(list(_stored(some)))
+                yield json_block(_stored(some))
 
     def _labels(self, where: pl.Expr) -> Iterator[Label]:
         for frame in self._frames(where=where):

@@ -16,7 +16,7 @@ import psycopg
 from assay.ledger.address import Address
 from assay.ledger.copying import copied
 from assay.ledger.hashes import Odd
-from assay.ledger.lines import Block, json_blocks
+from assay.ledger.lines import Line, json_blocks
 from assay.ledger.postgres_rows import Cursors
 from assay.ledger.postgres_tables import Missing, migrate
 from assay.ledger.postgres_values import adapted, cure, held, spoken
@@ -310,7 +310,7 @@ class PostgresStore:
         for (table,) in missing.fetchall():
             yield f"the rows of '{table}' could be changed: what keeps them was taken away", True
 
-    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
         return json_blocks(self, tasks, after)
 
     def size(self) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from assay.ledger.claims import claim
-from assay.ledger.lines import Block, json_blocks, read_lines
+from assay.ledger.lines import Line, json_blocks, read_lines
 from assay.ledger.opening import connect, explained, opened, roll_back
 from assay.ledger.store import TABLES, Place, Row, Rows, T
 
@@ -143,7 +143,7 @@ class SqliteStore(sqlite3.Connection):
         if len(counts) > 1:
             yield "labels are gone, or are in the file twice", True
 
-    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
         if self._in_memory:
             return json_blocks(self, tasks, after)
         return read_lines(self.path, tasks, after)

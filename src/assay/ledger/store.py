@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from assay.ledger.lines import Block
+    from assay.ledger.lines import Line
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "tasks": ("id", "name"),
@@ -117,7 +117,7 @@ class Store(Database, Protocol):
     def structure(self, *, by_index: bool) -> Iterator[tuple[str, bool]]:
         """What of its structure is not as it should be, and whether it can be read on."""
 
-    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
         """The labels after a number, of the named tasks or of all, as JSON."""
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:

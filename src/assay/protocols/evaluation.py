@@ -16,7 +16,7 @@ from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
-from assay.ledger.lines import Block
+from assay.ledger.lines import Line
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.places import inside
@@ -299,7 +299,7 @@ class Evaluation:
         head = ledger.checked()  # before anything is written
         return result, self._write(result, ledger.lines(names), head)
 
-    def _write(self, result: Result, lines: Iterable[Block], head: Head) -> list[Path]:
+    def _write(self, result: Result, lines: Iterable[list[Line]], head: Head) -> list[Path]:
         out, found = self.folder.out, result.findings
         files: dict[Path, FileData] = {
             out / name: data

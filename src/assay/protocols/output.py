@@ -10,7 +10,6 @@ import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -62,12 +61,9 @@ def json_bytes(document: object) -> bytes:
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
     """The same piece by piece."""
     digest = hashlib.sha256()
-    with _replacing(path) as file, ThreadPoolExecutor(1) as hasher:
-        hashed = None
+    with _replacing(path) as file:
         for piece in pieces:
-            if hashed is not None:
-                hashed.result()
-            hashed = hasher.submit(digest.update, piece)  # lets other threads run
+            digest.update(piece)
             file.write(piece)
     return digest.hexdigest()
 

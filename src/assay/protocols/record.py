@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,13 @@ import numpy.typing as npt
 
 from assay.ledger.chain import Head
 from assay.ledger.columns import by_part
-from assay.ledger.hashes import packed
-from assay.ledger.lines import Block
+from assay.ledger.lines import Line
 from assay.model.labels import LabellerId
 from assay.model.places import file_sha256
 from assay.model.scratch import Parts
 from assay.model.version import __version__
 from assay.model.wording import printable
-from assay.protocols.digest import UID, Counted
+from assay.protocols.digest import Counted
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import write_pieces
@@ -32,6 +32,7 @@ _PART = 1 << 16  # labels whose uses are sorted at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
 """A use of a label: its number in the ledger, and the place among which columns."""
 _CUT = len(b'{"uid":"')
+_USED_AT = b',"used_at":['
 
 
 class PlacesUsed:
@@ -44,7 +45,7 @@ class PlacesUsed:
         self._columns: list[PlaceColumns] = []
         self.scratch = used.scratch
         self._parts = Parts(self.scratch)
-        self._held: dict[int, npt.NDArray[Any]] = {}
+        self._held: dict[int, tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]] = {}
         for numbers, places, which in used.columns():
             if not self._columns or self._columns[-1] is not places.columns:
                 self._columns.append(places.columns)
@@ -54,19 +55,21 @@ class PlacesUsed:
             for part, some in by_part(numbers // _PART, uses):
                 self._parts.add(part, some.tobytes())
 
-    def _part(self, part: int) -> npt.NDArray[Any]:
-        """The uses of the labels of a part, in the order of their numbers and of use."""
+    def _part(self, part: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]:
+        """The uses of the labels of a part, in the order of their numbers and of use, and these
+        numbers."""
         if part not in self._held:
             uses = np.frombuffer(self._parts.read(part), _USE)
-            self._held = {part: uses[np.argsort(uses["number"], kind="stable")]}
+            uses = uses[np.argsort(uses["number"], kind="stable")]
+            self._held = {part: (uses, np.ascontiguousarray(uses["number"]))}
         return self._held[part]
 
     def among(self, first: int, last: int) -> dict[int, bytes]:
         """By its number in the ledger, of labels from ``first`` to ``last``."""
         found: dict[int, bytes] = {}
         for part in range(first // _PART, last // _PART + 1):
-            uses = self._part(part)
-            begin, end = np.searchsorted(uses["number"], [first, last + 1]).tolist()
+            uses, numbers = self._part(part)
+            begin, end = np.searchsorted(numbers, np.array([first, last + 1], np.uint64)).tolist()
             self._add(uses[begin:end], found)
         return found
 
@@ -107,32 +110,26 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
     ]
 
 
-def write_labels(path: Path, lines: Iterable[Block], places: PlacesUsed) -> tuple[str, Counted]:
+def write_labels(
+    path: Path, lines: Iterable[list[Line]], places: PlacesUsed
+) -> tuple[str, Counted]:
     """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
     Returns the SHA-256 of the file and which labels it holds."""
     counted = Counted(places.scratch)
     return write_pieces(path, _used_lines(lines, places, counted)), counted
 
 
-def _used_lines(blocks: Iterable[Block], places: PlacesUsed, counted: Counted) -> Iterator[bytes]:
+def _used_lines(
+    blocks: Iterable[list[Line]], places: PlacesUsed, counted: Counted
+) -> Iterator[bytes]:
     for block in blocks:
-        every = list(map(places.among(block.first, block.last).get, block.rowids()))
-        used_at = [place for place in every if place is not None]
-        if len(used_at) == len(every) and len(block.uids) == UID * len(every):
-            counted.add(block.uids)
-            yield from block.used(used_at)
-            continue
-        lines = [
-            line for line, place in zip(block.lines(), every, strict=True) if place is not None
-        ]
-        for line in lines:
-            uid = packed(line[_CUT : line.index(b'","', _CUT)].decode())
-            if isinstance(uid, str):
-                counted.others.append(uid)
-            else:
-                counted.add(uid)
-        some = zip(lines, used_at, strict=True)
-        yield b"".join([b'%b,"used_at":[%b]}\n' % each for each in some])
+        used_at = places.among(block[0][0], block[-1][0])
+        used = [one for one in block if one[0] in used_at]
+        counted.add(b"".join(uid for _, uid, _ in used if uid is not None))
+        odd = (line for _, uid, line in used if uid is None)
+        counted.others.extend(line[_CUT : line.index(b'","', _CUT)].decode() for line in odd)
+        pieces = ((line, _USED_AT, used_at[number], b"]}\n") for number, _, line in used)
+        yield b"".join(chain.from_iterable(pieces))
 
 
 def write_manifest(
