@@ -183,7 +183,8 @@ def test_labels_that_differ_late_keep_thresholds_of_their_own(tmp_path, assay):
     assert "no one gave the label (label 0.1234561, label 0.1234562)" in said
 
 
-def test_continuous_labels(tmp_path, assay):
+def test_continuous_labels(tmp_path, assay, monkeypatch):
+    monkeypatch.setattr("assay.api.agreeing.RESAMPLES", 100)
     scores = np.random.default_rng(3).random((2, 1005)).round(9).tolist()
     a, b = (
         labels(tmp_path / f"{name}.csv", [(n % 4, n, one) for n, one in enumerate(given)])

@@ -1,4 +1,4 @@
-"""``assay mcp``: a real client over standard input and output."""
+"""``assay mcp``: a real client, over standard input and output and in memory."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
 
 from tests.conftest import Assay
 
+if TYPE_CHECKING:
+    from mcp import Client
+
 TOOLS = {"status", "dry_run", "scores", "topics", "labels", "gate"}
-
-
-def server(folder: Path) -> StdioServerParameters:
-    begin = "from assay.cli.main import main; main()"
-    return StdioServerParameters(
-        command=sys.executable, args=["-c", begin, "mcp", str(folder)], env=dict(os.environ)
-    )
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -41,7 +36,11 @@ async def ask(client: Client, tool: str, **arguments: Any) -> Any:
 
 
 def test_tools_read_and_none_asks_writes_or_leaves_the_folder(tmp_path: Path, assay: Assay):
+    from mcp import Client, StdioServerParameters  # takes a second
+
     place = tmp_path / "eval"
+    begin = ("-c", "from assay.cli.main import main; main()", "mcp", str(place))
+    server = StdioServerParameters(command=sys.executable, args=[*begin], env=dict(os.environ))
     assay("init", place, "--protocol", "rag")
     with (place / "assay.toml").open("a") as toml:
         toml.write("[gate]\nmeasures = { Faithfulness = { min = 0.5 } }\n")
@@ -49,7 +48,7 @@ def test_tools_read_and_none_asks_writes_or_leaves_the_folder(tmp_path: Path, as
     before = files(place)
 
     async def talk() -> None:
-        async with Client(server(place)) as client:
+        async with Client(server) as client:
             tools = (await client.list_tools()).tools
             assert {one.name for one in tools} == TOOLS
             assert all(one.annotations.read_only_hint and one.description for one in tools)
@@ -77,13 +76,18 @@ def test_tools_read_and_none_asks_writes_or_leaves_the_folder(tmp_path: Path, as
 def test_hostile_arguments_and_inputs_tell_nothing_and_change_nothing(
     tmp_path: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
 ):
+    from mcp import Client  # takes a second
+
     monkeypatch.setenv("ASSAY_MINE_API_KEY", "sk-0123456789abcdef")
     place = tmp_path / "eval"
     assay("init", place, "--protocol", "rag")
     before = files(place)
+    served: list[Any] = []
+    monkeypatch.setattr("mcp.server.MCPServer.run", lambda server: served.append(server))
+    assert assay("mcp", place).returncode == 0
 
     async def talk() -> None:
-        async with Client(server(place)) as client:
+        async with Client(served[0]) as client:
             assert await ask(client, "labels", topic="", most=-1) == {"rows": [], "of": 0}
             assert "there is none yet" in await ask(client, "labels", topic="../../../etc/passwd")
             said = await ask(client, "topics", measure="\u202e\x1b[31m" * 1000, most=10**15)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.apart import Apart
+from tests.command import without_keys
 
 GOLDEN_QRELS = "".join(
     f"{topic} 0 {pair.replace('=', ' ')}\n"
@@ -257,27 +263,39 @@ def test_hostile_names_do_not_reach_the_terminal(golden, tmp_path, assay):
         assert "udcff.txt" in done.stdout
 
 
+@contextlib.contextmanager
+def begun(*arguments: object, out: int, said: Path) -> Iterator[Apart]:
+    """The command in a process of its own that writes to ``out``, which is closed here then."""
+    with open(os.devnull) as nothing, said.open("w") as told:
+        streams = (nothing.fileno(), out, told.fileno())
+        process = Apart(*arguments, env=without_keys(), streams=streams)
+    os.close(out)
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
 @pytest.mark.parametrize("form", ["--csv", "--json", "--trec", "--ties=trec"])
-def test_a_full_disk_is_said_and_no_success(golden, form):
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "assay.cli.main", "measure", *map(str, golden), form],
-            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
-        )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr == "assay: the output could not be written: No space left on device.\n"
+def test_a_full_disk_is_said_and_no_success(golden, tmp_path, form):
+    said, full = tmp_path / "said", os.open("/dev/full", os.O_WRONLY)
+    with begun("measure", *golden, form, out=full, said=said) as process:
+        assert process.wait(60) == 2
+    assert said.read_text() == (
+        "assay: the output could not be written: No space left on device.\n"
+    )
 
 
 @pytest.mark.parametrize("form", ["--csv", "--json", "--trec", "--ties=trec", "--help"])
 def test_a_reader_that_goes_away_is_no_failure(golden, tmp_path, form):
     (tmp_path / "q").write_text("".join(f"{t} 0 d 1\n" for t in range(3_000)))
-    command = f'"{sys.executable}" -m assay.cli.main measure {tmp_path}/q "{golden[1]}" -q {form}'
-    done = subprocess.run(
-        ["bash", "-c", f"{command} 2>{tmp_path}/said | head -1; exit ${{PIPESTATUS[0]}}"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert "Broken" not in (tmp_path / "said").read_text()
+    words, said = ("measure", tmp_path / "q", golden[1], "-q", form), tmp_path / "said"
+    reading, writing = os.pipe()
+    with begun(*words, out=writing, said=said) as process:
+        with open(reading, "rb", buffering=0) as reader:
+            assert reader.read(1)
+        assert process.wait(60) == 0
+    assert not {"Broken", "Traceback"} & set(re.findall(r"[A-Z][a-z]+", said.read_text()))
 
 
 def test_closed_output_and_closed_errors(golden, tmp_path):

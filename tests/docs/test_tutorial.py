@@ -29,6 +29,7 @@ def test_labels_given_in_the_workbench_come_to_the_tutorials_numbers(assay, tmp_
     rows = [json.loads(one) for one in said.read_text("utf-8").splitlines()]
     verdicts = {json.dumps(row["unit"], sort_keys=True): row["verdict"] for row in rows}
     by_hand = evaluated(assay, tmp_path / "by-hand")
+    brought_in = shutil.copytree(by_hand, tmp_path / "brought-in")
     with Desk.open(Opened.open(by_hand)) as desk:
         desk.sync()
         person = desk.state.person("KIM")
@@ -39,7 +40,6 @@ def test_labels_given_in_the_workbench_come_to_the_tutorials_numbers(assay, tmp_
             verdict = verdicts[json.dumps(content, sort_keys=True)]
             said_of = {"verdict": verdict, "before": None, "mode": "blind", "seconds": 9.04}
             desk.give(person, one["unit"], said_of)
-    brought_in = evaluated(assay, tmp_path / "brought-in")
     assert assay("labels", "import", brought_in, said).returncode == 0
     mine, theirs = (list(trust(folder).rows()) for folder in (by_hand, brought_in))
     assert mine == theirs

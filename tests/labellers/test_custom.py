@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -193,20 +193,24 @@ def test_ensembles_that_cannot_be_are_said_so(films):
 
 
 def test_entry_points_are_specs(monkeypatch):
-    class Point:
-        name = "mine"
-
-        def load(self):
-            return lambda task, unit: None
-
-    monkeypatch.setattr(
-        "assay.labellers.custom.entry_points",
-        lambda group, name=None: [Point()] if name in (None, "mine") else [],
-    )
+    point = EntryPoint("mine", "json:loads", GROUP)
+    monkeypatch.setattr("assay.labellers.custom.entry_points", lambda _: EntryPoints([point]))
     assert custom_labeller("mine").id.name == "mine"
     assert custom_labeller("other") is None
     with pytest.raises(SettingsError, match="cannot be imported"):
         custom_labeller("nowhere.at_all:x")
+
+
+def test_a_package_that_is_installed_meanwhile_is_found(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    for number, name in enumerate(("early", "late")):
+        assert custom_labeller(name) is None
+        package = tmp_path / f"{name}-1.dist-info"
+        package.mkdir()
+        (package / "METADATA").write_text(f"Name: {name}\n")
+        (package / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = json:loads\n")
+        os.utime(tmp_path, (number, number))  # clocks of disks are coarse
+        assert custom_labeller(name).id.name == name
 
 
 def test_the_example_of_the_documentation(films):
@@ -424,7 +428,7 @@ def test_what_cannot_be_made_is_said_with_its_name(module, text, why):
 )
 def test_an_entry_point_that_cannot_be_loaded_is_said_so(module, monkeypatch, text, why):
     point = EntryPoint("mine", f"{module(text)}:f", GROUP)
-    monkeypatch.setattr("assay.labellers.custom.entry_points", lambda group, name: [point])
+    monkeypatch.setattr("assay.labellers.custom.entry_points", lambda _: EntryPoints([point]))
     with pytest.raises(SettingsError, match=f"(?s)'mine'.*{why}"):
         custom_labeller("mine")
 

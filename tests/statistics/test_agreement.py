@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from assay.statistics import agreement as agr
 from assay.statistics.agreement import agree
@@ -89,6 +88,8 @@ def test_the_published_values_of_12_judges(shared_data: Path) -> None:
 
 @given(pairs)
 def test_kappa_and_the_table_are_those_of_scikit_learn(labels: list[tuple[int, int]]) -> None:
+    from sklearn.metrics import cohen_kappa_score, confusion_matrix  # half a second
+
     a, b = [x for x, _ in labels], [y for _, y in labels]
     assert (agr.confusion(a, b, range(5)) == confusion_matrix(a, b, labels=range(5))).all()
     for ours, theirs in (("unweighted", None), ("linear", "linear"), ("quadratic", "quadratic")):
@@ -202,6 +203,8 @@ def test_many_labels_take_no_more_than_their_number() -> None:
         binary = agr.cohen_kappa(np.greater_equal(a, t) * 1, np.greater_equal(b, t) * 1)
         estimate = found.estimates[names[place]]
         assert estimate.value == pytest.approx(binary, abs=1e-12)
+    from sklearn.metrics import cohen_kappa_score  # half a second
+
     for weights, theirs in (("linear", "linear"), ("quadratic", "quadratic")):
         expected = cohen_kappa_score(*np.searchsorted(found.labels, [a, b]), weights=theirs)
         even = agr.cohen_kappa(*np.searchsorted(found.labels, [a, b]), weights)  # type: ignore[arg-type]

@@ -16,7 +16,6 @@ from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property, partial
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 import orjson
@@ -26,7 +25,7 @@ from assay.labellers.base import BaseLabeller, Labeller, Outcome, Request
 from assay.labellers.guarded import GuardedLabeller, at_once, shown, told, turned, unreachable
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
-from assay.model.modules import check_module
+from assay.model.modules import check_module, entry_points
 
 GROUP = "assay.labellers"
 """The entry point group: ``my-judge = "my_package.judge:make"`` makes the SPEC ``my-judge``."""
@@ -115,7 +114,7 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
     ``named`` by a person, its module must be one of the person's own (assay.model.modules). Raises
     SettingsError where it cannot be imported or made, or is none of these.
     """
-    found = entry_points(group=GROUP, name=spec)
+    found = entry_points(GROUP).select(name=spec)
     if found:
         try:
             with turned(partial(_not_imported, spec, "it"), ImportError, AttributeError):
@@ -145,7 +144,7 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
 
 def known_entry_points() -> list[str]:
     """Names of the labellers that installed packages bring."""
-    return sorted(point.name for point in entry_points(group=GROUP))
+    return sorted(point.name for point in entry_points(GROUP))
 
 
 def labeller_from(spec: str, target: Any) -> Labeller:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.model.errors import SettingsError
-from assay.model.modules import check_module
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+from assay.model.modules import check_module, entry_points
 
 OWN = ("r2c2", "exam", "trec-rag", "sgss", "rag", "battles")
 """Assay's own protocols."""
@@ -21,15 +18,9 @@ GROUP = "assay.protocols"
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
-def _entry_points(name: str | None = None) -> EntryPoints:
-    from importlib.metadata import entry_points  # noqa: PLC0415 (slow to load)
-
-    return entry_points(group=GROUP) if name is None else entry_points(group=GROUP, name=name)
-
-
 def names() -> list[str]:
     """Every protocol by name."""
-    return [*OWN, *sorted(point.name for point in _entry_points())]
+    return [*OWN, *sorted(point.name for point in entry_points(GROUP))]
 
 
 def known(name: str) -> bool:
@@ -73,7 +64,7 @@ def find_protocol(name: str) -> Any:
     """The protocol of that name. Raises SettingsError where it cannot be imported."""
     if is_own(name):
         return _own(name)
-    found = _entry_points(name)
+    found = entry_points(GROUP).select(name=name)
     target = next(iter(found)).value if found else name
     if not _PATH.fullmatch(target):
         raise SettingsError(f"There is no protocol '{name}'. Protocols: {', '.join(names())}.")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from assay.measures.bootstrap import Interval
 from assay.measures.confidence import Floats, Integers
@@ -262,7 +262,7 @@ def rate(
 
 def error_interval(value: float, error: float, level: float) -> tuple[float, float]:
     """The ends of an interval of a normal estimate."""
-    half = float(norm.ppf((1 + level) / 2)) * error
+    half = float(ndtri((1 + level) / 2)) * error
     return value - half, value + half
 
 
