@@ -114,7 +114,7 @@ def processes(folder: Path, peer_python: str | None, repeat: int) -> None:
     runs = sorted(map(str, folder.glob("run*.txt")))
     asked = [word for name in ("nDCG@20", "AP", "RR") for word in ("-m", name)]
     qrels = str(folder / "qrels.txt")
-    measure = [sys.executable, "-m", "assay.cli.main", "measure", qrels, *runs, *asked, "--csv"]
+    measure = [sys.executable, "-m", "assay", "measure", qrels, *runs, *asked, "--csv"]
     commands = {"assay": measure}
     if peer_python:
         commands["pytrec_eval"] = [peer_python, "-c", SCRIPT, str(folder)]

@@ -13,7 +13,7 @@ def main() -> None:
     walls, cpus = [], []
     for _ in range(21):
         before, started = os.times(), time.perf_counter()
-        command = [sys.executable, "-m", "assay.cli.main", "--help"]
+        command = [sys.executable, "-m", "assay", "--help"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         walls.append(time.perf_counter() - started)
         after = os.times()

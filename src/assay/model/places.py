@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -93,7 +92,9 @@ def check_file(path: Path, most: int | None, what: str) -> None:
 
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
-    digest = hashlib.sha256()
+    from hashlib import sha256  # noqa: PLC0415 (OpenSSL takes a while to load)
+
+    digest = sha256()
     with path.open("rb", buffering=0) as file:
         while piece := file.read(_PIECE):
             digest.update(piece)
