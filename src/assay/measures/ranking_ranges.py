@@ -73,8 +73,8 @@ def score_ranges(
     binary: dict[tuple[object, ...], list[BinaryMeasure]] = {}
     for measure in measures:
         if isinstance(measure, BinaryMeasure):
-            alike = measure.rel, measure.k, isinstance(measure, RPrecision)
-            binary.setdefault(alike, []).append(measure)
+            group = measure.rel, measure.k, isinstance(measure, RPrecision)
+            binary.setdefault(group, []).append(measure)
         else:
             graded.append(measure)
     found = _graded_ends(graded, known, g_max) if graded else {}
@@ -120,10 +120,10 @@ def _binary_ends(measures: Sequence[BinaryMeasure], known: KnownGrades) -> dict[
     lists = _Lists(
         known.ranks[relevant], sure[relevant], np.cumsum(sizes) - sizes, sizes, surely, most, shown
     )
-    some, alike = lists.distinct()
+    some, equals = lists.distinct()
     ends = lists.at(some).ends(measures)
     return {
-        one: (floors[alike].reshape(runs, -1), ceilings[alike].reshape(runs, -1))
+        one: (floors[equals].reshape(runs, -1), ceilings[equals].reshape(runs, -1))
         for one, (floors, ceilings) in ends.items()
     }
 
@@ -153,11 +153,11 @@ class _Lists(NamedTuple):
         about = np.stack([self.surely, self.most, self.shown], axis=1)
         begins, ends = (8 * self.begins).tolist(), (8 * (self.begins + self.sizes)).tolist()
         seen: dict[bytes, int] = {}
-        alike = [
+        equals = [
             seen.setdefault(own.tobytes() + codes[begin:end], len(seen))
             for own, begin, end in zip(about, begins, ends, strict=True)
         ]
-        return np.unique(alike, return_index=True)[1], np.array(alike)
+        return np.unique(equals, return_index=True)[1], np.array(equals)
 
     def ends(self, measures: Sequence[BinaryMeasure]) -> dict[Measure, Floats]:
         """The floors and ceilings of the lists; those of similar length are looked at side by
