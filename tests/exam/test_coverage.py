@@ -10,7 +10,6 @@ from hypothesis.extra import numpy as hnp
 
 from assay.measures import alpha_nDCG
 from assay.measures.coverage import (
-    AlphaIdeal,
     alpha_ideal_range,
     alpha_ideals,
     alpha_ndcg,
@@ -97,7 +96,9 @@ def test_standard_error():
 def test_what_is_surely_covered_bounds_the_ideal_from_below():
     """Of one passage and one intent nothing is open; of a second passage it may be."""
     sure = np.array([[True]])
-    assert alpha_ideal_range(sure, sure) == AlphaIdeal(1.0, 1.0, 1.0)
-    found = alpha_ideal_range(np.array([[True], [False]]), np.array([[True], [True]]))
-    assert found.least >= 1.0
-    assert found.most == pytest.approx(1 + 0.5 / math.log2(3))
+    some, both = np.array([[True], [False]]), np.array([[True], [True]])
+    found = alpha_ideal_range([sure, some, ~sure], [sure, both, ~sure])
+    assert [found.least[0], found.most[0], found.excess[0]] == [1.0, 1.0, 1.0]
+    assert found.least[1] >= 1.0
+    assert found.most[1] == pytest.approx(1 + 0.5 / math.log2(3))
+    assert [found.least[2], found.most[2], found.excess[2]] == [0.0, 0.0, 1.0]

@@ -160,27 +160,32 @@ def alpha_ideals(pools: Iterable[Bools], *, alpha: float = 0.5, k: int | None = 
     lean = [pool[pool.any(axis=1)] for pool in pools]
     found = np.zeros(len(lean))
     for start in range(0, len(lean), _POOLS):
-        some = lean[start : start + _POOLS]
-        covers = np.zeros((len(some), max(map(len, some)), some[0].shape[1]), dtype=np.bool_)
-        for number, pool in enumerate(some):
-            covers[number, : len(pool)] = pool
+        covers = _side_by_side(lean[start : start + _POOLS])
         for rank, (_, gain) in enumerate(_greedy(covers, alpha, k), 1):
             found[start : start + _POOLS] += gain / math.log2(rank + 1)
     return found
 
 
+def _side_by_side(pools: Sequence[Bools]) -> Bools:
+    """Pools as one array; passages that cover nothing fill the smaller ones up."""
+    covers = np.zeros((len(pools), max(map(len, pools)), pools[0].shape[1]), dtype=np.bool_)
+    for number, pool in enumerate(pools):
+        covers[number, : len(pool)] = pool
+    return covers
+
+
 @dataclass(frozen=True, slots=True)
 class AlphaIdeal:
-    """Between which ends the denominator of α-nDCG lies whatever the missing grades are.
-    ``excess`` is what α-nDCG is at most: above 1, as the greedy list need not be the best."""
+    """Between which ends the denominator of α-nDCG lies whatever the missing grades are, pool by
+    pool. ``excess`` is what α-nDCG is at most: above 1, as the greedy list need not be the best."""
 
-    least: float
-    most: float
-    excess: float
+    least: Floats
+    most: Floats
+    excess: Floats
 
 
 def alpha_ideal_range(
-    surely: Bools, possibly: Bools, *, alpha: float = 0.5, k: int | None = None
+    surely: Sequence[Bools], possibly: Sequence[Bools], *, alpha: float = 0.5, k: int | None = None
 ) -> AlphaIdeal:
     """Safe ends of :func:`alpha_ideals`, which need not be reached.
 
@@ -191,31 +196,47 @@ def alpha_ideal_range(
     (Nemhauser, Wolsey and Fisher 1978), whatever else it may choose. Discounts fall from rank to
     rank, so that bounds of these sums bound the discounted one.
 
-    ``surely``: rows are the passages of the pool, columns the intents that each surely covers.
+    ``surely``: pool by pool; rows are its passages, columns the intents that each surely covers.
     ``possibly``: those that it may cover, the sure ones among them. ``alpha``: how much a repeated
     intent loses. ``k``: the cutoff, none where left out.
     """
-    length = min(len(possibly), k or len(possibly))
-    if not length:
-        return AlphaIdeal(0.0, 0.0, 1.0)
-    discounts = _discounts(length)
-    drops = discounts - np.append(discounts[1:], 0.0)
-    most = np.full(length, np.inf)
-    gained = 0.0
-    for gains, gain in _greedy(possibly[None], alpha, length):
-        most = np.minimum(most, gained + np.cumsum(-np.sort(-gains[0])[:length]))
-        gained += float(gain[0])
-    if gained == 0.0:
-        return AlphaIdeal(0.0, 0.0, 1.0)
-    sure = np.cumsum([gain[0] for _, gain in _greedy(surely[None], alpha, length)])
-    counts = np.arange(1, len(sure) + 1)
-    least = np.zeros(length)
-    reached = 0.0
-    for place in range(length if len(sure) else 0):
-        reached += max(0.0, float(((sure - reached) / counts).max()))
-        least[place] = reached
-    excess = 1.0 / (1.0 - (1.0 - 1.0 / length) ** length)
-    return AlphaIdeal(float(drops @ least), float(drops @ most), excess)
+    ends = np.repeat([[0.0], [0.0], [1.0]], len(possibly), axis=1)
+    for start in range(0, len(possibly), _POOLS):
+        some = slice(start, start + _POOLS)
+        sizes = [min(len(pool), k or len(pool)) for pool in possibly[some]]
+        most, gained = _most_gained(_side_by_side(possibly[some]), alpha, max(sizes))
+        least = _least_gained(_side_by_side(surely[some]), alpha, max(sizes))
+        for at in np.flatnonzero(gained).tolist():
+            size = sizes[at]
+            discounts = _discounts(size)
+            drops = discounts - np.append(discounts[1:], 0.0)
+            excess = 1.0 / (1.0 - (1.0 - 1.0 / size) ** size)
+            ends[:, start + at] = drops @ least[at, :size], drops @ most[at, :size], excess
+    return AlphaIdeal(*ends)
+
+
+def _most_gained(covers: Bools, alpha: float, length: int) -> tuple[Floats, Floats]:
+    """What lists over pools gain by each rank without discount at most; and what greedy ones do
+    in all."""
+    most, gained = np.full((len(covers), length), np.inf), np.zeros(len(covers))
+    for gains, gain in _greedy(covers, alpha, length):
+        bound = gained[:, None] + np.cumsum(-np.sort(-gains, axis=1)[:, :length], axis=1)
+        most = np.where(gain[:, None] > 0, np.minimum(most, bound), most)
+        gained += gain
+    return most, gained
+
+
+def _least_gained(covers: Bools, alpha: float, length: int) -> Floats:
+    """What greedy lists gain by each rank without discount at least."""
+    gains = [gain for _, gain in _greedy(covers, alpha, length)]
+    least = np.zeros((len(covers), length))
+    if gains:
+        sure, counts = np.cumsum(gains, axis=0), np.arange(1, len(gains) + 1)[:, None]
+        reached = np.zeros(len(covers))
+        for place in range(length):
+            reached += np.maximum(0.0, ((sure - reached) / counts).max(axis=0))
+            least[:, place] = reached
+    return least
 
 
 def alpha_dcg(shown: Bools, *, alpha: float, ranks: Integers | None = None) -> Floats:
@@ -253,14 +274,18 @@ def alpha_ndcg_range(
     """Safe ends of :func:`alpha_ndcg`, at worst and at best: a list never loses by what it
     covers.
 
-    ``surely``: rows are the passages in rank order, columns the intents that each surely covers.
-    ``possibly``: those that it may cover. ``ideal``: :func:`alpha_ideal_range` of the pool.
-    ``alpha``: as there. ``k``: as there.
+    ``surely``: an axis for the pools and one for the lists; rows are the passages in rank order,
+    columns the intents that each surely covers. ``possibly``: those that it may cover. ``ideal``:
+    :func:`alpha_ideal_range` of the pools. ``alpha``: as there. ``k``: as there.
     """
-    floor = alpha_ndcg(surely, ideal.most, alpha=alpha, k=k)
-    if ideal.least <= 0:
-        return floor, np.where(possibly[..., :k, :].any(axis=(-2, -1)), ideal.excess, 0.0)
-    return floor, np.minimum(ideal.excess, alpha_ndcg(possibly, ideal.least, alpha=alpha, k=k))
+    least, most, excess = (one[:, None] for one in (ideal.least, ideal.most, ideal.excess))
+    any_possible = possibly[..., :k, :].any(axis=(-2, -1))
+    ceiling = np.where(
+        least > 0,
+        np.minimum(excess, alpha_ndcg(possibly, least, alpha=alpha, k=k)),
+        np.where(any_possible, excess, 0.0),
+    )
+    return alpha_ndcg(surely, most, alpha=alpha, k=k), ceiling
 
 
 def standard_error(values: Sequence[float]) -> float | None:

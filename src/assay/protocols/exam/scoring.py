@@ -97,7 +97,7 @@ class _Query:
     asked: Bools
     top: int
 
-    @property
+    @cached_property
     def by_id(self) -> list[int]:
         """The rows of passages, the last id in the alphabet first."""
         return [row for _, row in sorted(self.rows.items(), reverse=True)]
@@ -218,14 +218,9 @@ class _Group:
             sure = alpha_ndcg(shown >= tau, ideals[:, None], alpha=alpha, k=k)
             return sure, sure
         top = self.queries[0].top
-        ends = []
-        for one, pool in zip(shown, pools, strict=True):
-            possible = _filled(pool, top) >= tau
-            ideal = alpha_ideal_range(pool >= tau, possible, alpha=alpha, k=k)
-            possible = _filled(one, top) >= tau
-            ends.append(alpha_ndcg_range(one >= tau, possible, ideal, alpha=alpha, k=k))
-        floors, ceilings = zip(*ends, strict=True)
-        return np.array(floors), np.array(ceilings)
+        possible = [_filled(pool, top) >= tau for pool in pools]
+        ideal = alpha_ideal_range([pool >= tau for pool in pools], possible, alpha=alpha, k=k)
+        return alpha_ndcg_range(shown >= tau, _filled(shown, top) >= tau, ideal, alpha=alpha, k=k)
 
 
 class ExamScorer:
