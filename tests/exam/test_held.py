@@ -4,9 +4,9 @@ from array import array
 
 import pytest
 
+from assay.model import exam_held as held
 from assay.model.exam import Ranking
-from assay.protocols.exam import held
-from assay.protocols.exam.held import Rankings, StoredTexts, texts_of
+from assay.model.exam_held import Rankings, StoredTexts, texts_of
 
 TEXTS = {f"p{n}": f"text {n} é" * (n % 3) for n in range(50)} | {
     "": "of no id",

@@ -291,13 +291,11 @@ def graded_lines(
     without a grade is left out.
     """
     for query in queries:
-        rows = []
-        for row, passage in enumerate(query.passages):
-            record = _record(query.query, passage)
-            if rated is not None:
-                made = _written(query, row, llm, prompt, rated=rated)
+        rows = [_record(query.query, passage) for passage in query.passages]
+        if rated is not None:
+            every = _written(query, GradingWay(llm, prompt, rated))
+            for record, made in zip(rows, every, strict=True):
                 record["exam_grades"] = [*(record.get("exam_grades") or ()), *made]
-            rows.append(record)
         yield orjson.dumps([query.query, rows], option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -355,41 +353,47 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
     return record
 
 
-def _written(
-    query: GradedQuery, row: int, llm: str, prompt: str, *, rated: bool
-) -> list[dict[str, Any]]:
-    values = query.grades.values[row].tolist()
-    known = {
-        question: grade
-        for question, grade in zip(query.grades.questions, values, strict=True)
-        if grade != NO_GRADE
-    }
-    passage = query.passages[row]
-    held = passage.record.get("exam_grades") or ()
-    way = GradingWay(llm, prompt, rated)
-    if not known or any(_entry_way(e) == way and dict(_grades(e)) == known for e in held):
-        return []
-    right = [question for question, grade in known.items() if grade > 0]
-    return [
-        {
-            "correctAnswered": right,
-            "wrongAnswered": [question for question, grade in known.items() if grade <= 0],
-            "answers": [
-                [question, query.answers.get((passage.id, question), str(grade))]
-                for question, grade in known.items()
-            ],
-            "llm": llm,
-            "llm_options": {},
-            "exam_ratio": len(right) / len(known),
-            "prompt_info": {"prompt_class": prompt, "is_self_rated": rated},
-            "self_ratings": [
-                {"question_id": None, "nugget_id": question, "self_rating": grade}
-                if question in query.nuggets
-                else {"question_id": question, "self_rating": grade}
-                for question, grade in known.items()
+def _written(query: GradedQuery, way: GradingWay) -> Iterator[list[dict[str, Any]]]:
+    """The grades of each passage as one more entry, or none where it has them."""
+    questions, answers, nuggets = query.grades.questions, query.answers, query.nuggets
+    # Grades recur from passage to passage: as JSON they are made once.
+    grades = range(int(query.grades.values.max(initial=0)) + 1)
+    told = [[_json([one, str(grade)]) for grade in grades] for one in questions]
+    ratings = [[_json(_rating(one, grade, one in nuggets)) for grade in grades]
+               for one in questions]  # fmt: skip
+    for passage, row in zip(query.passages, query.grades.values.tolist(), strict=True):
+        known = [(at, grade) for at, grade in enumerate(row) if grade != NO_GRADE]
+        by_question = {questions[at]: grade for at, grade in known}
+        held = passage.record.get("exam_grades") or ()
+        if not known or any(_entry_way(e) == way and dict(_grades(e)) == by_question for e in held):
+            yield []
+            continue
+        right = [question for question, grade in by_question.items() if grade > 0]
+        said: list[object] = [told[at][grade] for at, grade in known]
+        if answers:
+            said = [
+                [question, answers.get((passage.id, question), str(grade))]
+                for question, grade in by_question.items()
             ]
-            if rated
-            else None,
-            "prompt_type": "nugget" if query.nuggets.issuperset(known) else "question",
-        }
-    ]
+        yield [
+            {
+                "correctAnswered": right,
+                "wrongAnswered": [one for one, grade in by_question.items() if grade <= 0],
+                "answers": said,
+                "llm": way.llm,
+                "llm_options": {},
+                "exam_ratio": len(right) / len(known),
+                "prompt_info": {"prompt_class": way.prompt, "is_self_rated": way.rated},
+                "self_ratings": [ratings[at][grade] for at, grade in known] if way.rated else None,
+                "prompt_type": "nugget" if nuggets.issuperset(by_question) else "question",
+            }
+        ]
+
+
+def _rating(question: str, grade: int, nugget: bool) -> dict[str, Any]:
+    named = {"question_id": None, "nugget_id": question} if nugget else {"question_id": question}
+    return {**named, "self_rating": grade}
+
+
+def _json(value: object) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps(value))

@@ -6,6 +6,8 @@ takes it off again, so that names travel from table to table unchanged.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -27,6 +29,14 @@ def csv_cell(value: object) -> object:
 def csv_cells(values: Iterable[object]) -> list[object]:
     """The same of a row."""
     return [_text_cell(value) if isinstance(value, str) else value for value in values]
+
+
+@lru_cache(maxsize=1 << 14)
+def cell_text(text: str) -> str:
+    """A text as it stands in a file among other cells, quoted where it has to be."""
+    row = io.StringIO()
+    csv.writer(row, lineterminator="\n").writerow((_text_cell(text), ""))
+    return row.getvalue().removesuffix(",\n")
 
 
 @lru_cache(maxsize=1 << 14)  # tables name few runs, topics and measures again and again

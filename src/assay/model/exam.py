@@ -32,6 +32,11 @@ class BankQuestion:
     nugget: bool = False
 
     @property
+    def shown(self) -> str:
+        """The words that people are shown: its text, or its id where that is not known."""
+        return self.text or self.id
+
+    @property
     def asked(self) -> str:
         """The words that a labeller is asked."""
         return f"What is said about this: {self.text}?" if self.nugget else self.text

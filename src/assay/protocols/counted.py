@@ -95,11 +95,11 @@ class CountedLabels(Sequence[Label | None]):
 
     def each(self, value: Callable[[Mapping[str, Any]], V]) -> list[V | None]:
         """The same as a list of whatever ``value`` gives; None where there is no verdict."""
-        found: list[V | None] = [None] * len(self)
+        found = np.full(len(self), None, object)
         for which, values, each in self._verdicts(value):
-            for at, one in zip(which.tolist(), each.tolist(), strict=True):
-                found[at] = values[one]
-        return found
+            found[which] = np.fromiter(values, object, len(values))[each]
+        said: list[V | None] = found.tolist()
+        return said
 
     def _verdicts(
         self, value: Callable[[Mapping[str, Any]], V]

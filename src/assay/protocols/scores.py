@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Score, Scores
-from assay.protocols.output import FileData, csv_bytes, csv_lines
+from assay.model.csv_cells import cell_text
+from assay.protocols.output import FileData, csv_bytes
 
 SCORE_COLUMNS = (
     "run", "measure", "value", "low", "high", "topics", "missing", "floor", "ceiling",
@@ -29,19 +30,14 @@ def score_files(
     ``scores_by_category.csv`` where topics have categories."""
     yield "scores.csv", score_csv(scores)
 
-    def cells() -> Iterator[tuple[str, str, str, Range | None]]:
-        for run, by_measure in per_topic.items():
-            for measure, values in by_measure.items():
-                for topic, ends in values.items():
-                    yield run, topic, measure, ends
-
-    def ranges() -> Iterator[tuple[object, ...]]:
-        return ((*cell, *ends) for *cell, ends in cells() if ends and ends.value is None)
-
-    values = ((*cell, ends and ends.value) for *cell, ends in cells())
-    yield "per_topic.csv", lambda: csv_lines(TOPIC_COLUMNS, values)
-    if next(ranges(), None):
-        yield "per_topic_ranges.csv", lambda: csv_lines(RANGE_COLUMNS, ranges())
+    yield "per_topic.csv", lambda: _topic_lines(TOPIC_COLUMNS, per_topic, _value)
+    if any(
+        ends and ends.value is None
+        for by_measure in per_topic.values()
+        for values in by_measure.values()
+        for ends in values.values()
+    ):
+        yield "per_topic_ranges.csv", lambda: _topic_lines(RANGE_COLUMNS, per_topic, _open_ends)
     for name, table in more.items():
         yield f"scores_{name}.csv", score_csv(table)
     if by_category is not None:
@@ -52,6 +48,33 @@ def score_files(
             for score in found.values()
         )
         yield "scores_by_category.csv", csv_bytes(("category", *SCORE_COLUMNS), rows)
+
+
+def _topic_lines(
+    header: Sequence[str],
+    per_topic: PerTopic,
+    numbers: Callable[[Range | None], str | None],
+) -> Iterator[bytes]:
+    """A line for each value of which ``numbers`` gives the last cells. These files are long, and
+    their names few: each is made a cell once."""
+    yield (",".join(header) + "\n").encode()
+    for run, by_measure in per_topic.items():
+        for measure, values in by_measure.items():
+            start, middle = f"{cell_text(run)},", f",{cell_text(measure)},"
+            yield "".join(
+                f"{start}{cell_text(topic)}{middle}{cells}\n"
+                for topic, ends in values.items()
+                if (cells := numbers(ends)) is not None
+            ).encode()
+
+
+def _value(ends: Range | None) -> str:
+    value = ends and ends.value
+    return "" if value is None else str(value)
+
+
+def _open_ends(ends: Range | None) -> str | None:
+    return f"{ends.floor},{ends.ceiling}" if ends and ends.value is None else None
 
 
 def value_row(run: str, topic: str, measure: str, ends: Range | None) -> tuple[object, ...]:

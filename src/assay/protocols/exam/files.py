@@ -16,10 +16,9 @@ from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.meta import Sweeps
 from assay.protocols.exam.scoring import ExamScorer, Values
 from assay.protocols.exam.supervision import (
-    ANSWER_COLUMNS,
     MISLED_COLUMNS,
     UNCOVERED_COLUMNS,
-    answers,
+    answer_lines,
     misled,
     uncovered,
 )
@@ -67,7 +66,7 @@ def own_files(
             prompt=settings.grading,
             rated=None if settled else settings.grading == "self-rating",
         ),
-        "answers.csv": lambda: csv_lines(ANSWER_COLUMNS, answers(inputs, pool)),
+        "answers.csv": lambda: answer_lines(inputs, pool),
     }
     if swept:
         files["sweep.csv"] = lambda: csv_lines(
@@ -125,9 +124,13 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
         said: dict[tuple[str, str], str] = {}
         nuggets: frozenset[str] = frozenset()
         if sheet is not None:
-            for name, texts in zip(sheet.passages, sheet.said(), strict=True):
-                keys = ((name, question) for question in grades.questions)
-                said |= {key: text for key, text in zip(keys, texts, strict=True) if text}
+            said = {
+                (name, question): text
+                for name, texts in zip(sheet.passages, sheet.said(), strict=True)
+                if any(texts)
+                for question, text in zip(grades.questions, texts, strict=True)
+                if text
+            }
             nuggets = frozenset(one.id for one in sheet.questions if one.nugget)
         yield GradedQuery(query, passages, grades.of(every), said, nuggets)
 

@@ -19,8 +19,8 @@ from assay.formats.score_tables import ScoreTable, read_scores
 from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking, Run
+from assay.model.exam_held import Rankings, texts_of
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
-from assay.protocols.exam.held import Rankings, texts_of
 from assay.protocols.folder import Folder
 from assay.statistics.binning import default_bins, read_bins
 from assay.tasks.base import AnyTask

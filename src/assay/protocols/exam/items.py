@@ -54,7 +54,7 @@ def item_analysis(
             yield ItemAnalysis(
                 query,
                 question.id,
-                question.text or question.id,
+                question.shown,
                 len(least),
                 Range(float(surely[column]), float(possibly[column])),
                 discrimination(least, column) if certain else None,

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from assay.measures.hits import Bools
+from assay.model.csv_cells import cell_text
+from assay.model.exam import BankQuestion
 from assay.model.exam_grades import NO_GRADE
 from assay.model.wording import counted
 from assay.page.parts import Grid, Item, Part, Table
@@ -26,24 +28,28 @@ MISLED_COLUMNS = ("query", "question_id", "question", "passage", "judged", "grad
 Row = tuple[str | int | None, ...]
 
 
-def answers(inputs: ExamInputs, pool: GradedPool) -> Iterator[Row]:
-    """Every graded pair, by query and question, the best grade first."""
+def answer_lines(inputs: ExamInputs, pool: GradedPool) -> Iterator[bytes]:
+    """Every graded pair as CSV, by query and question, the best grade first."""
+    yield (",".join(ANSWER_COLUMNS) + "\n").encode()
     for sheet in pool.sheets.values():
-        yield from _answers(inputs, sheet, sheet.grades.values != NO_GRADE)
+        judged = _judgments(inputs, sheet.query)
+        passages = [(f",{cell_text(one)},", f",{judged.get(one, '')},") for one in sheet.passages]
+        for question, found in _answers(sheet, sheet.grades.values != NO_GRADE):
+            about = ",".join(map(cell_text, (sheet.query, question.id, question.shown)))
+            yield "".join([
+                f"{about}{passages[row][0]}{grade}{passages[row][1]}{cell_text(said)}\n"
+                for row, grade, said in found
+            ]).encode()  # fmt: skip
 
 
-def _answers(inputs: ExamInputs, sheet: Sheet, which: Bools) -> Iterator[Row]:
-    judged = _judgments(inputs, sheet.query)
+def _answers(
+    sheet: Sheet, which: Bools
+) -> Iterator[tuple[BankQuestion, list[tuple[int, int, str]]]]:
+    """Row, grade and answer of some pairs, by question, the best grade first."""
     said, grades = sheet.said(), sheet.grades.values.tolist()
-    for column, (question, rows) in enumerate(
-        zip(sheet.questions, _best_first(sheet, which), strict=True)
-    ):
-        text = question.text or question.id
-        for row in rows:
-            passage = sheet.passages[row]
-            grade = grades[row][column]
-            about = judged.get(passage), said[row][column]
-            yield sheet.query, question.id, text, passage, grade, *about
+    by_question = zip(sheet.questions, _best_first(sheet, which), strict=True)
+    for column, (question, rows) in enumerate(by_question):
+        yield question, [(row, grades[row][column], said[row][column]) for row in rows]
 
 
 def _best_first(sheet: Sheet, which: Bools) -> Iterator[list[int]]:
@@ -78,8 +84,12 @@ def misled(inputs: ExamInputs, pool: GradedPool, tau: int) -> list[Row]:
         other = np.array([judged.get(one, 1) <= 0 for one in sheet.passages], np.bool_)
         which = (sheet.grades.values >= tau) & other[:, None]
         if which.any():
-            rows = _answers(inputs, sheet, which)
-            found += [(*pair, judgment, grade, said) for *pair, grade, judgment, said in rows]
+            found += [
+                (sheet.query, question.id, question.shown, passage, judged[passage], grade, said)
+                for question, answers in _answers(sheet, which)
+                for row, grade, said in answers
+                for passage in [sheet.passages[row]]
+            ]
     return found
 
 
@@ -186,7 +196,7 @@ def _of_query(inputs: ExamInputs, sheet: Sheet, top: int) -> tuple[Item, ...]:
         ],
         high=float(top),
         about={
-            **{name: q.text or q.id for name, q in zip(names, questions, strict=True)},
+            **{name: q.shown for name, q in zip(names, questions, strict=True)},
             **{passages[row]: inputs.texts.get(passages[row], "")[:300] for row in best},
         },
         note=f"The best {len(best)} of {len(passages)} passages.",
@@ -197,7 +207,7 @@ def _of_query(inputs: ExamInputs, sheet: Sheet, top: int) -> tuple[Item, ...]:
         key = f" (key: {' | '.join(question.gold)})" if question.gold else ""
         tables.append(
             Table(
-                f"{names[column]}: {question.text or question.id}{key}",
+                f"{names[column]}: {question.shown}{key}",
                 ("grade", "passage", "answer or reason"),
                 [(int(grades[row, column]), passages[row], said[row][column]) for row in rows],
                 texts=frozenset({"answer or reason"}),

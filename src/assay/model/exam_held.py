@@ -1,5 +1,5 @@
-"""Inputs of a large EXAM++ evaluation that memory has no room for: texts of passages lie in a file,
-rankings are numbers. What is small stays as it is, which is faster."""
+"""Question banks' pools that memory has no room for: texts of passages lie in a file, rankings are
+numbers. What is small stays as it is, which is faster."""
 
 from __future__ import annotations
 
