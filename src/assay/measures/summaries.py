@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +72,13 @@ class Weights:
 
     def by_sign(self) -> tuple[Weights, Weights]:
         """The positive and the negative ones; 0 in the others' places."""
-        values = astuple(self)
-        return Weights(*(max(0.0, v) for v in values)), Weights(*(min(0.0, v) for v in values))
+        return _by_sign(self)
+
+
+@lru_cache
+def _by_sign(weights: Weights) -> tuple[Weights, Weights]:
+    values = astuple(weights)
+    return Weights(*(max(0.0, v) for v in values)), Weights(*(min(0.0, v) for v in values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,10 @@ class Labelled(Generic[V]):
 
 
 def filled(summary: Labelled[Value], missing: float) -> Labelled[float]:
-    """The summary with every missing label worth ``missing``."""
+    """The summary with every missing label worth ``missing``; itself where none is missing."""
+    every = (one for part in summary.parts for one in (part.g, part.srel, part.sf))
+    if not any(None in some for some in ((summary.os, summary.of, summary.orep), *every)):
+        return cast("Labelled[float]", summary)
 
     def number(value: Value) -> float:
         return missing if value is None else value
@@ -165,11 +173,13 @@ def experience_ends(
     greatest where X(l) is least. The same labels make every X(l) least, and thus XUX, XUX_F and
     XUX_G, their means."""
     rising, falling = weights.by_sign()
-    ends = []
-    for good, bad in ((least, greatest), (greatest, least)):
+
+    def end(good: Labelled[float], bad: Labelled[float]) -> list[float]:
         added = zip(contributions(good, rising), contributions(bad, falling), strict=True)
-        ends.append(experience([up + down for up, down in added]))
-    return ends[0], ends[1]
+        return experience([up + down for up, down in added])
+
+    floor = end(least, greatest)
+    return floor, floor if least is greatest else end(greatest, least)
 
 
 def lines_read(lines: int, most: float | None = None) -> int:
@@ -287,8 +297,12 @@ def comp_range(grades: Sequence[Value], points: Sequence[float], *, between: boo
     known = sorted(grade for grade in grades if grade is not None)
     unknown = len(grades) - len(known)
     if not unknown:
-        return Range.certain(comp(known))
+        return Range.certain(_comp(tuple(known)))
     return _comp_range(tuple(known), unknown, tuple(sorted(points)), between)
+
+
+_comp = lru_cache(maxsize=4096)(comp)
+"""The same of sorted grades, of which many summaries' are equal."""
 
 
 @lru_cache(maxsize=4096)

@@ -16,6 +16,7 @@ from assay.model.wording import printable
 
 _FORMULA = re.compile("'*[=+@\t\r＝＋－＠-]")
 _GUARDED = re.compile("'('*[=+@\t\r＝＋－＠-])")
+_BARE = re.compile(r"[\w .:;!?/()-]*")  # what no writer of CSV quotes
 # Controls but line breaks and tabs, overrides of direction, lone surrogates.
 ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -34,8 +35,11 @@ def csv_cells(values: Iterable[object]) -> list[object]:
 @lru_cache(maxsize=1 << 14)
 def cell_text(text: str) -> str:
     """A text as it stands in a file among other cells, quoted where it has to be."""
+    text = _text_cell(text)
+    if _BARE.fullmatch(text):
+        return text
     row = io.StringIO()
-    csv.writer(row, lineterminator="\n").writerow((_text_cell(text), ""))
+    csv.writer(row, lineterminator="\n").writerow((text, ""))
     return row.getvalue().removesuffix(",\n")
 
 

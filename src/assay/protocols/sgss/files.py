@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.measures.summaries import lines_read
-from assay.protocols.output import csv_bytes
+from assay.model.csv_cells import cell_text
+from assay.protocols.output import FileData, csv_bytes
 from assay.protocols.sgss.inputs import SgssSettings
 from assay.protocols.sgss.meta import Compared, group, preference_scores
 from assay.protocols.sgss.scoring import LABELS, SCORES, ScoredSummary, covers_nothing
@@ -18,13 +19,11 @@ SUMMARY_COLUMNS = (
 
 def own_files(
     scored: Mapping[str, Mapping[str, ScoredSummary]], compared: Compared, settings: SgssSettings
-) -> dict[str, bytes]:
-    """Name under ``out/`` → bytes. A value that hangs on a missing label is empty."""
-    files = {
+) -> dict[str, FileData]:
+    """Name under ``out/`` → data. A value that hangs on a missing label is empty."""
+    files: dict[str, FileData] = {
         "summaries.csv": csv_bytes(SUMMARY_COLUMNS, _summaries(scored)),
-        "lines.csv": csv_bytes(
-            ("query", "run", "line", "kind", "x", "text", "floor", "ceiling"), _lines(scored)
-        ),
+        "lines.csv": lambda: _lines(scored),
     }
     if compared:
         files["preferences.csv"] = csv_bytes(
@@ -74,10 +73,14 @@ def _summaries(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[tu
             )  # fmt: skip
 
 
-def _lines(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[tuple[object, ...]]:
+def _lines(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[bytes]:
+    yield b"query,run,line,kind,x,text,floor,ceiling\n"
     for query, by_run in scored.items():
         for run, one in by_run.items():
-            for place, (line, x) in enumerate(
-                zip(one.judged.summary.lines(), one.x, strict=True), 1
-            ):
-                yield (query, run, place, line.kind.value, x.value, line.text, *x)
+            start = f"{cell_text(query)},{cell_text(run)},"
+            lines = zip(one.judged.summary.lines(), one.x, strict=True)
+            yield "".join(
+                f"{start}{place},{line.kind.value},{'' if x.value is None else x.value},"
+                f"{cell_text(line.text)},{x.floor},{x.ceiling}\n"
+                for place, (line, x) in enumerate(lines, 1)
+            ).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,17 +50,23 @@ def score(
     floor, ceiling = experience_ends(*ends, weights)
     pr = distribution(inputs, settings, len(floor))
     finals = final_lines(judged.labels)
-    main = Range(xux(floor, inputs.most), xux(ceiling, inputs.most))
+
+    def of_both(value: Callable[[list[float]], float]) -> Range:
+        least = value(floor)
+        return Range(least, least if ceiling is floor else value(ceiling))
+
+    main = of_both(lambda x: xux(x, inputs.most))
     grade = comprehensiveness(judged, settings)
     values = {
         "SGSS": None if grade is None else _sgss(main, grade if judged.grades else None, weights),
         "XUX": main,
-        "XUX_F": Range(xux_f(floor, finals), xux_f(ceiling, finals)),
-        "XUX_G": Range(xux_g(floor, pr), xux_g(ceiling, pr)),
+        "XUX_F": of_both(lambda x: xux_f(x, finals)),
+        "XUX_G": of_both(lambda x: xux_g(x, pr)),
         "Comp": grade,
     }
-    x = tuple(Range(*both) for both in zip(floor, ceiling, strict=True))
-    least, greatest = (means_of_labels(one) for one in ends)
+    x = tuple(map(Range, floor, ceiling))
+    least = means_of_labels(ends[0])
+    greatest = least if ends[1] is ends[0] else means_of_labels(ends[1])
     labels = {name: Range(least[name], greatest[name]) for name in LABELS}
     return ScoredSummary(judged, values, x, labels)
 
