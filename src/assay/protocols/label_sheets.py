@@ -104,7 +104,9 @@ def nugget_sheet(
             nothing[name][topic] = IfDefined(0.0, 0.0) if unsure else empty
             for one, found in zip(mine, scored, strict=True):
                 for run, value in zip(one.runs, found[at], strict=False):
-                    of_run = values.setdefault(run, {name: {} for name in NUGGET_NAMES})[name]
+                    if run not in values:
+                        values[run] = {each: {} for each in NUGGET_NAMES}
+                    of_run = values[run][name]
                     # Others were held to nuggets that count, this one was not: labels are missing.
                     known = not is_open and (value is not None or empty is None)
                     of_run[topic] = value if known else OPEN

@@ -23,7 +23,7 @@ from assay.model.trec_rag import (
 )
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
-from assay.protocols.trec_rag.inputs import Needs, TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.retrieval import PooledDocuments
 from assay.protocols.walk import Walk
 from assay.tasks.base import AnyTask, Unit
@@ -78,7 +78,7 @@ class Bank:
 
     def __init__(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> None:
         self.inputs, self.settings, self.book = inputs, settings, book
-        self.needs, self.walk = Needs(inputs, settings), Walk(book)
+        self.walk = Walk(book)
         self._topics = {topic: TopicBank(self, topic) for topic in inputs.topics}
 
     def __getitem__(self, topic: str) -> TopicBank:
@@ -95,6 +95,36 @@ class Bank:
         if by_people if self.settings.given_by == "people" else policy.machine:
             return self.inputs
         return replace(self.inputs, qrels={}, assignments={}, support={})
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways in which relevance is asked for: none where no run retrieves anything."""
+        return self.settings.ways if any(self.inputs.ranks.values()) else ()
+
+    @property
+    def is_used(self) -> bool:
+        """Whether nuggets are of use: where there are answers, or where they are wanted anyway."""
+        return self.settings.nuggets == "always" or bool(self.inputs.answers)
+
+    @cached_property
+    def makes_nuggets(self) -> bool:
+        """Whether nuggets are to be made for some topic."""
+        given_all = self.inputs.nuggets.keys() >= set(self.inputs.topics)
+        return bool(self.settings.nuggets) and self.is_used and not given_all
+
+    def lacks(self, name: str) -> bool:
+        """Whether a field of some nugget is to be filled, as it is given or will be made."""
+        lists = (self.inputs.nuggets.get(topic) for topic in self.inputs.topics)
+        given = (nugget for one in lists if one is not None for nugget in one.nuggets)
+        return self.is_used and (
+            self.makes_nuggets or any(getattr(one, name) is None for one in given)
+        )
+
+    @cached_property
+    def needs_aspects(self) -> bool:
+        """Whether sub-narratives are needed."""
+        mapping = self.settings.mapping and self.lacks("sub_narrative")
+        return mapping or any(WAYS[way].by_aspects for way in self.ways)
 
     @cached_property
     def relevance(self) -> PooledDocuments:
@@ -145,7 +175,7 @@ class TopicBank:
         are not known."""
         inputs = self.bank.inputs
         given = inputs.sub_narratives.get(self.topic)
-        if given or self.narrative is None or not self.bank.needs.aspects:
+        if given or self.narrative is None or not self.bank.needs_aspects:
             return given or None
         queries = inputs.narratives[self.topic].queries
         first = DraftUnit(narrative=self.narrative, queries=queries)
@@ -227,7 +257,7 @@ class TopicBank:
         given = self.bank.inputs.nuggets.get(self.topic)
         if given is not None:
             return given.nuggets
-        texts = self._made() if self.bank.needs.nuggets else None
+        texts = self._made() if self.bank.makes_nuggets else None
         return None if texts is None else tuple(RagNugget(" ".join(one.split())) for one in texts)
 
     def _made(self) -> tuple[str, ...] | None:
@@ -250,11 +280,13 @@ class TopicBank:
     @cached_property
     def edits(self) -> dict[str, Label]:
         """The edits that count under the policy, by root."""
-        found = {}
+        found, book = {}, self.bank.book
+        if book.book is None or EDIT.name not in book.book.ledger.tasks():  # nearly always
+            return {}
         for root in (*(one.text for one in self.machine_list or ()), ""):
-            label = self.bank.book.find(EDIT, self.edit_unit(root))
+            label = book.find(EDIT, self.edit_unit(root))
             if label is not None:
-                self.bank.book.note(label, Place("", self.topic, "nugget edit"))
+                book.note(label, Place("", self.topic, "nugget edit"))
                 found[root] = label
         return found
 
@@ -278,7 +310,7 @@ class TopicBank:
         """Windows of the nuggets that say nothing of their importance, or sub-narrative: those of
         the machine's list, so that a person's edits change no window of it, then what edits
         added. None where nuggets are of no use."""
-        if self.narrative is None or not self.bank.needs.bank:
+        if self.narrative is None or not self.bank.is_used:
             return []
         of, size = attrgetter(name), self.bank.settings.nugget_window
         own = [one.text for one in self.machine_list or () if of(one) is None]

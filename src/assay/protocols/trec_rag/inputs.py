@@ -145,42 +145,6 @@ class TrecRagInputs:
         return sorted(self.by_topic, key=lambda one: order.index(one.run))
 
 
-@dataclass(frozen=True)
-class Needs:
-    """Which kinds of labels the scores need beside what was given."""
-
-    inputs: TrecRagInputs
-    settings: TrecRagSettings
-
-    @property
-    def ways(self) -> tuple[str, ...]:
-        """The ways in which relevance is asked for: none where no run retrieves anything."""
-        return self.settings.ways if any(self.inputs.ranks.values()) else ()
-
-    @property
-    def bank(self) -> bool:
-        """Whether nuggets are of use: where there are answers, or where they are wanted anyway."""
-        return self.settings.nuggets == "always" or bool(self.inputs.answers)
-
-    @cached_property
-    def nuggets(self) -> bool:
-        """Whether nuggets are to be made for some topic."""
-        given_all = self.inputs.nuggets.keys() >= set(self.inputs.topics)
-        return bool(self.settings.nuggets) and self.bank and not given_all
-
-    def of_nuggets(self, name: str) -> bool:
-        """Whether a field of some nugget is to be filled, as it is given or will be made."""
-        lists = (self.inputs.nuggets.get(topic) for topic in self.inputs.topics)
-        given = (nugget for one in lists if one is not None for nugget in one.nuggets)
-        return self.bank and (self.nuggets or any(getattr(one, name) is None for one in given))
-
-    @property
-    def aspects(self) -> bool:
-        """Whether sub-narratives are needed."""
-        mapping = self.settings.mapping and self.of_nuggets("sub_narrative")
-        return mapping or any(WAYS[way].by_aspects for way in self.ways)
-
-
 def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
     """Read and check every input through ``reading``; raises FormatError with all faults."""
     name = "narratives" if "narratives" in folder.config.inputs else "topics"

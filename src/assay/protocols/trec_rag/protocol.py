@@ -16,7 +16,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.results import Findings
 from assay.protocols.trec_rag.bank import Bank, TopicBank
-from assay.protocols.trec_rag.inputs import Needs, TrecRagInputs, TrecRagSettings, load_inputs
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings, load_inputs
 from assay.protocols.trec_rag.responses import assignment_requests, recall_measures
 from assay.protocols.trec_rag.retrieval import precision_measures
 from assay.protocols.trec_rag.score import score
@@ -124,7 +124,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
 
     def steps(self, inputs: TrecRagInputs, settings: TrecRagSettings) -> Iterator[Step]:
         """What is asked, in order; only what the inputs leave open."""
-        needs, bank = Needs(inputs, settings), partial(Bank, inputs, settings)
+        bank, plain = partial(Bank, inputs, settings), Bank(inputs, settings, LabelBook(None))
 
         def step(title: str, task: AnyTask, asked: Asks, waits: bool = True) -> Step:
             return Step(title, task, lambda book: asked(bank(book)), waits)
@@ -137,15 +137,15 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
 
         if any(not one.text for one in inputs.narratives.values()):
             yield walked("narratives", NARRATIVE, attrgetter("narrative"), waits=False)
-        if needs.aspects and any(not inputs.sub_narratives.get(one) for one in inputs.topics):
+        if plain.needs_aspects and any(not inputs.sub_narratives.get(one) for one in inputs.topics):
             yield walked("sub-narratives, draft", SUB_NARRATIVES_DRAFT, attrgetter("aspects"))
             yield walked("sub-narratives", SUB_NARRATIVES, attrgetter("aspects"))
-        for place, way in enumerate(needs.ways):
+        for place, way in enumerate(plain.ways):
             asked = partial(_relevance, way)
             yield step(f"relevance ({way})", WAYS[way].task, asked, waits=not place)
         if settings.support and inputs.answers:
             yield step("support", support_task(settings), support_requests, waits=False)
-        if needs.nuggets:
+        if plain.makes_nuggets:
             creators = [_creator(spec) for spec in settings.creators]
             for place, name in enumerate(creators or [""]):
                 title = f"nuggets, {name}" if name else "nuggets"
@@ -154,15 +154,13 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
                 yield replace(making, labeller=name, repeats=True)
             if len(creators) > 1:
                 yield walked("nuggets, merged", MERGE, attrgetter("machine_list"))
-        if not needs.bank or not (needs.nuggets or inputs.nuggets):
+        if not plain.is_used or not (plain.makes_nuggets or inputs.nuggets):
             return
         # A complete bank has nothing to ask here, but for nuggets that a person added to it.
         nuggets = attrgetter("nuggets")
-        yield walked("nugget importance", IMPORTANCE, nuggets, waits=needs.of_nuggets("importance"))
+        yield walked("nugget importance", IMPORTANCE, nuggets, waits=plain.lacks("importance"))
         if settings.mapping:
-            mapping = walked(
-                "nugget mapping", MAPPING, nuggets, waits=needs.of_nuggets("sub_narrative")
-            )
+            mapping = walked("nugget mapping", MAPPING, nuggets, waits=plain.lacks("sub_narrative"))
             yield replace(mapping, repeats=True)
         if inputs.answers:
             yield step("nugget assignment", ASSIGNMENT, assignment_requests)

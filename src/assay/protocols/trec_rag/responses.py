@@ -292,7 +292,7 @@ def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
     unknown, unmapped = set(), set()
     for topic in inputs.topics:
         standing = bank[topic].nuggets
-        if not standing and bank.needs.nuggets and topic not in inputs.nuggets:
+        if not standing and bank.makes_nuggets and topic not in inputs.nuggets:
             unsure = bank.relevance.asked and None in bank.relevance.grades[topic].values()
             if standing is None or unsure:
                 unknown.add(topic)

@@ -79,9 +79,12 @@ class PooledDocuments:
         return np.array(able, np.bool_), np.array(given, np.bool_)
 
     def _asked(self, way: str, which: Bools) -> Asked:
-        for topic, doc in compress(self.pool, which.tolist()):
-            content = {**self.about(topic, way), "passage": self.inputs.segments[doc].text}
-            yield content, Place("", topic, f"{doc} relevance")
+        chosen = iter(which.tolist())
+        for topic, ranks in self.inputs.ranks.items():
+            about = self.about(topic, way)
+            for doc in compress(ranks, chosen):
+                content = {**about, "passage": self.inputs.segments[doc].text}
+                yield content, Place("", topic, f"{doc} relevance")
 
     def requests(self, way: str) -> Iterator[tuple[Pooled, Request]]:
         """What is asked about pooled documents without a given grade."""
