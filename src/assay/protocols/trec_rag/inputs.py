@@ -37,7 +37,7 @@ from assay.model.trec_rag import (
 )
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
-from assay.protocols.label_sheets import NO_LABEL
+from assay.protocols.label_sheets import NO_LABEL, citations_of
 from assay.protocols.sheets import Topics
 from assay.tasks.relevance import WAYS
 from assay.tasks.trec_rag import WINDOW
@@ -141,8 +141,8 @@ class TrecRagInputs:
     @cached_property
     def every_answer(self) -> list[RagAnswer]:
         """The same, run by run."""
-        order = list(self.answers)
-        return sorted(self.by_topic, key=lambda one: order.index(one.run))
+        runs = (run.answers for run in self.answers.values())
+        return [answers[topic] for answers in runs for topic in self.topics if topic in answers]
 
 
 def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
@@ -195,7 +195,8 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     answers_of = {(one.run, one.topic): one for one in inputs.every_answer}
     given = {key: one for key, one in support.items() if key in answers_of}
     fitted = {key: _fitted(answers_of[key], one) for key, one in given.items()}
-    if unmatched := sum(map(_said, given.values())) - sum(map(_said, fitted.values())):
+    said, fit = (~citations_of(labels.values()).missing for labels in (given, fitted))
+    if unmatched := int(said.sum() - fit.sum()):
         reading.warnings.append(
             f"{unmatched} given support labels are of citations that the runs do not have at that "
             "place; they do not count."
@@ -241,12 +242,6 @@ def _fitted(answer: RagAnswer, given: SupportAnswer) -> SupportAnswer:
         for at, (text, citations) in enumerate(answer.sentences)
     )
     return SupportAnswer(answer.run, answer.topic, tuple(sentences))
-
-
-def _said(answer: SupportAnswer) -> int:
-    """How many citations have a label, or were left unjudged."""
-    cited = (label for sentence in answer.sentences for label in sentence.citations)
-    return sum(label.support is not None or label.unjudged for label in cited)
 
 
 def _ranks(

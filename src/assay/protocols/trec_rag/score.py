@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import compress
 
 import numpy as np
@@ -265,15 +265,17 @@ def compare_settings(
         Bank(inputs, settings, LabelBook(labels.with_policy(Policy.parse(policy))))
         for policy in ("machine", "people", "human")
     )
-    kinds = (
-        ("Nuggets", ("strict_vital", "coverage"), _nuggets(machine, people, human)),
-        ("Support", SUPPORT_MEASURES[:2], _both(machine, human, "support", _support)),
-        ("Relevance", settings.measures, _both(machine, human, "relevance", _relevance)),
-    )
+    found = {"nuggets": _nuggets(machine, people, human)}
+    for what, values_of in (("support", _support), ("relevance", _relevance)):
+        by_people = values_of(human)
+        by_machine = None if by_people is None else values_of(machine)
+        if by_people is not None and by_machine is not None:
+            found[what] = {f"automatic {what}": by_machine, f"manual {what}": by_people}
+    measures = (("strict_vital", "coverage"), SUPPORT_MEASURES[:2], settings.measures)
     return tuple(
-        side_by_side(title, measures, values, settings)
-        for title, measures, values in kinds
-        if len(values) > 1
+        side_by_side(what.capitalize(), names, found[what], settings)
+        for what, names in zip(("nuggets", "support", "relevance"), measures, strict=True)
+        if len(found.get(what, ())) > 1
     )
 
 
@@ -316,14 +318,3 @@ def _relevance(bank: Bank) -> PerTopic | None:
     """Retrieval by the grades under a bank's policy, where that has some."""
     ranked = ranked_runs(bank.relevance)
     return score_rankings(ranked) if any(ranked.qrels.values()) else None
-
-
-def _both(
-    machine: Bank, human: Bank, what: str, values: Callable[[Bank], PerTopic | None]
-) -> dict[str, PerTopic]:
-    """The values by machines and by people, where there are both."""
-    by_people = values(human)
-    by_machine = None if by_people is None else values(machine)
-    if by_people is None or by_machine is None:
-        return {}
-    return {f"automatic {what}": by_machine, f"manual {what}": by_people}
