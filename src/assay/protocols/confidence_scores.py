@@ -34,13 +34,15 @@ class Binned(means.Resampling, Protocol):
     def bins_closed(self) -> Closed: ...
 
 
-def score_confidence(run: str, answers: Answers, settings: Binned) -> dict[str, Score]:
+def score_confidence(
+    run: str, answers: Answers, settings: Binned, measures: Sequence[str] = MEASURES
+) -> dict[str, Score]:
     """Accuracy, HMR with R_O and R_U, and the calibration measures of a run's answers, each from
     floor to ceiling, with bootstrap intervals over questions. A question without an answer counts
     as wrong, with an unknown confidence."""
     given, count = answers.given, len(answers.given)
     if not count:
-        return {name: Score.undefined(run, name) for name in MEASURES}
+        return {name: Score.undefined(run, name) for name in measures}
     left_out = int(count - given.sum())
     correct = answers.correct[given]
     ranges = confidence_ranges(
@@ -67,7 +69,7 @@ def score_confidence(run: str, answers: Answers, settings: Binned) -> dict[str, 
         return intervals[key].get(measure)
 
     scores = {}
-    for measure in MEASURES:
+    for measure in measures:
         ends = ranges[measure]
         if ends is None:
             scores[measure] = Score.undefined(run, measure, topics=count)
@@ -94,15 +96,15 @@ def score_attempted(run: str, answers: Answers, settings: Binned) -> dict[str, S
     tried = answers.only(answers.tried())
     unknown = np.isnan(tried.refused)
     known = replace(tried, correct=np.where(unknown, np.nan, tried.correct))
-    scores = score_confidence(run, known, settings)
     missing = int(unknown.sum())
-    if missing:
-        for measure, score in scores.items():
-            if measure != "Accuracy":
-                ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else OPEN
-                scores[measure] = Score.between(
-                    run, measure, ends, (0.0, 1.0), topics=score.topics, missing=missing
-                )
+    if not missing:
+        return score_confidence(run, known, settings)
+    scores = score_confidence(run, known, settings, ("Accuracy",))
+    for measure in (name for name in MEASURES if name not in scores):
+        ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else OPEN
+        scores[measure] = Score.between(
+            run, measure, ends, (0.0, 1.0), topics=len(unknown), missing=missing
+        )
     return scores
 
 

@@ -367,18 +367,18 @@ class _Judge:
                     reasons[firsts[at] + place] = why
         known, wrong = (~np.isnan(correct))[cited.of], (correct == 0)[cited.of]
         open_ = (cited.entailed == 1) & known
-        helps_ = np.where(open_, np.where(wrong, 0.0, np.array(helped, np.float64)), np.nan)
+        of_help = np.where(open_, np.where(wrong, 0.0, np.array(helped, np.float64)), np.nan)
         if self._book.is_whole:
             why_not = dict.fromkeys(np.flatnonzero(wrong).tolist(), "The answer is not correct.")
             every = {**why_not, **reasons}
             reasons = {at: every[at] for at in np.flatnonzero(open_).tolist() if at in every}
         marks = np.where(cited.entailed == 0, _BOGUS, _UNMARKED)
-        marks[helps_ == 1], marks[helps_ == 0] = _RELEVANT, _NONRELEVANT
+        marks[of_help == 1], marks[of_help == 0] = _RELEVANT, _NONRELEVANT
         relevant = cited.counts(marks == _RELEVANT)
         return _Marked(
             marks=marks,
-            states=np.where(open_ & np.isnan(helps_), _MISSING, cited.states),
-            helped=whether(helps_),
+            states=np.where(open_ & np.isnan(of_help), _MISSING, cited.states),
+            helped=whether(of_help),
             reasons=reasons,
             relevant=relevant,
             possible=relevant + np.where(correct == 0, 0, cited.counts(marks == _UNMARKED)),
