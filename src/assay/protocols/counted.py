@@ -48,8 +48,8 @@ class CountedLabels(Sequence[Label | None]):
         for at, label in by.items():
             places[at] = NONE if self.book is None else self.book.place(label)
         away = {at: label for at, label in by.items() if places[at] == NONE}
-        kept = {at: label for at, label in self.others.items() if at not in by}
-        return CountedLabels(self.book, places, {**kept, **away})
+        others = {at: label for at, label in self.others.items() if at not in by}
+        return CountedLabels(self.book, places, {**others, **away})
 
     def __len__(self) -> int:
         return len(self.places)

@@ -100,13 +100,13 @@ def correctness_of(
         itself_counts |= ~act_labels.there
     known = np.array([one is not None for one in acts], np.bool_)
     right = to_refuse.astype(np.float64)
-    alike = np.where(itself == right, right, np.nan)
+    agreed = np.where(itself == right, right, np.nan)
 
     def counting(of_answer: Floats, of_both: Floats) -> Floats:
         return np.select([itself_counts, known], [of_answer, right], of_both)
 
     return Correctness(
-        counting(itself, alike),
+        counting(itself, agreed),
         (counting(low, np.minimum(low, right)), counting(high, np.maximum(high, right))),
     )
 
