@@ -128,7 +128,8 @@ def test_the_recipes_log_numbers_under_names_that_are_taken(
     run("assay init FOLDER --protocol rag", tmp_path)
     run("assay evaluate FOLDER", tmp_path)
     scores = tmp_path / "FOLDER" / "out" / "scores.csv"
-    scores.write_text(scores.read_text() + "main,nDCG(g=1)@20,,,,2,1,0.25,0.75\n")
+    more = "main,nDCG(g=1)@20,,,,2,1,0.25,0.75\nmain,AP,0.5,0.25,0.75,2,0,0.5,0.5\n"
+    scores.write_text(scores.read_text() + more)
     text = (ROOT / "docs/elsewhere.md").read_text()
     code: dict[str, Any] = {}
     for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
@@ -139,7 +140,9 @@ def test_the_recipes_log_numbers_under_names_that_are_taken(
     code["to_mlflow"](tmp_path / "FOLDER")
     code["to_wandb"](tmp_path / "FOLDER", "mine")
     (metrics,) = mlflow.log_metrics.call_args.args
-    assert metrics["Faithfulness"] == metrics["Faithfulness/low"] == 1.0
+    assert metrics["Faithfulness"] == 1.0
+    assert "Faithfulness/low" not in metrics  # of one topic
+    assert (metrics["AP/low"], metrics["AP/high"]) == (0.25, 0.75)
     assert metrics["nDCG_g_1__at_20/floor"] == 0.25
     assert "nDCG_g_1__at_20" not in metrics
     assert all(re.fullmatch(r"[\w. /-]+", name) for name in metrics)
