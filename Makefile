@@ -105,10 +105,10 @@ MORE_COOL ?= 950
 LONGER := $(filter-out 0,$(MORE))
 # A third training, on attacks and the sources that came later: half of them, then all; it starts from
 # the second.
-HALF ?= 250
-HALF_COOL ?= 180
-LATER ?= 64
-LATER_COOL ?= 30
+HALF ?= 1000
+HALF_COOL ?= 650
+LATER ?= 150
+LATER_COOL ?= 60
 BEFORE ?= $(WORK)/$(if $(LONGER),further,run)/judge.pt
 # As ONNX, to find claims with another name that it takes for supported.
 MINER := $(if $(filter %.onnx,$(BEFORE)),$(BEFORE),$(WORK)/before.onnx)
@@ -129,7 +129,7 @@ judge: .venv-train/.installed
 	$(if $(LONGER),$(TRAIN) --data $(WORK)/data/further.npz --start $(WORK)/run/judge.pt --out $(WORK)/further --steps $(MORE) --cool $(MORE_COOL) --warm 60)
 	$(if $(filter %.onnx,$(BEFORE)),,.venv-train/bin/python training/export.py --weights $(BEFORE) --out $(MINER))
 	.venv-train/bin/python training/broaden.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data --judge $(MINER)
-	$(TRAIN) --data $(WORK)/data/half.npz --start $(BEFORE) --out $(WORK)/half --steps $(HALF) --cool $(HALF_COOL) --warm 20 --rate 6e-5
+	$(TRAIN) --data $(WORK)/data/half.npz --start $(BEFORE) --out $(WORK)/half --steps $(HALF) --cool $(HALF_COOL) --warm 40 --rate 1e-4
 	$(TRAIN) --data $(WORK)/data/later.npz --start $(WORK)/half/judge.pt --out $(WORK)/later --steps $(LATER) --cool $(LATER_COOL) --warm 15 --rate 6e-5
 	.venv-train/bin/python training/export.py --weights $(WORK)/half/judge.pt --out $(WORK)/half.onnx
 	.venv-train/bin/python training/export.py --weights $(WORK)/later/judge.pt --out $(WORK)/judge.onnx

@@ -160,9 +160,11 @@ def main() -> int:
     parser.add_argument("--package", type=Path, help="a judge other than the packaged one")
     options = parser.parse_args()
     if options.package:
-        model._packaged = lambda name: (options.package / name).read_bytes()
+        model.packaged = lambda name: (options.package / name).read_bytes()
     wordings = WORDINGS[options.wordings]
     rows = read_split(options.data, "test")
+    judge = model.settings()
+    print(f"judge {judge.version}, {judge.sha256[:12]}, {options.wordings} wordings\n")
     print("| attack | n | called yes |\n| --- | ---: | ---: |")
     for name, made in attacks(rows, options.n, wordings, random.Random(11)):
         yes = asyncio.run(said(made))
