@@ -229,7 +229,7 @@ def _helped(unit: AnswerUnit | EveryAnswerUnit, levels: Sequence[Levels]) -> tup
     return tuple(_help(unit, number, one) for number, one in enumerate(levels, start=1))
 
 
-STEP = 0.55
+STEP = 0.7
 """Share of the threshold of a whole answer from which a nugget is taken for a step towards it."""
 
 
