@@ -166,7 +166,6 @@ def main() -> None:
     """Entry point: errors of Assay's own become a message and an exit status."""
     # A command makes many small objects and ends: looking for cycles among them is wasted time.
     gc.set_threshold(1_000_000, 100, 100)
-    gc.enable()
     open_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C
     output = sys.stdout
