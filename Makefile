@@ -131,9 +131,8 @@ judge: .venv-train/.installed
 	.venv-train/bin/python training/broaden.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data --judge $(MINER)
 	$(TRAIN) --data $(WORK)/data/half.npz --start $(BEFORE) --out $(WORK)/half --steps $(HALF) --cool $(HALF_COOL) --warm 40 --rate 1e-4
 	$(TRAIN) --data $(WORK)/data/later.npz --start $(WORK)/half/judge.pt --out $(WORK)/later --steps $(LATER) --cool $(LATER_COOL) --warm 15 --rate 6e-5
-	.venv-train/bin/python training/export.py --weights $(WORK)/half/judge.pt --out $(WORK)/half.onnx
 	.venv-train/bin/python training/export.py --weights $(WORK)/later/judge.pt --out $(WORK)/judge.onnx
-	.venv-train/bin/python training/calibrate.py --model $(WORK)/half.onnx --ship $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
+	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)
 
 .venv-train/.installed: training/requirements.txt

@@ -47,16 +47,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument(
-        "--model", type=Path, required=True, help="what says how sure it is of sources unseen"
-    )
+    parser.add_argument("--model", type=Path, required=True, help="the network")
     parser.add_argument(
         "--keep", action="store_true",
         help="weights and thresholds of judge.json in OUT; fit where to abstain alone",
     )  # fmt: skip
-    parser.add_argument(
-        "--ship", type=Path, help="the network that went on to read these too; by default the same"
-    )
     parser.add_argument("--data", type=Path, required=True, help="folder of prepare.py")
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, default=PACKAGE)
@@ -86,14 +81,13 @@ def main() -> int:
         for ability in ABILITIES
     }
     options.out.mkdir(parents=True, exist_ok=True)
-    ship = options.ship or options.model
     document = {
         "version": options.version,
-        "sha256": hashlib.sha256(ship.read_bytes()).hexdigest(),
+        "sha256": hashlib.sha256(options.model.read_bytes()).hexdigest(),
         "calibration": calibration,
     }
     for source, name in (
-        (ship, "judge.onnx"),
+        (options.model, "judge.onnx"),
         (options.start / "tokenizer.json", "tokenizer.json"),
     ):
         (options.out / name).write_bytes(source.read_bytes())
