@@ -132,7 +132,7 @@ class SpilledColumns(Columns):
     def _gathered(self, places: Places) -> Records:
         """The records at ascending places."""
         found = np.zeros(len(places), self._kind)
-        if len(places) * _SPARSE < (places[-1] - places[0]) * self._kind.itemsize:
+        if len(places) * _SPARSE < (int(places[-1]) - int(places[0])) * self._kind.itemsize:
             for number, place in enumerate(places.tolist()):
                 found[number : number + 1] = self._records_of(place, place + 1)
             return found

@@ -54,7 +54,8 @@ def _are_apart(shares: dict[str, float]) -> bool:
 
 def _extremes(shares: Mapping[str, float]) -> str:
     """The runs with the most and the least of people's labels."""
-    ends = (max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__))
+    runs = sorted(shares)  # of equal ones the first by name
+    ends = (max(runs, key=shares.__getitem__), min(runs, key=shares.__getitem__))
     return ", ".join(f"{listed([run], 1)} {_percent(shares[run])}" for run in ends)
 
 

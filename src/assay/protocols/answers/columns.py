@@ -322,7 +322,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             questions=len(self),
             answered=int(given.sum()),
             left_out=tuple(self._rows.questions[at].id for at in np.flatnonzero(~given).tolist()),
-            refusals=dict(refusals),
+            refusals=dict(sorted(refusals.items())),
             missing_answers=states[LabelState.MISSING],
             failed_answers=states[LabelState.FAILED],
             carried_answers=states[LabelState.CARRIED],
