@@ -3,9 +3,9 @@
 Run after judging: ``python calibration/check_estimate.py examples/films [--tolerance 0.1]``.
 Compares the dry run of a copy of the folder without its ledger with what the ledger holds, a task
 at a time: questions, tokens read, tokens written. Exit status 1 where more came than was foretold,
-by more than the tolerance, or less by more than ``--above``: answers are asked beside their entailed
-nuggets, the dry run takes .75 of them for entailed, as people do in films (.76), and a stricter
-labeller (judge 5: .57) reads less.
+by more than the tolerance, or less by more than ``--above``: answers are asked beside their
+entailed nuggets, the dry run takes .75 of them for entailed, as people do in films (.76), and a
+stricter labeller (judge 5: .57) reads less.
 """
 
 from __future__ import annotations
