@@ -41,6 +41,18 @@ def test_the_vectorised_measures_are_the_plain_ones(
     )
     one_class = len(set(c.tolist())) == 1
     assert list(intervals) == [name for name in plain if name != "AUROC" or not one_class]
+    for name in plain:
+        alone = confidence_intervals(
+            p,
+            c,
+            bins=bins,
+            closed=closed,  # type: ignore[arg-type]
+            level=0.9,
+            resamples=20,
+            seed=7,
+            measures=[name],
+        )
+        assert alone == {name: intervals[name] for name in [name] if name in intervals}
     for name, interval in intervals.items():
         low, high = np.nanquantile(plain[name], [0.05, 0.95])
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)

@@ -8,9 +8,9 @@ Efron & Tibshirani 1993, chapter 13 (percentile interval).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +97,7 @@ def confidence_intervals(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int,
+    measures: Collection[str] | None = None,
 ) -> dict[str, Interval]:
     """The intervals of the confidence measures, resampling questions.
 
@@ -104,28 +105,32 @@ def confidence_intervals(
     of bins of ECE and MCE. ``closed``: which end of a bin belongs to it, see
     :data:`assay.measures.confidence.Closed`. ``level``: the share of resampled values that an
     interval holds. ``resamples``: how many times the questions are drawn with replacement.
-    ``seed``: of the random draws. Returns intervals by the names and in the order of
-    :func:`assay.measures.confidence.confidence_measures`; AUROC is left out where it is undefined
-    on the data themselves or in every resample, and all of one question are. Raises ValueError
-    where the data are not what :func:`assay.measures.confidence.check` accepts, or a setting is out
-    of range.
+    ``seed``: of the random draws. ``measures``: those wanted, all by default. Returns intervals by
+    the names and in the order of :func:`assay.measures.confidence.confidence_measures`; AUROC is
+    left out where it is undefined on the data themselves or in every resample, and all of one
+    question are. Raises ValueError where the data are not what
+    :func:`assay.measures.confidence.check` accepts, or a setting is out of range.
     """
     confidence, correct = check(p, c)
     probability(level, "level")
     levels, group = np.unique(confidence, return_inverse=True)
     bin_of_level = bin_numbers(levels, bins, closed)
     cell = group + len(levels) * correct  # every question is one of 2 × levels cells: wrong, right
-    drawn_values: dict[str, list[Floats]] = {}
+    one_sided = correct.all() or not correct.any()
+    asked = [
+        name
+        for name in _MEASURES
+        if (measures is None or name in measures) and not (name == "AUROC" and one_sided)
+    ]
+    drawn_values: dict[str, list[Floats]] = {name: [] for name in asked}
     draws = _draws(len(confidence), resamples, seed)
     if len(confidence) < FEWEST:
         return {}
     for drawn in (some for every in draws for some in _slices(every)):
-        wrong, right = _tally(cell[drawn], len(levels))
-        for name, values in _measures(wrong, right, levels, bin_of_level).items():
-            drawn_values.setdefault(name, []).append(values)
+        tallied = _Resampled(*_tally(cell.take(drawn), len(levels)), levels, bin_of_level)
+        for name in asked:
+            drawn_values[name].append(_MEASURES[name](tallied))
     whole = {name: np.concatenate(values) for name, values in drawn_values.items()}
-    if correct.all() or not correct.any():
-        del whole["AUROC"]
     found = {name: percentile_interval(values, level) for name, values in whole.items()}
     return {name: interval for name, interval in found.items() if interval is not None}
 
@@ -212,37 +217,89 @@ def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:
     return table[:, 0], table[:, 1]
 
 
-def _measures(
-    wrong: Floats, right: Floats, levels: Floats, bin_of_level: Integers
-) -> dict[str, Floats]:
-    """Every confidence measure of every resample, AUROC as NaN where undefined.
+class _Resampled:
+    """The confidence measures of every resample, each worked out when asked for; AUROC is NaN
+    where undefined.
 
     All of them depend on the data only through how many wrong and right answers each confidence
-    level has. ``levels`` ascend.
+    level has: one row a resample, one column a level. ``levels`` ascend.
     """
-    n = (wrong + right).sum(axis=1)
-    n_wrong, n_right = wrong.sum(axis=1), right.sum(axis=1)
-    ones = np.ones(len(n))
-    too_sure, too_shy = wrong * levels, right * (1.0 - levels)
-    over = 1.0 - np.divide(too_sure.sum(axis=1), n_wrong, out=1.0 - ones, where=n_wrong > 0)
-    under = 1.0 - np.divide(too_shy.sum(axis=1), n_right, out=1.0 - ones, where=n_right > 0)
-    both = over + under
-    differences = too_sure - too_shy  # Σ (p − c) within each level
-    starts = np.flatnonzero(np.r_[True, np.diff(bin_of_level) > 0])
-    gaps = np.abs(np.add.reduceat(differences, starts, axis=1))
-    in_bin = np.add.reduceat(wrong + right, starts, axis=1)
-    gap_of_bin = np.divide(gaps, in_bin, out=np.zeros_like(gaps), where=in_bin > 0)
-    pairs = n_wrong * n_right
-    ordered = (right * (np.cumsum(wrong, axis=1) - wrong / 2.0)).sum(axis=1)
-    squares = wrong * np.square(levels) + right * np.square(1.0 - levels)
-    return {
-        "HMR": np.divide(2.0 * over * under, both, out=1.0 - ones, where=both > 0),
-        "R_O": over,
-        "R_U": under,
-        "ECE": gaps.sum(axis=1) / n,
-        "MCE": gap_of_bin.max(axis=1),
-        "Brier": squares.sum(axis=1) / n,
-        "KS": np.abs(np.cumsum(differences, axis=1)).max(axis=1) / n,
-        "AUROC": np.divide(ordered, pairs, out=np.nan * ones, where=pairs > 0),
-        "Accuracy": n_right / n,
-    }
+
+    def __init__(
+        self, wrong: Floats, right: Floats, levels: Floats, bin_of_level: Integers
+    ) -> None:
+        self.wrong, self.right, self.levels = wrong, right, levels
+        self.bin_of_level = bin_of_level
+        self.n_wrong, self.n_right = wrong.sum(axis=1), right.sum(axis=1)
+        self.n = self.n_wrong + self.n_right
+
+    @cached_property
+    def too_sure(self) -> Floats:
+        return self.wrong * self.levels
+
+    @cached_property
+    def too_shy(self) -> Floats:
+        return self.right * (1.0 - self.levels)
+
+    @cached_property
+    def differences(self) -> Floats:
+        """Σ (p − c) within each level."""
+        return self.too_sure - self.too_shy
+
+    @cached_property
+    def bin_starts(self) -> Integers:
+        return np.flatnonzero(np.r_[True, np.diff(self.bin_of_level) > 0])
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """|Σ (p − c)| within each bin."""
+        return np.abs(np.add.reduceat(self.differences, self.bin_starts, axis=1))
+
+    @cached_property
+    def over(self) -> Floats:
+        return 1.0 - _share(self.too_sure.sum(axis=1), self.n_wrong)
+
+    @cached_property
+    def under(self) -> Floats:
+        return 1.0 - _share(self.too_shy.sum(axis=1), self.n_right)
+
+    def hmr(self) -> Floats:
+        return _share(2.0 * self.over * self.under, self.over + self.under)
+
+    def ece(self) -> Floats:
+        return np.asarray(self.gaps.sum(axis=1) / self.n)
+
+    def mce(self) -> Floats:
+        in_bin = np.add.reduceat(self.wrong + self.right, self.bin_starts, axis=1)
+        return np.asarray(_share(self.gaps, in_bin).max(axis=1))
+
+    def brier(self) -> Floats:
+        levels = self.levels
+        squares = self.wrong * np.square(levels) + self.right * np.square(1.0 - levels)
+        return np.asarray(squares.sum(axis=1) / self.n)
+
+    def ks(self) -> Floats:
+        return np.asarray(np.abs(np.cumsum(self.differences, axis=1)).max(axis=1) / self.n)
+
+    def auroc(self) -> Floats:
+        below = np.cumsum(self.wrong, axis=1) - self.wrong / 2.0
+        pairs = self.n_wrong * self.n_right
+        return _share((self.right * below).sum(axis=1), pairs, none=np.nan)
+
+
+def _share(part: Floats, of: Floats, none: float = 0.0) -> Floats:
+    """``part`` / ``of``, ``none`` where ``of`` is 0."""
+    return np.divide(part, of, out=np.full_like(of, none), where=of > 0)
+
+
+_MEASURES: Mapping[str, Callable[[_Resampled], Floats]] = {
+    "HMR": _Resampled.hmr,
+    "R_O": lambda resampled: resampled.over,
+    "R_U": lambda resampled: resampled.under,
+    "ECE": _Resampled.ece,
+    "MCE": _Resampled.mce,
+    "Brier": _Resampled.brier,
+    "KS": _Resampled.ks,
+    "AUROC": _Resampled.auroc,
+    "Accuracy": lambda resampled: resampled.n_right / resampled.n,
+}

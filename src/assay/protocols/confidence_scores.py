@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from assay.measures.abstention import Answers, SweepPoint, abstention, sweep
-from assay.measures.bootstrap import Interval, confidence_intervals
+from assay.measures.bootstrap import confidence_intervals
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.measures.confidence_ranges import Completion, confidence_ranges
 from assay.measures.ranges import OPEN, Range, RangeColumn
@@ -52,29 +52,33 @@ def score_confidence(
         bins=settings.bins,
         closed=settings.bins_closed,
     )
-    intervals: dict[bytes, dict[str, Interval]] = {}
-
-    def interval(completion: Completion, measure: str) -> Interval | None:
-        key = completion.p.tobytes() + completion.c.tobytes()
-        if key not in intervals:
-            intervals[key] = confidence_intervals(
-                completion.p,
-                completion.c,
-                bins=settings.bins,
-                closed=settings.bins_closed,
-                level=settings.level,
-                resamples=settings.resamples,
-                seed=settings.seed,
-            )
-        return intervals[key].get(measure)
-
+    # Both ends of all measures rest on few completions: each is resampled once, for what needs it.
+    completions: dict[bytes, tuple[Completion, list[str]]] = {}
+    for measure in measures:
+        ends = ranges[measure]
+        for completion in (ends.floor, ends.ceiling) if ends is not None else ():
+            _, wanted = completions.setdefault(_key(completion), (completion, []))
+            wanted.append(measure)
+    intervals = {
+        key: confidence_intervals(
+            completion.p,
+            completion.c,
+            bins=settings.bins,
+            closed=settings.bins_closed,
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+            measures=wanted,
+        )
+        for key, (completion, wanted) in completions.items()
+    }
     scores = {}
     for measure in measures:
         ends = ranges[measure]
         if ends is None:
             scores[measure] = Score.undefined(run, measure, topics=count)
             continue
-        found = (interval(ends.floor, measure), interval(ends.ceiling, measure))
+        found = [intervals[_key(end)].get(measure) for end in (ends.floor, ends.ceiling)]
         open_questions = int(np.isnan(correct).sum())
         if measure != "Accuracy":
             open_questions += left_out
@@ -87,6 +91,10 @@ def score_confidence(
             missing=0 if ends.range.value is not None else open_questions,
         )
     return scores
+
+
+def _key(completion: Completion) -> bytes:
+    return completion.p.tobytes() + completion.c.tobytes()
 
 
 def score_attempted(run: str, answers: Answers, settings: Binned) -> dict[str, Score]:
