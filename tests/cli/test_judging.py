@@ -119,3 +119,19 @@ def test_a_dry_run_counts_every_members_questions(films):
     ]
     assert rows[0]["cost"] > 0
     assert rows[1]["cost"] is None
+
+
+@pytest.mark.parametrize(("said", "sign"), [(verdict, -1), (always, 1)])
+def test_what_answers_will_read_is_foretold_from_the_nuggets_judged_so_far(films, said, sign):
+    """They are asked beside their entailed nuggets, of which this labeller has half, or all."""
+
+    def read(*arguments):
+        done = assay(films, "judge", "--dry-run", "--json", *arguments, labellers=spec)
+        return {row["task"]: row["tokens_in"] for row in json.loads(done.stdout)["ahead"]}
+
+    with serve(said) as server:
+        spec = f'default = "openai:m@{server.url}"'
+        before = read()["answers"]
+        assay(films, "judge", "--shard", "1/2", labellers=spec)
+        after = read()["answers"]
+    assert (after - before) * sign > 0

@@ -18,6 +18,9 @@ from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER
 ENTAILED_SHARE = 0.75
 """Share of nuggets taken as entailed where nothing is known yet, for estimates."""
 
+_SHARE_WEIGHS = 10
+"""As many labelled nuggets weigh as much as :data:`ENTAILED_SHARE`."""
+
 Content = dict[str, Any]
 """What a unit holds. Looking labels up needs no more, and units take a while to make."""
 
@@ -88,9 +91,20 @@ def nugget_labels(book: LabelBook, one: GivenAnswer) -> list[Label | None]:
     ]
 
 
+Labelled = tuple[GivenAnswer, list[Label | None]]
+"""An answer with its nuggets' labels."""
+
+
 def is_entailed(label: Label | None) -> bool:
     """Whether a label says that a nugget is entailed."""
     return label is not None and bool((label.verdict or {}).get("entailed"))
+
+
+def entailed_share(labels: Iterable[Iterable[Label | None]]) -> float:
+    """The share of nuggets that is expected to be entailed, by the labels that are there: the more
+    there are, the less :data:`ENTAILED_SHARE` weighs."""
+    known = [is_entailed(one) for some in labels for one in some if one is not None]
+    return (sum(known) + _SHARE_WEIGHS * ENTAILED_SHARE) / (len(known) + _SHARE_WEIGHS)
 
 
 def answer_requests(
@@ -100,18 +114,21 @@ def answer_requests(
     (:func:`assay.protocols.answers.acts.is_asked`).
 
     A nugget whose label failed is left out of what the answer rests on, and stays unmarked. With
-    ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only). What
-    one answer's share is short of a whole nugget goes to the answers after it, so that answers of
-    one or two nuggets do not make the estimate too high.
+    ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only):
+    :func:`entailed_share`. What one answer's share is short of a whole nugget goes to the answers
+    after it, so that answers of one or two nuggets do not make the estimate too high.
     """
-    owed = 0.0
-    for one in answers:
+    labelled: Iterable[Labelled] = ((one, nugget_labels(book, one)) for one in answers)
+    share, owed = 0.0, 0.0
+    if assume:
+        labelled = list(labelled)
+        share = entailed_share(labels for _, labels in labelled)
+    for one, labels in labelled:
         _, question, _, answer = one
-        labels = nugget_labels(book, one)
         unlabelled = [place for place, label in enumerate(labels) if label is None]
         if unlabelled and not assume:
             continue
-        owed += len(unlabelled) * ENTAILED_SHARE
+        owed += len(unlabelled) * share
         taken = set(unlabelled[: round(owed)])
         owed -= len(taken)
         texts = [

@@ -80,8 +80,8 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
             passages = inputs.every_passage
             yield Step.about("relevance", task, lambda _: passages_asked(task, passages()))
         note = (
-            "Answers are judged after bogus nuggets are found; these figures take "
-            f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
+            "Answers are judged after bogus nuggets are found; these figures take the share of "
+            f"entailed nuggets from those that are labelled, {ENTAILED_SHARE:.0%} where few are."
         )
         for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
             if which is ANSWER or several(inputs.questions):
