@@ -1,5 +1,6 @@
 """Make the pairs of the third training, which is about texts unlike those of the first two: the
-sources that came later, long passages, sentences taken over word for word, and attacks.
+sources that came later, long passages, sentences taken over word for word, and attacks; and those
+of the fourth, which gives plain pairs back what the third took from them.
 
     python training/broaden.py --shared ../shared/data --start FOLDER --out FOLDER [--judge ONNX]
 
@@ -7,7 +8,8 @@ Of claims with a name or number swapped those are taken that ``--judge`` is sure
 
 ``half.npz`` leaves the sources of ``LATER`` out, so that what a training with it is worth on
 sources never seen can be measured on them; ``later.npz``, with which the training goes on, has them
-and some of the others.
+and some of the others. ``plain.npz`` has mostly people's pairs of all sources, few attacks, and the
+small changes of ``connectives.py``.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from augment import Augmenter
+from connectives import Connector
 from grammar import Framer, Grammar
 from prepare import FIRST_TOKENS, WINDOW, assign, choose, load, store
 from readings import margins
@@ -47,6 +50,16 @@ LATER = {
     "pubmedqa": (300, 300),
 }  # fmt: skip
 """Pairs of a source, (label 0, label .5 or 1)."""
+PLAIN = {
+    "snli": (800, 600), "cad_nli": (700, 450), "breaking_nli": (200, 120),
+    "med_monotonicity": (400, 400), "fever": (800, 800), "fever_symmetric": (300, 300),
+    "factcheck_gpt": (400, 400), "wice": (0, 270), "squad2": (800, 800), "disfl_qa": (550, 550),
+    "qnli": (400, 400), "selqa": (500, 400), "evouna": (900, 1100),
+    "semeval2013_sra": (1300, 1050), "truthfulqa_judge": (1250, 1200), "bump": (450, 450),
+    "contract_nli": (300, 300), "infotabs": (600, 600), "summedits": (500, 450),
+    "defacto": (500, 500), "fib": (400, 330), "covid_qa": (450, 450), "pubmedqa": (200, 200),
+}  # fmt: skip
+"""Of the fourth training."""
 MADE = {
     "verbatim": 500,
     "verbatim spoilt": 500,
@@ -56,8 +69,10 @@ MADE = {
     "beside": 300,
     "stranger": 150,
 }
-FRAMED = (5200, 1400, 3400)
+FRAMED = {"half": (5200, 1400, 3400), "later": (2600, 700, 1700), "plain": (3900, 600, 2600)}
 """Pairs with a claim, a question or an answer in a wording of the grammar."""
+CONNECTED = 5000
+"""Pairs of connectives.py in the fourth training."""
 CANDIDATES = 2
 """Swapped claims of which one is taken."""  # fmt: skip
 
@@ -75,14 +90,17 @@ class Broadener:
         self.chance, self.tokenizer, self.judge = chance, tokenizer, judge
         self.maker = Augmenter(rows, chance)
         self.framer = Framer(rows, self.maker, Grammar(chance, held=False))
+        self.connector = Connector(rows, self.framer)
         self.supported: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             if row.ability == "E" and row.label == 1.0 and len(row.passage) < 900:
                 self.supported[row.source].append(row)
         self.long = sorted({r.passage for r in rows if 500 < len(r.passage) < 6000})
 
-    def made(self, rows: list[Row], share: float) -> list[Row]:
-        """``rows`` and ``share`` of what is made of them, cut to a window and shuffled."""
+    def made(self, rows: list[Row], training: str) -> list[Row]:
+        """``rows`` and what ``training`` (half, later, plain) makes of them, cut to a window and
+        shuffled."""
+        share = 0.5 if training == "later" else 1.0
         claims = [row for row in rows if row.ability == "E" and row.passage]
         passages = [row for row in rows if row.ability != "C" and row.passage]
         makers: dict[str, tuple[list[Row], Callable[[Row], Row | None]]] = {
@@ -97,7 +115,9 @@ class Broadener:
         for name, (some, make) in makers.items():
             found += self.maker.some(some, round(share * MADE[name]), make)
         found += self.swapped(round(share * MADE["swapped"]))
-        found += self.framer.rows(*(round(share * count) for count in FRAMED))
+        found += self.framer.rows(*FRAMED[training], plain=training == "plain")
+        if training == "plain":
+            found += self.connector.rows(CONNECTED)
         found = [self.cut(row) for row in found]
         self.chance.shuffle(found)
         return found
@@ -207,6 +227,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--judge", type=Path, help="an exported judge, which finds hard pairs")
     parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--only", help="of half, later and plain, one that is to be made alone")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows = [row for row in load(options.shared) if row.claim.strip()]
@@ -221,13 +242,15 @@ def main() -> int:
     report: dict[str, Counter[str]] = {}
     plans: Sequence[tuple[str, dict[str, tuple[int, int]]]] = (
         ("half", {**OLD, **NEW}), ("later", {**part_of(OLD), **part_of(NEW), **LATER}),
+        ("plain", PLAIN),
     )  # fmt: skip
     for number, (name, plan) in enumerate(plans):
+        if options.only not in (None, name):
+            continue
         train = [row for row in rows if split[row.id] == "train" and row.source in plan]
         chosen = choose(train, plan, random.Random(options.seed + number))
         chance = random.Random(f"{options.seed} {name}")
-        share = 1.0 if name == "half" else 0.5
-        made = Broadener(train, tokenizer, chance, judge).made(chosen, share)
+        made = Broadener(train, tokenizer, chance, judge).made(chosen, name)
         report[name] = store(made, tokenizer, options.out / f"{name}.npz")
     print(json.dumps(report, indent=1, sort_keys=True))
     return 0

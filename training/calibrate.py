@@ -5,10 +5,10 @@
 For each ability a multinomial logistic regression from what the encoder says of the best window and
 the best sentence, and from two overlaps of words, to the three levels. Every source of 100 pairs or
 more weighs the same, and within it those of yes as much as all others, as nobody knows how many are
-yes elsewhere. Most of the sources are such as the network was not trained on. The penalty, the
-probabilities above which the verdict is yes, and at least partly (those of greatest balanced
-accuracy), and those between which the judge had better abstain are chosen by pairs of sources left
-out, one family of sources at a time.
+yes elsewhere. No pair is of a group that was trained on. The penalty, the probabilities above which
+the verdict is yes, and at least partly (those of greatest balanced accuracy), and those between
+which the judge had better abstain are chosen by pairs of sources left out, one family of sources at
+a time.
 """
 
 from __future__ import annotations

@@ -230,10 +230,14 @@ class Framer:
         label = row.label if kind == "asserted" else 0.0
         return replace(row, claim=text, label=label, source="made_framed")
 
-    def rows(self, claims: int, questions: int, answers: int) -> Iterator[Row]:
-        """Rows on so many claims, questions and answers, about half of them attacks."""
+    def rows(
+        self, claims: int, questions: int, answers: int, *, plain: bool = False
+    ) -> Iterator[Row]:
+        """Rows on so many claims, questions and answers, about half of them attacks; ``plain``:
+        a third."""
         chance = self.chance
         count = 0
+        denying, wrong = (0.82, 0.8) if plain else (0.65, 0.65)
         while count < claims:
             way = chance.random()
             made: Row | None
@@ -241,9 +245,9 @@ class Framer:
                 made = self.one_of_two()
             elif way < 0.28:
                 made = self.beside_claim()
-            elif way < 0.62:
+            elif way < denying - 0.03:
                 made = self.around_claim("asserted")
-            elif way < 0.65:
+            elif way < denying:
                 made = self.around_claim("shuffled")
             else:
                 made = self.around_claim(chance.choice(DENYING))
@@ -255,13 +259,13 @@ class Framer:
         count = 0
         while count < answers:
             way = chance.random()
-            if way < 0.3:
+            if way < wrong - 0.35:
                 made = self.around_answer("plain answer")
-            elif way < 0.5:
+            elif way < wrong - 0.15:
                 made = self.around_answer("given and denied")
-            elif way < 0.62:
+            elif way < wrong - 0.03:
                 made = self.around_said()
-            elif way < 0.65:
+            elif way < wrong:
                 made = self.around_answer("declined")
             else:
                 made = self.around_answer(chance.choice(WRONG))

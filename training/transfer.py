@@ -141,7 +141,7 @@ class Study:
             tokenizer = Tokenizer.from_file(str(self.start / "tokenizer.json"))
             tokenizer.no_truncation()
             tokenizer.no_padding()
-            made = Broadener(rows, tokenizer, random.Random(7)).made(dressed, 1.0)
+            made = Broadener(rows, tokenizer, random.Random(7)).made(dressed, "plain")
             fresh = folder / "new.npz"
             store(made, tokenizer, fresh)
             fresh.replace(data)

@@ -126,3 +126,133 @@ def test_two_names_are_turned_where_that_says_something_else(training):
     )
     assert broaden.roles("Carl Weiss met Ada Novak in Ulm.") is None
     assert broaden.roles("Ulm is a town.") is None
+
+
+def changes(connectives, text, seeds=40):
+    """What is made of ``text`` over some draws: (stronger, weaker) and the label back."""
+    found = {}
+    for seed in range(seeds):
+        for way in (connectives.left_out, connectives.less_said):
+            for change in way(text, random.Random(seed)):
+                found[change.stronger, change.weaker] = change.back
+    return found
+
+
+def test_what_follows_when_a_part_is_left_out(training):
+    import connectives
+
+    text = "Ada Novak was born in Brno and moved to Ulm."
+    found = changes(connectives, text)
+    assert found[text, "Ada Novak was born in Brno."] == 0.5
+    assert found[text, "Ada Novak was moved to Ulm."] == 0.5
+    assert found[text, "Ada Novak was born in Brno or moved to Ulm."] == 0.0
+    either = ("Ada Novak was born in Brno.", "Ada Novak was born in Brno or moved to Ulm.")
+    assert found[either] == 0.0
+    text = "The bridge was built by Weiss and Kowalski in 1931."
+    found = changes(connectives, text)
+    assert found[text, "The bridge was built by Kowalski in 1931."] == 0.5
+    assert found[text, "The bridge was built by Weiss and Kowalski."] == 0.5
+    assert found[text, "The bridge was built by Kowalski and Weiss in 1931."] == 1.0
+    but = ("The bridge was built by Weiss but not Kowalski in 1931.",
+           "The bridge was built by Weiss in 1931.")  # fmt: skip
+    assert found[but] == 0.0
+    text = "All the rivers are crossed by five bridges."
+    found = changes(connectives, text)
+    assert found[text, "Some of the rivers are crossed by five bridges."] == 0.0
+    assert found[text, "All the rivers are crossed by at least five bridges."] == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada Novak was not born in Brno and moved to Ulm.",
+        "If Weiss built it and Novak paid for it, they are rich.",
+        "The road runs between Ulm and Brno.",
+        "Nobody saw Weiss and Novak in 1931.",
+    ],
+)
+def test_nothing_is_left_out_where_that_says_something_else(training, text):
+    import connectives
+
+    assert not list(connectives.left_out(text, random.Random(1)))
+
+
+def test_pairs_of_small_changes_have_the_label_of_what_follows(training, monkeypatch):
+    grammar, _ = training
+    import connectives
+
+    chance = random.Random(3)
+    rows = people(grammar)
+    framer = grammar.Framer(
+        rows, grammar.Augmenter(rows, chance), grammar.Grammar(chance, held=False)
+    )
+    framer.short = ["Rain fell."]
+    connector = connectives.Connector(rows, framer)
+    made = list(connector.rows(300))
+    assert {row.label for row in made} == {0.0, 0.5, 1.0}
+    assert all(row.claim[-1] in ".!" and "  " not in row.claim for row in made)
+    monkeypatch.setattr(connectives, "_ALL", ("{a} && {b}",))
+    monkeypatch.setattr(connectives, "_ONE", ("{a} || {b}",))
+    monkeypatch.setattr(connectives, "_IF", ("{a} -> {b}",))
+    known = {one.casefold()[:-1] for one in (*SENTENCES, "It is much visited by people.")}
+    told = set()
+    for row in filter(None, (connector.two() for _ in range(300))):
+        passage = row.passage.replace("Rain fell.", "").strip().rstrip(".").casefold()
+        claimed = re.split(r" (?:&&|\|\|) ", row.claim.rstrip(".").casefold())
+        said = passage.split(" && ")  # of one of two, or on a condition, neither is
+        held = [one in said for one in claimed]
+        if any(one not in known for one in claimed):  # a name swapped
+            assert row.label == 0.0
+        elif "||" in row.claim:
+            assert row.label == float(any(held))
+        else:
+            assert row.label == sum(held) / len(held)
+        told.add((re.sub(r"[^&|>]", "", passage), re.sub(r"[^&|]", "", row.claim), row.label))
+    assert len(told) > 5
+
+
+def test_no_wording_that_is_trained_on_is_one_that_is_measured(training):
+    """Of whatever parts a wording of the grammar is made, it is none of attacks.py and fourth.py:
+    but for lists of bare names, which have no words."""
+    grammar, _ = training
+    import attacks
+    import fourth
+
+    sections = grammar.Grammar(random.Random(1), held=False).sections
+
+    def words(text):
+        return re.findall(r"\w+", re.sub(r"\{\w+\}", " SLOT ", text).casefold())
+
+    def pattern(text):
+        found, last = "", 0
+        for slot in re.finditer(r"<(\w+)(\??)>", text):
+            found += "".join(f"{one} " for one in words(text[last : slot.start()]))
+            found += f"(?:{parts(slot[1])}){slot[2]}"
+            last = slot.end()
+        return found + "".join(f"{one} " for one in words(text[last:]))
+
+    known = {}
+
+    def parts(name):
+        if name not in known:
+            known[name] = "|".join(sorted(map(pattern, sections[name]), key=len, reverse=True))
+        return known[name]
+
+    measured = {}
+    for module in (attacks, fourth):
+        for name, value in vars(module).items():
+            if name.isupper() and isinstance(value, (dict, tuple)):
+                kinds = value.values() if isinstance(value, dict) else [value]
+                measured |= {
+                    "".join(f"{word} " for word in words(one)): f"{name}: {one}"
+                    for own in kinds
+                    for one in own
+                    if set(words(one)) != {"slot"}
+                }
+    assert len(measured) > 400
+    whole = [
+        name for name in sections if any("{" in one for one in sections[name]) or name == "declined"
+    ]
+    for name in whole:
+        made = re.compile("|".join(f"(?:{pattern(one)})" for one in sections[name]))
+        assert not [said for text, said in measured.items() if made.fullmatch(text)], name
