@@ -31,8 +31,10 @@ def pythons() -> list[str]:
 
 
 def megabytes(folder: Path) -> float:
-    """What a folder's files take."""
-    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) / 1e6
+    """What a folder's files take, without the bytecode that comes with use (or does not, as
+    PYTHONDONTWRITEBYTECODE says)."""
+    files = (one for one in folder.rglob("*") if one.is_file() and one.suffix != ".pyc")
+    return sum(one.stat().st_size for one in files) / 1e6
 
 
 def installed(python: str, wheel: Path, extras: str, into: Path, *, lowest: bool) -> Path:
