@@ -1,6 +1,11 @@
 """What holds for all tests, before anything is imported."""
 
 import os
+import sys
 
 # Products in tests are small: threads that wait for each other only take time from other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Workers, servers and commands that tests start would each compile all of Assay anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False

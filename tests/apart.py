@@ -17,6 +17,8 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
+from assay.protocols.registry import OWN
+
 _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
@@ -25,6 +27,8 @@ _CONTEXT.set_forkserver_preload(
         "assay.cli.evaluate",
         "assay.cli.labels",
         "assay.systems.corpus.build",
+        *(f"assay.protocols.{name.replace('-', '_')}.protocol" for name in OWN),
+        "assay.labellers.rules",
     ]
 )
 _STARTING = threading.Lock()

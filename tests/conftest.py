@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -23,9 +24,8 @@ from tests.command import Done, run_apart, run_here, without_keys
 from tests.postgres import Server, served
 from tests.remembering import remembering
 
-# Workers, servers and commands that tests start would each compile all of Assay anew.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
+if TYPE_CHECKING:
+    from tests.chromium import Chromium
 
 # Ledgers wait for their disk at every write, and tests make thousands: where memory is given as a
 # folder (Linux) and has room, all that tests write lies there.
@@ -53,6 +53,22 @@ def pytest_xdist_auto_num_workers() -> int | None:
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Where nothing is compiled yet, each worker begins with modules of its own, and finds the
+    others' compiled when it comes to them. A module that cannot be imported is told of later."""
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    asked = [Path(one.partition("::")[0]) for one in session.config.args]
+    found = [path for one in asked for path in (sorted(one.rglob("test_*.py")) or [one])]
+    own = len(found) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for path in (*found[own:], *found[:own]):
+        with suppress(Exception, pytest.skip.Exception):
+            name = path.resolve().relative_to(ROOT).with_suffix("")
+            importlib.import_module(".".join(name.parts))
 
 
 def pytest_collection_finish() -> None:
@@ -94,6 +110,27 @@ def postgres() -> Iterator[Server]:
     """A PostgreSQL server, for all tests of a process."""
     with served() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    """Headless Chromium, for all tests of a process."""
+    from tests.chromium import FOUND, Chromium  # Playwright takes half a second
+
+    if FOUND is None:
+        if os.environ.get("CI"):
+            pytest.fail("Chromium is missing")
+        pytest.skip("Chromium is missing")
+    opened = Chromium()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def tabs(chromium: Chromium) -> Iterator[Chromium]:
+    """Gives empty tabs. No command that has an event loop runs in a test that has them."""
+    with chromium.lending() as lent:
+        yield lent
 
 
 _numbers = count()

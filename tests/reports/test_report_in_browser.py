@@ -20,7 +20,6 @@ from tests.reports import report_cases as cases
 from tests.reports.test_folders import PASSAGE, answers
 from tests.reports.test_pages import page
 from tests.trec_rag.cases import make
-from tests.web.conftest import browser  # noqa: F401 (a fixture)
 from tests.web.test_browser import AXE
 
 pytestmark = pytest.mark.browser
@@ -76,33 +75,24 @@ DRIVE_ANSWERS = """
     out.open = wide();"""
 
 
-@pytest.fixture(scope="module")
-def chromium(films_html, answers_html, browser):  # noqa: F811
-    """The browser, opened when all is judged (see `browser`)."""
-    return browser
-
-
-def opened(chromium, html, width, drive=DRIVE):
+def opened(tabs, html, width, drive=DRIVE):
     """What the probe found in the report at a width, all requests, and the browser's console."""
-    requests, console = [], []
-    page = chromium.new_page(viewport={"width": width, "height": 900})
+    requests = []
+    page = tabs.tab(viewport={"width": width, "height": 900})
 
     def answer(route):
         requests.append(route.request.url.removeprefix(SITE))
         route.fulfill(body=html, content_type="text/html; charset=utf-8")
 
     page.route("**", answer)
-    page.on("console", lambda message: console.append(message.text))
-    page.on("pageerror", lambda error: console.append(str(error)))
     page.goto(f"{SITE}/report.html#q-0002")
     found = page.evaluate(PROBE.replace("DRIVE", drive))
-    page.close()
-    return found, requests, console
+    return found, requests, tabs.console
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_report_fits_and_works(chromium, films_html, width):
-    found, requests, console = opened(chromium, films_html, width)
+def test_the_report_fits_and_works(films_html, tabs, width):
+    found, requests, console = opened(tabs, films_html, width)
     assert found["width"] == width
     assert found["closed"] <= width
     assert found["open"] <= width
@@ -122,8 +112,8 @@ def test_the_report_fits_and_works(chromium, films_html, width):
     [cases.hostile, lambda: cases.small(8, runs=tuple(f"Run-{i}-of-a-Group" for i in range(24)))],
     ids=["hostile", "24 runs"],
 )
-def test_unusual_reports_fit_a_phone(chromium, make):
-    found, requests, console = opened(chromium, cases.html(make()), 360)
+def test_unusual_reports_fit_a_phone(make, tabs):
+    found, requests, console = opened(tabs, cases.html(make()), 360)
     assert found["closed"] <= 360
     assert found["open"] <= 360
     assert requests == ["/report.html"]
@@ -141,8 +131,8 @@ def answers_html(tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_click_on_a_sentence_shows_the_cited_passage(chromium, answers_html, width):
-    found, requests, console = opened(chromium, answers_html, width, DRIVE_ANSWERS)
+def test_a_click_on_a_sentence_shows_the_cited_passage(answers_html, tabs, width):
+    found, requests, console = opened(tabs, answers_html, width, DRIVE_ANSWERS)
     assert found["marks"] == ["full", "full", "uncited"]
     assert found["colours"][0] == found["colours"][1] != found["colours"][2]
     assert (found["hidden"], found["shown"]) == (False, True)
@@ -166,7 +156,7 @@ OVERLAPS = """() => {
 
 
 @pytest.mark.parametrize("spread", [1.0, 0.02], ids=["apart", "crowded"])
-def test_no_name_of_a_plot_lies_on_another_and_runs_are_found(chromium, tmp_path, spread):
+def test_no_name_of_a_plot_lies_on_another_and_runs_are_found(tabs, tmp_path, spread):
     rng = random.Random(1)
     runs = [f"group{n % 19}-system_with_a_name_{n}" for n in range(76)]
     points = tuple(Point(run, rng.random() * spread, rng.random() * spread) for run in runs)
@@ -177,7 +167,7 @@ def test_no_name_of_a_plot_lies_on_another_and_runs_are_found(chromium, tmp_path
     made = page(Scatter("plot", "x", "y", points), scores=scores)
     path = tmp_path / "plot.html"
     path.write_text(render_report(made, generated_by="test"), encoding="utf-8")
-    tab = chromium.new_page(viewport={"width": 1280, "height": 900})
+    tab = tabs.tab(viewport={"width": 1280, "height": 900})
     tab.goto(path.as_uri())
     named, overlapping = tab.evaluate(OVERLAPS)
     assert named >= (4 if spread == 1.0 else 1)  # all are long
@@ -189,7 +179,6 @@ def test_no_name_of_a_plot_lies_on_another_and_runs_are_found(chromium, tmp_path
     assert tab.locator(f'svg.map [data-name="{run}"] text').is_visible()
     assert tab.locator("#board-1 tr.found").count() == len([one for one in runs if run in one])
     assert tab.locator("#find-count").inner_text().endswith(("run", "runs"))
-    tab.close()
 
 
 @pytest.fixture(scope="module")
@@ -225,10 +214,8 @@ WIDE = "Math.max(document.documentElement.scrollWidth, document.body.scrollWidth
 
 
 @pytest.mark.parametrize("width", [1280, 820, 390])
-def test_a_folder_works_without_a_server(chromium, folder_report, width):
-    tab = chromium.new_page(viewport={"width": width, "height": 900})
-    console: list[str] = []
-    tab.on("console", lambda message: console.append(message.text))
+def test_a_folder_works_without_a_server(folder_report, tabs, width):
+    tab = tabs.tab(viewport={"width": width, "height": 900})
     tab.goto(folder_report.as_uri())
     assert tab.evaluate(WIDE) <= width
     tab.click("#part-2-2 a")
@@ -245,32 +232,29 @@ def test_a_folder_works_without_a_server(chromium, folder_report, width):
     assert tab.url.endswith("report/part-2-3.html")
     tab.click("nav.ways a >> nth=0")
     assert tab.url.endswith("report.html#part-2-3")
-    assert console == []
-    tab.close()
+    assert tabs.console == []
 
 
-def test_nothing_runs_off_the_paper(chromium, folder_report):
+def test_nothing_runs_off_the_paper(folder_report, tabs):
     """An A4 page less its margins is 186 mm wide, 703 of CSS's pixels."""
-    tab = chromium.new_page(viewport={"width": 703, "height": 900})
+    tab = tabs.tab(viewport={"width": 703, "height": 900})
     tab.emulate_media(media="print")
     for path in (folder_report, folder_report.parent / "report" / "part-2-1.html"):
         tab.goto(path.as_uri())
         assert tab.evaluate(WIDE) <= 703
         inside = "[...document.querySelectorAll('td, th')].map((o) => o.getBoundingClientRect())"
         assert tab.evaluate(f"Math.max(0, ...{inside}.map((box) => box.right))") <= 704
-    tab.close()
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])
-def test_no_rule_of_accessibility_is_broken(chromium, films_html, tmp_path, scheme, width):
+def test_no_rule_of_accessibility_is_broken(films_html, tabs, tmp_path, scheme, width):
     path = tmp_path / "report.html"
     path.write_text(films_html, encoding="utf-8")
     size = {"width": width, "height": 800}
-    page = chromium.new_page(bypass_csp=True, color_scheme=scheme, viewport=size)
+    page = tabs.tab(bypass_csp=True, color_scheme=scheme, viewport=size)
     page.goto(path.as_uri())
     page.evaluate("() => document.querySelectorAll('details').forEach((o) => { o.open = true; })")
     page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run().then((one) => one.violations)")
-    page.close()
     said = [(one["id"], [node["html"][:120] for node in one["nodes"]][:5]) for one in found]
     assert said == []

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.apart import Apart
 from tests.command import without_keys
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 TOML = """
 [evaluation]
 protocol = "r2c2"
@@ -137,79 +134,19 @@ def _serving() -> Iterator[Serve]:
             one.kill()
 
 
-@pytest.fixture(scope="module")
-def browser():
-    """Headless Chromium of the system. Playwright has an event loop running as long as it is open,
-    in which no command could be tested."""
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("Chromium is missing")
-        pytest.skip("Chromium is missing")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
-def tabs(browser):
-    """Empty tabs, each of a person of its own, and what their pages do wrong. To begin one takes
-    longer than most tests, so that they stay open for the next test."""
-    opened: dict[str, Any] = {}
-    faults: list[str] = []
-
-    def heard(message: object) -> None:
-        text = str(getattr(message, "text", message))
-        if "CSP" in text or "Content Security" in text or "htmx:" in text:
-            faults.append(text)
-
-    def begun(script: str, options: dict[str, Any]):
-        page = browser.new_context(**options).new_page()
-        page.context.add_init_script(
-            "document.addEventListener('securitypolicyviolation', (event) =>"
-            f" console.error('CSP ' + event.violatedDirective + ' ' + event.blockedURI));{script}"
-        )
-        page.set_default_timeout(8000)
-        page.on("console", heard)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        return page
-
-    def tab(number: int, script: str, options: dict[str, Any]):
-        key = f"{number} {script} {options}"
-        if key not in opened:
-            opened[key] = begun(script, options)
-        return opened[key]
-
-    yield tab, faults
-    for one in opened.values():
-        one.context.close()
-
-
 @pytest.fixture
 def visit(tabs):
     """Opens pages as a person of one's own, and fails where a page breaks a rule or a script.
     ``script`` runs on each page before its own."""
-    tab, faults = tabs
-    visited = []
 
     def enter(link: str, script: str = "", **options: object):
-        page = tab(len(visited), script, options)
-        visited.append(page)
+        page = tabs.tab(script=script, **options)
         page.goto(link)
         return page
 
     yield enter
-    for page in visited:
-        for other in page.context.pages:
-            if other is not page:
-                other.close()
-        page.goto("about:blank")
-        page.context.clear_cookies()
-    said = [*faults]
-    faults.clear()
-    assert not said
+    wrong = ("CSP", "Content Security", "htmx:", "pageerror:")
+    assert not [text for text in tabs.console if any(one in text for one in wrong)]
 
 
 def unit_of(page) -> str:
