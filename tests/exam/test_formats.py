@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.formats.exam_bank import packed, read_bank, write_bank
-from assay.formats.exam_graded import graded_lines, read_graded, runs_of
-from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.formats.exam_graded import graded_lines, read_graded
+from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
 from tests.exam.cases import BANK, GRADES, collection, entry, write
 
 
@@ -102,7 +102,10 @@ def test_graded_passages(tmp_path):
         found = dict(zip(query.grades.questions, query.grades.values[row].tolist(), strict=True))
         assert found == GRADES["q1"][name]
     assert query.answers["p1", "q1/a"] == "said 5"
-    assert runs_of(file)["good"] == {"q1": (("p1", 1), ("p2", 2)), "q2": (("p5", 1),)}
+    assert file.runs()["good"] == {
+        "q1": Ranking.at([("p1", 1), ("p2", 2)]),
+        "q2": Ranking.at([("p5", 1)]),
+    }
 
 
 def test_graded_passages_read_back_as_they_were_written(tmp_path):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.formats.exam_bank import bank_file, open_bank, read_bank, write_bank
-from assay.formats.exam_graded import graded_lines, read_graded, runs_of
+from assay.formats.exam_graded import graded_lines, read_graded
 from tests.exam.cases import BANK, collection, entry, write
 
 PUBLISHED = {
@@ -98,8 +98,7 @@ def ranked(name, rank, query="q1", run="r"):
 def test_ranks_are_kept(tmp_path, ranks, expected):
     rows = [["q1", [ranked(f"p{n}", rank) for n, rank in enumerate(ranks)]]]
     parsed = read_graded(write(tmp_path / "g.jsonl", rows))
-    found = runs_of(parsed.require())["r"]["q1"]
-    assert [rank for _, rank in found] == expected
+    assert list(parsed.require().runs()["r"]["q1"].ranks) == expected
     assert [fault.why.split(",")[0] for fault in parsed.warnings] == (
         ["1 places in runs have no rank"] if len(expected) < len(ranks) else []
     )

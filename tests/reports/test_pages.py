@@ -151,7 +151,8 @@ def test_every_protocol_is_shown_topic_by_topic(tmp_path):
     with evaluation.folder.open_ledger() as ledger:
         evaluation.judge(ledger)
         result = evaluation.score(ledger)
-    part = next(one for one in page_of(result).parts if one.title == "Topic by topic")
+        page = page_of(result)
+    part = next(one for one in page.parts if one.title == "Topic by topic")
     by_title = {grid.title: grid for grid in part.items}
     grid = by_title["Answers: nuggets: strict_vital"]
     per_topic = result.findings.per_topic

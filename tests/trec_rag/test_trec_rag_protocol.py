@@ -25,7 +25,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.label_sheets import citations_of, support_sheet
 from assay.protocols.registry import find_protocol
 from assay.protocols.sheets import means
-from assay.protocols.trec_rag.score import ASSIGNED, AUTO, EDITED, MANUAL
+from assay.protocols.trec_rag.compared import ASSIGNED, AUTO, EDITED, MANUAL
 from assay.tasks.rendering import Renderer
 from assay.tasks.trec_rag import SUPPORT_IN_CONTEXT
 from assay.tasks.trec_rag_nuggets import CREATE, MAPPING, MappingUnit
@@ -52,7 +52,9 @@ def judged(folder: Path, policy: str | None = None):
 def scored(folder: Path, policy: str):
     evaluation = opened(folder, policy)
     with evaluation.folder.open_ledger() as ledger:
-        return evaluation.score(ledger)
+        result = evaluation.score(ledger)
+        result.beside()
+    return result
 
 
 def values(result, run: str) -> dict[str, float | None]:
@@ -429,11 +431,11 @@ def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
     result = scored(folder, "people")
     found = {
         (row["setting"], row["run"], row["measure"]): row["value"]
-        for row in result.findings.document()["settings"]
+        for row in result.beside().document()["settings"]
     }
     auto, manual = found[AUTO, "good", "strict_vital"], found[ASSIGNED, "good", "strict_vital"]
     assert manual == pytest.approx(auto + 1 / 4 / 2)
-    parts = [one for one in result.findings.parts() if one.title.endswith("manual and automatic")]
+    parts = [one for one in result.beside().parts() if one.title.endswith("side by side")]
     assert [one.title.partition(":")[0] for one in parts] == ["Nuggets", "Support", "Relevance"]
     assert all(any(getattr(item, "points", ()) for item in part.items) for part in parts)
     key = ("good", "weighted_recall")
@@ -449,7 +451,7 @@ def test_settings_follow_the_rules_of_the_leaderboards(tmp_path: Path):
     judged(folder, "machine")
     found = {
         (row["setting"], row["run"], row["measure"]): (row["floor"], row["ceiling"], row["topics"])
-        for row in scored(folder, "people").findings.document()["settings"]
+        for row in scored(folder, "people").beside().document()["settings"]
     }
     assert values(scored(folder, "people"), "good")["strict_vital"] == 0.5
     # Of the run's two answers people labelled one; by their labels the other is 0 to 1.
@@ -566,7 +568,7 @@ def test_nuggets_are_edited_in_an_editor_and_every_change_is_a_label(assay: Assa
         "Boats use canals",
     ]
     assert values(scored(folder, "machine"), "good") == values(before, "good")
-    settings = {row["setting"] for row in after.findings.document()["settings"]}
+    settings = {row["setting"] for row in after.beside().document()["settings"]}
     assert settings == {AUTO, EDITED}
     # Back to what it was: the machine's list counts again, all edits stay on record.
     text = assay("nuggets", "edit", folder, "1", "--print", env=ENV).stdout

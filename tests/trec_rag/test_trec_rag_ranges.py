@@ -25,6 +25,7 @@ from assay.model.trec_rag import (
     Support,
     SupportAnswer,
 )
+from assay.protocols.judgment_runs import judgment_scores
 from assay.protocols.label_sheets import (
     citations_of,
     nugget_sheet,
@@ -34,8 +35,7 @@ from assay.protocols.means import score_table
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.sheets import Sheet, means
-from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
-from assay.protocols.trec_rag.retrieval import judgment_scores
+from assay.protocols.trec_rag.inputs import TrecRagSettings
 from assay.statistics.judgments import RJ_NAMES
 from tests.trec_rag.cases import lines, make, tables
 from tests.trec_rag.test_trec_rag_protocol import judged, opened, rows_of
@@ -231,7 +231,7 @@ def agreement(labels: dict, pool: Ranked) -> dict[str, Score]:
             for topic, docs in labels.items()
         },
     )
-    return judgment_scores(TrecRagInputs({}, rj_runs={"r": run}), pool, SETTINGS)[0]["r"]
+    return judgment_scores({"r": run}, pool, SETTINGS.highest, SETTINGS.resampling)[0]["r"]
 
 
 @given(grades, hidings, guesses, st.sampled_from(TOPICS))

@@ -19,7 +19,7 @@ from assay.model.errors import SettingsError
 from assay.model.exam import Run
 from assay.model.exam_grades import NO_GRADES
 from assay.model.options import Option
-from assay.protocols.exam.inputs import bank_of, held_runs, judgments_of, pool_of, trec_rankings
+from assay.protocols.exam.inputs import pool_of
 from assay.protocols.exam.scoring import (
     COVER,
     WEIGHTED,
@@ -108,12 +108,12 @@ def graded(
     be scored: those of the file, unless there are others. Where grades say right or wrong, τ is 1.
     Raises FormatError, SettingsError, and ValueError for what is no measure."""
     found = used(read_graded(file, llm=llm, prompt=prompt, answers=False), note)
-    questions = bank_of(found) if bank is None else read_bank(bank).require()
+    questions = found.bank() if bank is None else read_bank(bank).require()
     top = 5 if found.way is None or found.way.rated else 1
     options = ExamOptions(min(tau, top), k, denominator, top=top)  # type: ignore[arg-type]
     options = replace(options, measures=tuple(measures)) if measures else options
     rankings = _rankings(found, runs)
-    asked, _ = pool_of(questions, rankings, {}, found, judgments_of(found), k)
+    asked, _ = pool_of(questions, rankings, {}, found, found.judgments(), k)
     pool = {
         name: (found.queries[name].grades if name in found.queries else NO_GRADES).of(asked[name])
         for name in asked
@@ -125,8 +125,8 @@ def graded(
 def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
     if paths:
         runs = [read_trec_run(path).require() for path in paths]
-        return {run.name: trec_rankings(run) for run in runs}
-    found = held_runs(file)
+        return {run.name: run.rankings() for run in runs}
+    found = file.runs()
     if not found:
         raise SettingsError("The file holds no rankings. Give runs: --run RUN.")
     return found

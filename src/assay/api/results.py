@@ -112,7 +112,11 @@ class Results:
     def document(self) -> dict[str, Any]:
         """What protocols say beside their scores, as plain JSON."""
         documents = {
-            name: {**one.findings.document(), "juries": [asdict(jury) for jury in one.juries]}
+            name: {
+                **one.findings.document(),
+                **one.beside().document(),
+                "juries": [asdict(jury) for jury in one.juries],
+            }
             for name, one in self.by_protocol.items()
         }
         if not self.several:

@@ -23,9 +23,21 @@ import orjson
 from assay.formats.jsonl import read_values
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
-from assay.model.exam import GradedPassage, Judgment, Ranked
+from assay.formats.trec import Qrels
+from assay.model.exam import (
+    Bank,
+    BankQuestion,
+    GradedPassage,
+    Judgment,
+    QueryBank,
+    Ranked,
+    Ranking,
+    Run,
+)
 from assay.model.exam_grades import NO_GRADE, TOP_GRADE, Grades
 from assay.model.wording import quoted
+
+UNGRADED = "(no question has a grade)"
 
 LAST_RANK = 1_000_000
 """No run shows more passages than that for a query."""
@@ -64,6 +76,56 @@ class GradedFile:
     queries: Mapping[str, GradedQuery]
     way: GradingWay | None
     ways: Mapping[GradingWay, int]
+
+    def runs(self) -> dict[str, Run]:
+        """The runs whose rankings the file holds, by name.
+
+        Where a run ranks the passages of several subtopics, a passage has its best rank. A list
+        whose least rank is 0 counts from 0. What has no rank was not shown.
+        """
+        found: dict[str, dict[str, Ranking]] = {}
+        for query in self.queries.values():
+            lists: dict[tuple[str, str], list[tuple[str, int]]] = {}
+            for passage in query.passages:
+                for run, subtopic, rank, _ in passage.rankings:
+                    if rank is not None:
+                        lists.setdefault((run, subtopic), []).append((passage.id, rank))
+            best: dict[str, dict[str, int]] = {}
+            for (run, _), places in lists.items():
+                shift = int(min(rank for _, rank in places) == 0)
+                own = best.setdefault(run, {})
+                for name, rank in places:
+                    own[name] = min(rank + shift, own.get(name, rank + shift))
+            for run, own in best.items():
+                ordered = sorted(own.items(), key=lambda item: (item[1], item[0]))
+                found.setdefault(run, {})[query.query] = Ranking.at(ordered)
+        return dict(sorted(found.items()))
+
+    def judgments(self) -> Qrels | None:
+        """The judgments that it holds, None without any; of several for a passage the highest."""
+        found: dict[str, dict[str, int]] = {}
+        for query in self.queries.values():
+            for passage in query.passages:
+                if passage.judgments:
+                    best = max(one.relevance for one in passage.judgments)
+                    found.setdefault(query.query, {})[passage.id] = best
+        return Qrels(found) if found else None
+
+    def bank(self) -> Bank:
+        """A bank of the questions that have grades, without words, for files that come without
+        one. A query none of whose passages has a grade stands as one question that nobody has
+        graded."""
+        return Bank(
+            {
+                name: QueryBank(
+                    name,
+                    None,
+                    tuple(BankQuestion(one, "") for one in query.grades.questions or (UNGRADED,)),
+                )
+                for name, query in self.queries.items()
+                if query.passages
+            }
+        )
 
 
 def read_graded(
@@ -253,31 +315,6 @@ def _rank(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LAST_RANK:
         raise ValueError(f"the rank {value!r} is no whole number from 0 to {LAST_RANK}")
     return value
-
-
-def runs_of(graded: GradedFile) -> dict[str, dict[str, tuple[tuple[str, int], ...]]]:
-    """The runs whose rankings the file holds: run → query → (passage, rank from 1), best first.
-
-    Where a run ranks the passages of several subtopics, a passage has its best rank. A list whose
-    least rank is 0 counts from 0. What has no rank was not shown.
-    """
-    found: dict[str, dict[str, tuple[tuple[str, int], ...]]] = {}
-    for query in graded.queries.values():
-        lists: dict[tuple[str, str], list[tuple[str, int]]] = {}
-        for passage in query.passages:
-            for run, subtopic, rank, _ in passage.rankings:
-                if rank is not None:
-                    lists.setdefault((run, subtopic), []).append((passage.id, rank))
-        best: dict[str, dict[str, int]] = {}
-        for (run, _), places in lists.items():
-            shift = int(min(rank for _, rank in places) == 0)
-            own = best.setdefault(run, {})
-            for name, rank in places:
-                own[name] = min(rank + shift, own.get(name, rank + shift))
-        for run, own in best.items():
-            ordered = sorted(own.items(), key=lambda item: (item[1], item[0]))
-            found.setdefault(run, {})[query.query] = tuple(ordered)
-    return found
 
 
 def graded_lines(

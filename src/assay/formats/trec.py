@@ -14,10 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
+from sys import intern
 
 from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, read_text, source_of
+from assay.model.exam import Ranking, Run
 from assay.model.wording import listed, printable, quoted
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
@@ -46,6 +48,17 @@ class TrecRun:
         scores = self.scores.get(topic, {})
         single = dict(zip(scores, array("f", scores.values()), strict=True))
         return tuple(sorted(scores, key=lambda doc: (single[doc], doc), reverse=True))
+
+    def rankings(self) -> Run:
+        """What it shows for each topic, with its scores, in the same order."""
+        found = {}
+        for topic, scores in self.scores.items():
+            names = self.ranked(topic)
+            # Runs name the same documents again and again.
+            found[topic] = Ranking.of(
+                map(intern, names), array("d", map(scores.__getitem__, names))
+            )
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from assay.protocols.labels import Asked, LabelBook, requests_of
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
 from assay.protocols.results import Findings
+from assay.protocols.sides import Sides, Under, by_board
 from assay.tasks.base import AnyTask
 
 
@@ -257,6 +258,10 @@ class Protocol(ABC, Generic[S, I]):
     def score(self, inputs: I, settings: S, book: LabelBook) -> Findings:
         """Everything that the labels say. Asks nobody; every label is had from ``book.verdict``,
         which counts what is missing."""
+
+    def sides(self, inputs: I, settings: S, under: Under) -> Iterable[Sides]:
+        """Scores by people's labels and by the machine's side by side, where there are both."""
+        return by_board(lambda book: self.score(inputs, settings, book), under, settings)
 
     def by_people(self, inputs: I, settings: S, book: LabelBook) -> Iterable[Request]:
         """What people alone are asked in the workbench, beside what the steps ask."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -125,10 +125,15 @@ class Book:
         return found
 
     def with_policy(self, policy: Policy) -> Book:
-        """The same labels under another policy; they are not read again."""
-        other = replace(self, policy=policy)
+        """The same labels under another policy, not whole; they are not read again."""
+        other = Book(self.ledger, policy, self.labellers, self.tasks, self.asked_as, self.strict)
         other.__dict__["columns"] = self.columns
         return other
+
+    @property
+    def by_people(self) -> bool:
+        """Whether people labelled anything under a task that can count."""
+        return not self.ledger.judged_by_people().isdisjoint(self._versions)
 
     def of(self, unit: str) -> list[Label]:
         """All labels of a unit under its own task, oldest first."""

@@ -40,6 +40,13 @@ class CountedLabels(Sequence[Label | None]):
         others = {at: label for at, label in self.others.items() if not which[at]}
         return CountedLabels(self.book, np.where(which, NONE, self.places), others)
 
+    def spread(self, which: npt.NDArray[np.bool_]) -> CountedLabels:
+        """The same in the places ``which`` of a longer row, in whose others there is no label."""
+        at = np.flatnonzero(which)
+        places = np.full(len(which), NONE, np.int64)
+        places[at] = self.places
+        return CountedLabels(self.book, places, {int(at[n]): o for n, o in self.others.items()})
+
     def replaced(self, by: Mapping[int, Label]) -> CountedLabels:
         """The same with other labels in some places of the row."""
         if not by:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -31,6 +31,7 @@ from assay.protocols.ranked import ranked_files
 from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import Result
 from assay.protocols.scores import score_files
+from assay.protocols.sides import PeopleBeside, agreements, beside_files
 from assay.protocols.standing import stands_on, uneven
 from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
@@ -287,8 +288,17 @@ class Evaluation:
             warnings=(*self.warnings, *warnings, *found.warnings),
             juries=juries(book.used.of_kind("ensemble")),
             by_people=any(book.people_labelled(task) for task in self.tasks),
+            beside=cache(partial(self._beside, book)),
             out=self.folder.out_in_words,
         )
+
+    def _beside(self, book: LabelBook) -> PeopleBeside:
+        """People's labels beside the machine's, whatever policy the evaluation has."""
+        if book.book is None:
+            return PeopleBeside()
+        under = cache(book.under)
+        sides = tuple(self.protocol.sides(self.inputs, self.settings, under))
+        return PeopleBeside(sides, tuple(agreements(under("human"), self.tasks)))
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The
@@ -306,6 +316,7 @@ class Evaluation:
             for name, data in chain(
                 score_files(found.scores, found.per_topic, found.more_scores, found.by_category),
                 found.files.items(),
+                beside_files(result.beside()),
                 ranked_files(found.ranked),
             )
         }

@@ -122,6 +122,15 @@ class LabelBook:
         """Whether any person ever labelled anything under a task."""
         return self.book is not None and task.name in self.book.ledger.judged_by_people()
 
+    @property
+    def by_people(self) -> bool:
+        """Whether any person ever labelled anything under a task that can count."""
+        return self.book is not None and self.book.by_people
+
+    def under(self, policy: str) -> LabelBook:
+        """The same labels under another policy, nothing counted yet."""
+        return LabelBook(self.book and self.book.with_policy(Policy.parse(policy)))
+
     def expects(self, task: AnyTask) -> bool:
         """Whether the policy counts labels of somebody who is asked for a task: with ``only:``
         perhaps nobody."""

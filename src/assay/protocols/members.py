@@ -59,7 +59,7 @@ def juries(labels: Iterable[Label]) -> tuple[Jury, ...]:
     return tuple(_jury(task, name, list(own.values())) for (task, name), own in found.items())
 
 
-def _values(task: str, verdict: Mapping[str, Any] | None) -> tuple[str, list[Any]] | None:
+def compared_values(task: str, verdict: Mapping[str, Any] | None) -> tuple[str, list[Any]] | None:
     """What is compared of a verdict, and its values: what the task names, else the first field
     that is neither a reason nor a list, else the items of the first list of plain values."""
     known = REGISTRY.get(task)
@@ -82,10 +82,10 @@ def _jury(task: str, ensemble: str, labels: Sequence[Label]) -> Jury:
     named = ""
     for label in labels:
         cast = {
-            (vote["labeller"], vote["sample"]): _values(task, vote["verdict"])
+            (vote["labeller"], vote["sample"]): compared_values(task, vote["verdict"])
             for vote in label.detail.get("votes", ())
         }
-        mine = _values(task, label.verdict)
+        mine = compared_values(task, label.verdict)
         rows = [found for found in (mine, *cast.values()) if found is not None]
         width = max((len(values) for _, values in rows), default=1)
         named = named or next((name for name, _ in rows), "")
@@ -95,7 +95,7 @@ def _jury(task: str, ensemble: str, labels: Sequence[Label]) -> Jury:
         joint += mine[1] if mine is not None else [None] * width
         for row in votes.values():
             row += [None] * (len(joint) - len(row))
-    codes, metric = _codes(task, named, (joint, *votes.values()))
+    codes, metric = coded(task, named, (joint, *votes.values()))
     table = {who: [_coded(one, codes) for one in row] for who, row in votes.items()}
     unanimous = sum(
         None not in column and len(set(column)) == 1 for column in zip(*table.values(), strict=True)
@@ -108,7 +108,7 @@ def _jury(task: str, ensemble: str, labels: Sequence[Label]) -> Jury:
     return Jury(task, ensemble, named, len(joint), unanimous, alpha, members, metric)
 
 
-def _codes(
+def coded(
     task: str, named: str, rows: Iterable[Sequence[Any]]
 ) -> tuple[Mapping[Any, float], Metric]:
     """A number for each value, and how numbers compare: grades are their own, words have the

@@ -72,7 +72,8 @@ def _sections(result: Result) -> tuple[Part, ...]:
     own = list(result.findings.parts())
     cards = [one for one in own if any(isinstance(item, Cards) for item in one.items)]
     first = [one for one in own if not any(one is other for other in cards)]
-    return (*first, *_categories(result), *_topics(result), *cards)
+    beside = result.beside().parts()
+    return (*first, *beside, *_categories(result), *_topics(result), *cards)
 
 
 def all_usable(asked: int) -> str:

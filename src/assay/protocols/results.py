@@ -17,6 +17,7 @@ from assay.protocols.members import Jury
 from assay.protocols.output import FileData
 from assay.protocols.places import UsedLabels
 from assay.protocols.ranked import Ranked
+from assay.protocols.sides import PeopleBeside
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,8 @@ class Result:
     ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
     that have none yet and ``failed`` those whose labeller's reply was unusable. ``by_people`` says
     whether people labelled anything here, whether that counts or not, ``out`` where the report says
-    that its files are. Where people labelled more of some runs than of others, ``uneven`` has the
+    that its files are. ``beside`` sets people's labels beside the machine's, while the ledger is
+    open. Where people labelled more of some runs than of others, ``uneven`` has the
     shares by task and run, and ``evened`` is what comes of the machine's labels there.
     """
 
@@ -114,6 +116,7 @@ class Result:
     warnings: tuple[str, ...]
     juries: tuple[Jury, ...] = ()
     by_people: bool = False
+    beside: Callable[[], PeopleBeside] = PeopleBeside
     evened: Result | None = None
     uneven: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     out: str = "out/"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Score, Scores
 from assay.model.csv_cells import cell_text
+from assay.page.parts import Table
 from assay.protocols.output import FileData, csv_bytes
 
 SCORE_COLUMNS = (
@@ -80,6 +81,16 @@ def _open_ends(ends: Range | None) -> str | None:
 def value_row(run: str, topic: str, measure: str, ends: Range | None) -> tuple[object, ...]:
     """A row under :data:`VALUE_COLUMNS`; None is undefined."""
     return (run, topic, measure, ends and ends.value, *(ends or (None, None)))
+
+
+def scores_on(what: str, topic: str, per_topic: PerTopic) -> Table:
+    """Every run's scores on one topic, whatever that is called, as a part of a report."""
+    measures = list(dict.fromkeys(name for found in per_topic.values() for name in found))
+    rows = [
+        (run, *(found.get(name, {}).get(topic) for name in measures))
+        for run, found in per_topic.items()
+    ]
+    return Table(f"Scores on this {what}", ("run", *measures), rows, folded=True)
 
 
 def score_csv(table: Scores) -> bytes:

@@ -1,23 +1,57 @@
-"""Scores by different people's or machines' labels side by side, and how they correlate."""
+"""People beside the machine: scores by the labels of each side by side, and how the labels agree.
+
+A protocol has this for nothing: all that it scores is scored by people's labels alone and by the
+machine's, whatever policy the evaluation has. One that can tell more kinds of labels apart does so
+in :meth:`assay.protocols.base.Protocol.sides`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.measures.scores import PerTopic, Score
+import numpy as np
+
+from assay.measures.scores import PerTopic, Scores
+from assay.model.labels import Label, is_independent
+from assay.page.page import Board
 from assay.page.parts import Item, Part, Point, Scatter, Table
-from assay.protocols.base import CommonSettings
-from assay.protocols.means import score_table
+from assay.protocols.labels import LabelBook
+from assay.protocols.means import Resampling, score_table
+from assay.protocols.members import coded, compared_values
+from assay.protocols.output import FileData, csv_bytes
 from assay.protocols.scores import SCORE_COLUMNS, score_row
+from assay.statistics.agreement import cohen_kappa
 from assay.statistics.correlation import CorrelationReport, correlate
+from assay.tasks.base import AnyTask
+
+if TYPE_CHECKING:
+    from assay.protocols.results import Findings
 
 SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
 
+Under = Callable[[str], LabelBook]
+"""The labels of an evaluation under a policy, by its name; the same object for the same name."""
 
-@dataclass(frozen=True)
-class SettingsPair:
+_PLOTTED = 3
+"""Measures of which there are plots; of the others there are tables."""
+
+
+class Setting(NamedTuple):
+    """Scores by the labels of some people or machines, and the values of topics."""
+
+    scores: Scores
+    per_topic: PerTopic
+
+    @classmethod
+    def of(cls, per_topic: PerTopic, settings: Resampling) -> Setting:
+        """Values with their means, by the rules of the leaderboards."""
+        return cls(score_table(per_topic, settings), per_topic)
+
+
+class SettingsPair(NamedTuple):
     """Two settings and how a measure's scores correlate between them."""
 
     first: str
@@ -28,41 +62,136 @@ class SettingsPair:
 
 @dataclass(frozen=True)
 class Sides:
-    """Settings that there are labels for, of one kind: means by setting, by the rules of the
-    leaderboards, and how ``measures`` correlate between any two."""
+    """Settings that there are labels for, of one kind: scores by setting, and how ``measures``
+    correlate between any two."""
 
     title: str
     measures: tuple[str, ...]
-    means: Mapping[str, Mapping[str, Mapping[str, Score]]]
+    scores: Mapping[str, Scores]
     pairs: tuple[SettingsPair, ...]
+
+
+class TaskAgreement(NamedTuple):
+    """How people's labels of a task agree with those of the evaluation's own labeller, on the
+    ``units`` that both have labelled; ``quadratic`` is κ with quadratic weights, None where the
+    values have no order."""
+
+    task: str
+    units: int
+    agreement: float
+    kappa: float | None
+    quadratic: float | None
+
+
+@dataclass(frozen=True)
+class PeopleBeside:
+    """People beside the machine: whole scores, and single labels."""
+
+    sides: tuple[Sides, ...] = ()
+    tasks: tuple[TaskAgreement, ...] = ()
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The scores under :data:`SETTING_COLUMNS`."""
+        for kind in self.sides:
+            for name, table in kind.scores.items():
+                for scores in table.values():
+                    for one in scores.values():
+                        yield (name, *score_row(one))
+
+    def document(self) -> dict[str, object]:
+        """What ``--json`` adds."""
+        rows = [dict(zip(SETTING_COLUMNS, row, strict=True)) for row in self.rows()]
+        return {"settings": rows} if rows else {}
+
+    def parts(self) -> Iterator[Part]:
+        """The sections of a report."""
+        yield from map(_sides_part, self.sides)
+        if self.tasks:
+            columns = ("task", "labels", "agreement", "κ", "κ, quadratic")
+            table = Table("By task", columns, self.tasks, texts=frozenset({"task"}))
+            note = (
+                "What a person and the evaluation's own labeller have both labelled. Labels that a "
+                "person gave with another's in sight are left out."
+            )
+            yield Part("People and the machine", note, (table,))
+
+
+def beside_files(beside: PeopleBeside) -> Iterator[tuple[str, FileData]]:
+    """Name under ``out/`` and data of the scores, where there are some."""
+    if beside.sides:
+        yield "settings.csv", csv_bytes(SETTING_COLUMNS, beside.rows())
+
+
+# -- scores ---------------------------------------------------------------------------------------
+
+
+def by_board(
+    score: Callable[[LabelBook], Findings], under: Under, settings: Resampling
+) -> Iterator[Sides]:
+    """Each leaderboard by people's labels alone and by the machine's, as far as people settle
+    something: there is a topic that they labelled, on which no run's value is then a range."""
+    people = under("human")
+    if not people.by_people:
+        return
+    by_people = score(people)
+    topics = {one.place.topic for one in people.used}
+    boards = [one for one in by_people.boards if _settles(by_people.per_topic, one, topics)]
+    by_machine = score(under("machine")) if boards else by_people
+    for board in boards:
+        found = {"by the machine": by_machine, "by people": by_people}
+        measures = tuple(one for one in board.measures if one not in board.lower_is_better)
+        settled = {name: _of_board(one, board) for name, one in found.items()}
+        yield from side_by_side(board.title, measures, settled, settings)
+
+
+def _settles(values: PerTopic, board: Board, topics: Iterable[str]) -> bool:
+    by_measure = [[of[one] for of in values.values() if one in of] for one in board.measures]
+    return any(
+        runs
+        and all(ends is None or ends.value is not None for ends in (of.get(one) for of in runs))
+        for one in topics
+        for runs in by_measure
+    )
+
+
+def _of_board(found: Findings, board: Board) -> Setting:
+    scores = {
+        run: {name: of[name] for name in board.measures if name in of}
+        for run, of in found.scores.items()
+        if board.measures[0] in of
+    }
+    return Setting(scores, {run: found.per_topic.get(run, {}) for run in scores})
 
 
 def side_by_side(
     title: str,
     measures: tuple[str, ...],
-    values: Mapping[str, PerTopic],
-    settings: CommonSettings,
-) -> Sides:
-    """The values of several settings, one at least, side by side: ``measures`` as far as they have
-    them."""
-    of_run = next(iter(next(iter(values.values())).values()))
-    names = tuple(one for one in of_run if one in measures)
+    found: Mapping[str, Setting],
+    settings: Resampling,
+) -> Iterator[Sides]:
+    """Several settings side by side, ``measures`` as far as they have them; nothing of one."""
+    if len(found) < 2:
+        return
+    of_run = next(iter(next(iter(found.values())).scores.values()), {})
+    names = tuple(one for one in measures if one in of_run)
     pairs = tuple(
         SettingsPair(first, second, measure, report)
-        for first, second in combinations(values, 2)
+        for first, second in combinations(found, 2)
         for measure in names
-        if (report := _correlated(values[first], values[second], measure, settings))
+        if (report := _correlated(found[first], found[second], measure, settings))
     )
-    tables = {name: score_table(of, settings) for name, of in values.items()}
-    return Sides(title, names, tables, pairs)
+    yield Sides(title, names, {name: one.scores for name, one in found.items()}, pairs)
 
 
 def _correlated(
-    first: PerTopic, second: PerTopic, measure: str, settings: CommonSettings
+    first: Setting, second: Setting, measure: str, settings: Resampling
 ) -> CorrelationReport | None:
     """Over the topics where no run's value hangs on a missing label in either, with the rule of the
     leaderboards for topics left out; None where fewer than two runs or no topic are left."""
-    tables = [{run: of[measure] for run, of in table.items()} for table in (first, second)]
+    tables = [
+        {run: of[measure] for run, of in one.per_topic.items() if measure in of}
+        for one in (first, second)
+    ]
     unsure = {
         topic
         for table in tables
@@ -80,36 +209,24 @@ def _correlated(
         for table in tables
     )
     try:
-        return correlate(*known, missing="cells", **settings.resampling)
+        return correlate(
+            *known, missing="cells", level=settings.level, resamples=settings.resamples,
+            seed=settings.seed,
+        )  # fmt: skip
     except ValueError:
         return None
 
 
-def setting_rows(sides: Iterable[Sides]) -> Iterator[tuple[object, ...]]:
-    """The rows of ``settings.csv``."""
-    for kind in sides:
-        for name, table in kind.means.items():
-            for scores in table.values():
-                for one in scores.values():
-                    yield (name, *score_row(one))
-
-
-def sides_part(sides: Sides) -> Part:
+def _sides_part(sides: Sides) -> Part:
     """The settings as a section: tables, correlations, plots."""
     items: list[Item] = []
-    runs = list(dict.fromkeys(run for table in sides.means.values() for run in table))
+    tables = sides.scores.values()
     for measure in sides.measures:
         rows = [
-            (
-                run,
-                *(
-                    table[run][measure].ends if run in table else None
-                    for table in sides.means.values()
-                ),
-            )
-            for run in runs
+            (run, *(of[run][measure].ends if run in of else None for of in tables))
+            for run in dict.fromkeys(run for of in tables for run in of)
         ]
-        items.append(Table(measure, ("run", *sides.means), rows))
+        items.append(Table(measure, ("run", *sides.scores), rows))
     correlations = [
         (f"{pair.first} ↔ {pair.second}", pair.measure, row.setting, row.measure, row.value, row.n)
         for pair in sides.pairs
@@ -118,13 +235,45 @@ def sides_part(sides: Sides) -> Part:
     columns = ("settings", "score", "over", "coefficient", "value", "n")
     items.append(Table("Correlations", columns, correlations, folded=True))
     for pair in sides.pairs:
-        points = tuple(Point(one.run, one.second, one.first) for one in pair.report.run_means)
-        title = f"{pair.measure}: {pair.first} against {pair.second}"
-        items.append(Scatter(title, pair.second, pair.first, points, diagonal=True))
+        if pair.measure in sides.measures[:_PLOTTED]:
+            points = tuple(Point(one.run, one.second, one.first) for one in pair.report.run_means)
+            title = f"{pair.measure}: {pair.first} against {pair.second}"
+            items.append(Scatter(title, pair.second, pair.first, points, diagonal=True))
     note = (
-        "The settings of response evaluation side by side, by the rules of the leaderboards: what "
-        "lacks labels in a setting is a range. Correlations and plots are over the topics without "
-        "such ranges in the two. τ over runs is what a leaderboard keeps; over all pairs, what "
-        "single answers do."
+        "By the rules of the leaderboards: what lacks labels in a setting is a range. Correlations "
+        "and plots are over the topics without such ranges in the two. τ over runs is what a "
+        "leaderboard keeps; over all pairs, what single answers do."
     )
-    return Part(f"{sides.title}: manual and automatic", note, tuple(items))
+    return Part(f"{sides.title}: people and the machine side by side", note, tuple(items))
+
+
+# -- labels ---------------------------------------------------------------------------------------
+
+
+def agreements(people: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[TaskAgreement]:
+    """How people's labels that counted in ``people`` agree with the machine's of the same units."""
+    said: dict[str, dict[str, Label]] = {}
+    for label, _ in people.used:
+        if label.verdict is not None and is_independent(label):
+            said.setdefault(label.task, {})[label.unit] = label
+    for task in (one for one in tasks if one.joins):
+        columns: tuple[list[Any], list[Any]] = [], []
+        named = ""
+        for unit, label in said.get(task.name, {}).items():
+            machine = None if people.book is None else people.book.machine(task, unit)
+            found = [compared_values(task.name, one and one.verdict) for one in (label, machine)]
+            both = [one for one in found if one is not None]
+            if len(both) == 2 and len(both[0][1]) == len(both[1][1]):
+                for column, (name, values) in zip(columns, both, strict=True):
+                    named = name
+                    column += values
+        if columns[0]:
+            codes, metric = coded(task.name, named, columns)
+            first, second = (np.array([codes[one] for one in column]) for column in columns)
+            yield TaskAgreement(
+                task.title,
+                len(first),
+                float((first == second).mean()),
+                cohen_kappa(first, second),
+                cohen_kappa(first, second, weights="quadratic") if metric == "ordinal" else None,
+            )

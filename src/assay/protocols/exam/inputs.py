@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from sys import intern
 from typing import Literal
 
 from pydantic import Field, field_validator
 
 from assay.formats.exam_bank import read_bank
-from assay.formats.exam_graded import GradedFile, read_graded, runs_of
+from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.passages import read_passages, read_queries, read_responses
 from assay.formats.score_tables import ScoreTable, read_scores
-from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
+from assay.formats.trec import Qrels, read_qrels, read_trec_run
 from assay.model.errors import SettingsError
-from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking, Run
+from assay.model.exam import Bank, QueryBank, Ranking, Run
 from assay.model.exam_held import Rankings, texts_of
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
@@ -32,9 +30,6 @@ DIRECT_TASKS: Mapping[str, tuple[AnyTask, int]] = {
     "trec_rag": (RELEVANCE, 3),
 }
 """Direct graders by the name that ``grading = "direct:NAME"`` gives, with their highest label."""
-
-
-UNGRADED = "(no question has a grade)"
 
 
 class ExamSettings(CommonSettings):
@@ -128,7 +123,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     runs: dict[str, Run] = {}
     rankings = Rankings()
     for path, run in reading.many("runs", read_trec_run):
-        _add(runs, run.name, rankings.held(trec_rankings(run)), path, reading)
+        _add(runs, run.name, rankings.held(run.rankings()), path, reading)
     texts: dict[str, str] = {}
     for _, found in reading.many("passages", read_passages):
         texts.update(found)
@@ -154,8 +149,8 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
         for query in given.queries.values():
             texts.update({p.id: p.text for p in query.passages if p.text and p.id not in texts})
         if not runs:
-            runs.update(held_runs(given))
-        qrels = qrels or judgments_of(given)
+            runs.update(given.runs())
+        qrels = qrels or given.judgments()
     bank = bank or _bank_of(given, queries, folder, settings)
     if not runs:
         raise SettingsError(
@@ -178,61 +173,16 @@ def _add(runs: dict[str, Run], name: str, ranking: Run, path: Path, reading: Rea
     runs[name] = ranking
 
 
-def trec_rankings(run: TrecRun) -> Run:
-    """What a TREC run shows for each query, in trec_eval's order."""
-    found = {}
-    for topic, scores in run.scores.items():
-        names = run.ranked(topic)
-        # Runs name the same passages again and again.
-        found[topic] = Ranking.of(map(intern, names), array("d", map(scores.__getitem__, names)))
-    return found
-
-
-def held_runs(given: GradedFile) -> dict[str, Run]:
-    """The runs whose rankings a graded file holds, by name."""
-    return {
-        name: {query: Ranking.at(places) for query, places in run.items()}
-        for name, run in sorted(runs_of(given).items())
-    }
-
-
-def judgments_of(given: GradedFile) -> Qrels | None:
-    """The judgments that a graded file holds; of several for a passage the highest."""
-    found: dict[str, dict[str, int]] = {}
-    for query in given.queries.values():
-        for passage in query.passages:
-            if passage.judgments:
-                best = max(one.relevance for one in passage.judgments)
-                found.setdefault(query.query, {})[passage.id] = best
-    return Qrels(found) if found else None
-
-
 def _bank_of(
     given: GradedFile | None, queries: object, folder: Folder, settings: ExamSettings
 ) -> Bank:
     if given is not None:
-        return bank_of(given)
+        return given.bank()
     if settings.grading.startswith("direct:") and isinstance(queries, tuple) and queries:
         return Bank({one.id: QueryBank(one.id, one.text, ()) for one in queries})
     raise SettingsError(
         f"{folder.path / 'assay.toml'}: [inputs] has no 'bank'. Write one, or make one with "
         "'assay bank generate'; with grading = \"direct:…\" 'queries' will do."
-    )
-
-
-def bank_of(given: GradedFile) -> Bank:
-    """A bank of the questions that have grades, without words, for files that come without one. A
-    query none of whose passages has a grade stands as one question that nobody has graded."""
-    return Bank(
-        {
-            name: QueryBank(
-                name,
-                None,
-                tuple(BankQuestion(one, "") for one in query.grades.questions or (UNGRADED,)),
-            )
-            for name, query in given.queries.items()
-            if query.passages
-        }
     )
 
 

@@ -27,8 +27,7 @@ from assay.measures.coverage import (
     normalised_cover,
 )
 from assay.measures.grades import RELEVANT
-from assay.measures.hits import Bools, Floats, Hits, Integers
-from assay.measures.judgements import Judgements
+from assay.measures.hits import Bools, Floats, Integers
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range, Ranges
 from assay.measures.ranking.subtopics import AlphaNDCG
@@ -394,28 +393,17 @@ class ExamScorer:
     def _sides(self, some: Sequence[_Shown]) -> Iterator[_Side]:
         """Of queries without a missing grade and of the others, what scores their lists by
         EXAM-Labels: certainly, or from the worst to the best."""
-        whole = [one for one in some if not one.query.missing]
-        if whole:
-            grades = {
-                self.queries[one.number]: dict(zip(one.query.rows, one.query.least, strict=True))
-                for one in whole
-            }
-            judged = Judgements(grades, g_max=float(self.options.top))
-            lists, ranks, rows, lengths = _flat(whole)
-            hits = Hits(lists, ranks, rows, judged.flat[rows], lengths)
-            yield _numbers(whole), {}, partial(score_hits, hits, judged)
-        open_ = [one for one in some if one.query.missing]
-        if open_:
-            queries = [one.query for one in open_]
-            least, most = (np.concatenate([getattr(one, end) for one in queries])
-                           for end in ("least", "most"))  # fmt: skip
-            graded = np.concatenate([one.labels[:-1] for one in queries]) != NO_GRADE
-            lists, ranks, rows, lengths = _flat(open_)
-            ends = np.where(graded, least, np.nan)[rows], most[rows]
-            pools = np.repeat(np.arange(len(queries)), [len(one.rows) for one in queries])
-            known = KnownGrades(lists, ranks, *ends, lengths, pools, least, most, len(queries))
-            tops = [float(self.options.top)]
-            yield _numbers(open_), {}, partial(score_ranges, known=known, g_max=tops)
+        top = float(self.options.top)
+        for is_open in (False, True):
+            own = [one for one in some if (one.query.missing > 0) == is_open]
+            if not own:
+                continue
+            known, numbers = _known(own), np.array([one.number for one in own])
+            if is_open:
+                yield numbers, {}, partial(score_ranges, known=known, g_max=[top])
+            else:
+                hits, ideals = known.hits(known.best, top), known.ideals(known.ideal_best, top)
+                yield numbers, {}, partial(score_hits, hits, ideals)
 
     def unjudged(self, run: Run) -> int:
         """How many of the run's first k passages have no grade at all."""
@@ -445,14 +433,13 @@ def _of_one_shape(some: Iterable[_Shown]) -> Iterable[list[_Shown]]:
     return groups.values()
 
 
-def _numbers(some: Iterable[_Shown]) -> Integers:
-    return np.array([one.number for one in some])
-
-
-def _flat(some: Sequence[_Shown]) -> tuple[Integers, Integers, Integers, Integers]:
-    """The passages of pools that are shown: the number of the list (one a query, run after run),
-    the rank and the place among all pools, list by list and best first; and of each list how long
-    it is."""
+def _known(some: Sequence[_Shown]) -> KnownGrades:
+    """What is known of the lists of some queries, one a query, run after run."""
+    queries = [one.query for one in some]
+    least, most = (
+        np.concatenate([getattr(one, end) for one in queries]) for end in ("least", "most")
+    )
+    graded = np.concatenate([one.labels[:-1] for one in queries]) != NO_GRADE
     before = 0
     parts: list[tuple[Integers, ...]] = []
     for topic, one in enumerate(some):
@@ -463,7 +450,12 @@ def _flat(some: Sequence[_Shown]) -> tuple[Integers, Integers, Integers, Integer
         before += absent
     lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(lists, kind="stable")
-    return lists[order], ranks[order], rows[order], np.array([o.lengths for o in some]).T.ravel()
+    lists, ranks, rows = lists[order], ranks[order], rows[order]
+    return KnownGrades(
+        lists, ranks, np.where(graded, least, np.nan)[rows], most[rows],
+        np.array([one.lengths for one in some]).T.ravel(),
+        np.repeat(np.arange(len(some)), [len(one.rows) for one in queries]), least, most, len(some),
+    )  # fmt: skip
 
 
 def _at(measure: Measure, tau: int) -> Measure:

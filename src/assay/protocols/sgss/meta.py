@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
-from assay.model.labels import Label, Status, is_independent
 from assay.page.parts import Part, Table, Value
-from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
-from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
-from assay.protocols.sgss.labels import SUPPORTED, asked, tasks
+from assay.protocols.sgss.inputs import SgssSettings
 from assay.protocols.sgss.preferences import PreferredPair
-from assay.statistics.agreement import cohen_kappa
-from assay.tasks.base import AnyTask, unit_hash
-from assay.tasks.sgss import PREFERENCE
-from assay.tasks.shared import sources
-from assay.tasks.trec_rag import SUPPORT
 
 Compared = Sequence[tuple[PreferredPair, Range | None, Range | None]]
-_RANK = {"no": 0, "partially": 1, "perfectly": 2}
 GROUPS = ("test", "train", "assumed", "asked")
 
 
@@ -100,61 +88,3 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
             ),
         ),
     )
-
-
-def people_part(book: LabelBook, inputs: SgssInputs, settings: SgssSettings) -> tuple[Part, ...]:
-    """Agreement of people's labels with the machine's, criterion by criterion, on the units that
-    both have labelled."""
-    if book.book is None:
-        return ()
-    people = book.book.ledger.judged_by_people()
-    rows: list[tuple[Value, ...]] = []
-    for task in tasks(settings):
-        if people.isdisjoint((task.name, *(one.task.name for one in sources(task)))):
-            continue
-        both = _both(book, task, (content for content, _ in asked(inputs, task)))
-        if not both:
-            continue
-        first, machine = (np.array(column, dtype=float) for column in zip(*both, strict=True))
-        rows.append(
-            (
-                task.title, len(both), float((first == machine).mean()),
-                cohen_kappa(first, machine), cohen_kappa(first, machine, weights="quadratic"),
-            )
-        )  # fmt: skip
-    if not rows:
-        return ()
-    table = Table(
-        "By criterion",
-        ("criterion", "units", "agreement", "κ", "κ, quadratic"),
-        rows,
-        texts=frozenset({"criterion"}),
-    )
-    note = "Units that a person and the evaluation's own labeller have both labelled."
-    return (Part("People and the machine", note, (table,)),)
-
-
-def _both(
-    book: LabelBook, task: AnyTask, every: Iterable[Mapping[str, Any]]
-) -> list[tuple[int, int]]:
-    """What people (the newest label of each unit) and the machine said."""
-    if book.book is None:
-        return []
-    units = {unit_hash(task.name, content): content for content in every}
-    found = []
-    for unit, content in units.items():
-        labels = book.book.labels(task, unit, content)
-        people = [one for one in labels if is_independent(one) and one.status is Status.OK]
-        machine = book.book.machine(task, unit, content) if people else None
-        if machine is not None:
-            found.append((_number(task, people[-1]), _number(task, machine)))
-    return found
-
-
-def _number(task: AnyTask, label: Label) -> int:
-    verdict = label.verdict or {}
-    if task is PREFERENCE:
-        return int(verdict["preferred"] == "LEFT")
-    if task is SUPPORT:
-        return _RANK[SUPPORTED[verdict["support"]]]
-    return _RANK[verdict["label"]]

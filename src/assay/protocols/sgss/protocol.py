@@ -20,7 +20,7 @@ from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, load
 from assay.protocols.sgss.labels import OF_TASK, asked, judge_all, tasks
 from assay.protocols.sgss.linear import linear_measures
-from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
+from assay.protocols.sgss.meta import Compared, preference_part, preference_scores
 from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates, told, turned
 from assay.protocols.sgss.scoring import (
     LABELS,
@@ -129,7 +129,6 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         every = [*pairs(inputs.preferences, settings), *assumed(inputs, judged), *preferred]
         compared = rates(every, by_sgss)
         summaries = sum(len(by_run) for by_run in scored.values())
-        people = tuple(people_part(book, inputs, settings))
         return Findings(
             topics=tuple(inputs.summaries),
             scores=scores,
@@ -150,7 +149,6 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             parts=lambda: (
                 *(() if "Comp" in inputs.unasked else (plot_part(scores, scored),)),
                 *preference_part(compared, settings),
-                *people,
                 line_part(inputs, scored),
             ),
             document=lambda: {

@@ -208,7 +208,7 @@ class TopicBank:
         is missing (not failed)."""
         inputs, settings = self.bank.inputs, self.bank.settings
         relevance, found = self.bank.relevance, []
-        failed = relevance.judged(settings.relevance).failed
+        failed = relevance.failed
         for doc, grade in relevance.grades[self.topic].items():
             segment = inputs.segments.get(doc)
             if segment is None:

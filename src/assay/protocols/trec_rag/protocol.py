@@ -15,10 +15,12 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.results import Findings
+from assay.protocols.sides import Sides, Under
 from assay.protocols.trec_rag.bank import Bank, TopicBank
+from assay.protocols.trec_rag.compared import compare_settings
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings, load_inputs
 from assay.protocols.trec_rag.responses import assignment_requests, recall_measures
-from assay.protocols.trec_rag.retrieval import precision_measures
+from assay.protocols.trec_rag.retrieval import precision
 from assay.protocols.trec_rag.score import score
 from assay.protocols.trec_rag.support import support_measures, support_requests, support_task
 from assay.tasks.base import AnyTask
@@ -89,7 +91,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
         if not inputs.assignments:
             yield from recall_measures(bank)
         if settings.relevance != "none" and not inputs.qrels:
-            yield from precision_measures(bank.relevance)
+            yield from precision(bank.relevance)
 
     def contents(self, inputs: TrecRagInputs, run: str) -> Mapping[str, Content]:
         answers = inputs.answers[run].answers if run in inputs.answers else {}
@@ -164,6 +166,11 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
             yield replace(mapping, repeats=True)
         if inputs.answers:
             yield step("nugget assignment", ASSIGNMENT, assignment_requests)
+
+    def sides(
+        self, inputs: TrecRagInputs, settings: TrecRagSettings, under: Under
+    ) -> Iterator[Sides]:
+        return compare_settings(inputs, settings, under)
 
     def score(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
         return score(inputs, settings, book)

@@ -6,28 +6,26 @@ Source: overview of the TREC 2025 RAG track, section 3.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import compress
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from assay.labellers.base import Request
-from assay.measures.confidence import Bools
-from assay.measures.names import parse_measure
-from assay.measures.ranking.relevance import Precision
-from assay.measures.scores import Score
+from assay.ledger.columns import NONE
+from assay.measures.confidence import Bools, Floats
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.protocols.beside import LabelsPair, agreements
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import Asked, LabelBook, requests_of
-from assay.protocols.linear import LinearMeasure, Share
+from assay.protocols.linear import LinearMeasure, precision_measures
 from assay.protocols.places import Place
 from assay.protocols.ranked import Ranked
 from assay.protocols.trec_rag.inputs import Qrels, TrecRagInputs, TrecRagSettings
-from assay.statistics.judgments import Graded, judgment_ranges
 from assay.tasks.relevance import WAYS, grade_of
 
 RELEVANCE_COLUMNS = ("topic", "doc", "grade", "way", "label")
@@ -38,14 +36,11 @@ Pooled = tuple[str, str]
 
 
 class JudgedDocuments(NamedTuple):
-    """Documents with their ``labels`` of one way of asking: the ``grades`` of those that have one
-    that can be used, and whose label is a person's or failed."""
+    """The labels of pooled documents in one way of asking, and the grades that they are; NaN where
+    there is none that can be used."""
 
-    documents: Sequence[Pooled] = ()
-    labels: CountedLabels = CountedLabels(None, np.zeros(0, np.int64))
-    grades: Mapping[Pooled, int] = {}
-    by_people: frozenset[Pooled] = frozenset()
-    failed: frozenset[Pooled] = frozenset()
+    labels: CountedLabels
+    grades: Floats
 
 
 @dataclass(eq=False)
@@ -59,9 +54,7 @@ class PooledDocuments:
     book: LabelBook
     given: Qrels
     about: Callable[[str, str], dict[str, Any]]
-    _judged: dict[str, JudgedDocuments] = field(
-        default_factory=lambda: {"none": JudgedDocuments()}, init=False
-    )
+    _judged: dict[str, JudgedDocuments] = field(default_factory=dict, init=False)
 
     @cached_property
     def pool(self) -> list[Pooled]:
@@ -94,20 +87,22 @@ class PooledDocuments:
         return zip(compress(self.pool, which.tolist()), requests, strict=True)
 
     def judged(self, way: str) -> JudgedDocuments:
-        """What the labels of one way say of the pooled documents."""
+        """What the labels of one way say of the pooled documents; nothing where there is no way."""
         if way not in self._judged:
-            able, given = self._can_be_asked(way)
-            labels = self.book.labels(WAYS[way].task, self._asked(way, able), given[able])
-            documents = list(compress(self.pool, able.tolist()))
-            grades = labels.map(partial(grade_of, way)).tolist()
-            self._judged[way] = JudgedDocuments(
-                documents,
-                labels,
-                {one: int(g) for one, g in zip(documents, grades, strict=True) if g == g},
-                frozenset(compress(documents, labels.human)),
-                frozenset(compress(documents, labels.failed)),
-            )
+            if way == "none":
+                labels = CountedLabels(None, np.full(len(self.pool), NONE))
+            else:
+                able, given = self._can_be_asked(way)
+                asked = self._asked(way, able)
+                labels = self.book.labels(WAYS[way].task, asked, given[able]).spread(able)
+            self._judged[way] = JudgedDocuments(labels, labels.map(partial(grade_of, way)))
         return self._judged[way]
+
+    @cached_property
+    def failed(self) -> frozenset[Pooled]:
+        """The pooled documents whose label by the main way failed."""
+        failed = self.judged(self.settings.relevance).labels.failed
+        return frozenset(compress(self.pool, failed.tolist()))
 
     @property
     def asked(self) -> bool:
@@ -123,14 +118,21 @@ class PooledDocuments:
         """By topic the grade of every pooled document under the policy, None where there is none: a
         person's label, then the given qrels, then the machine's label. Given grades of documents
         beyond the pool are kept."""
-        judged, every = self.judged(self.settings.relevance), dict[str, dict[str, int | None]]()
-        for topic in self.inputs.topics:
-            given, found = self.given.get(topic, {}), every.setdefault(topic, {})
-            for doc in self.inputs.ranks.get(topic, ()):
-                theirs = doc not in given or (topic, doc) in judged.by_people
-                found[doc] = judged.grades.get((topic, doc)) if theirs else given[doc]
+        judged = self.judged(self.settings.relevance)
+        every: dict[str, dict[str, int | None]] = {topic: {} for topic in self.inputs.topics}
+        columns = (judged.grades.tolist(), judged.labels.human.tolist())
+        for (topic, doc), grade, by_person in zip(self.pool, *columns, strict=True):
+            given = self.given.get(topic, {})
+            theirs = doc not in given or by_person
+            every[topic][doc] = _whole(grade) if theirs else given[doc]
+        for topic, found in every.items():
+            given = self.given.get(topic, {})
             found |= {doc: grade for doc, grade in given.items() if doc not in found}
         return every
+
+
+def _whole(grade: float) -> int | None:
+    return None if grade != grade else int(grade)
 
 
 def ranked_runs(relevance: PooledDocuments) -> Ranked:
@@ -161,41 +163,6 @@ def ranked_runs(relevance: PooledDocuments) -> Ranked:
     )
 
 
-def judgment_scores(
-    inputs: TrecRagInputs, ranked: Ranked, settings: TrecRagSettings
-) -> tuple[dict[str, dict[str, Score]], dict[str, float | None]]:
-    """Agreement of every judgment run with the labels used, over the whole pool
-    (:func:`assay.statistics.judgments.judgment_ranges`), and the share of it that each judged."""
-    found: dict[str, dict[str, Score]] = {}
-    shares: dict[str, float | None] = {}
-    for name, run in inputs.rj_runs.items():
-        rows = _rows(run, ranked)
-        topics = len({row.topic for row in rows})
-        missing = len({row.topic for row in rows if row.grade is None})
-        labels = (one.label for by_doc in run.guesses.values() for one in by_doc.values())
-        on_scale = all(0 <= label <= 4 for label in labels)
-        ends = judgment_ranges(rows, settings.highest, on_scale=on_scale, **settings.resampling)
-        found[name] = {
-            measure: Score.undefined(name, measure, topics=topics, missing=missing)
-            if one is None
-            else Score.between(name, measure, one[0], *one[1], topics=topics, missing=missing)
-            for measure, one in ends.items()
-        }
-        judged = sum(row.label is not None for row in rows)
-        shares[name] = judged / len(rows) if rows else None
-    return found, shares
-
-
-def _rows(run: JudgmentRun, ranked: Ranked) -> list[Graded]:
-    found = []
-    for topic, grades in ranked.qrels.items():
-        guesses = run.guesses.get(topic, {})
-        for doc in (*grades, *ranked.rising.get(topic, ())):
-            guess = guesses.get(doc)
-            found.append(Graded(topic, grades.get(doc), None if guess is None else guess.label))
-    return found
-
-
 def compare_ways(relevance: PooledDocuments) -> list[LabelsPair]:
     """How the ways of asking for relevance agree on the same documents, and each with the given
     qrels, where both have a label."""
@@ -205,11 +172,12 @@ def compare_ways(relevance: PooledDocuments) -> list[LabelsPair]:
     main = relevance.given
     labels = {
         way: {
-            (topic, doc): float(grade)
-            for (topic, doc), grade in relevance.judged(way).grades.items()
-            if way != settings.relevance or doc not in main.get(topic, {})
+            (topic, doc): grade
+            for (topic, doc), grade in zip(relevance.pool, grades.tolist(), strict=True)
+            if grade == grade and (way != settings.relevance or doc not in main.get(topic, {}))
         }
         for way in settings.ways
+        for grades in [relevance.judged(way).grades]
     }
     if inputs.qrels:
         labels["given qrels"] = {
@@ -227,49 +195,39 @@ def judgment_run(relevance: PooledDocuments, name: str) -> JudgmentRun | None:
     if not relevance.settings.ways:
         return None
     way = relevance.settings.ways[0]
-    judged, agreeing = relevance.judged(way), dict[tuple[str, str], float]()
-    for like, which in judged.labels.by_kind():
+    labels, grades = relevance.judged(way)
+    agreeing = np.ones(len(grades))
+    for like, which in labels.by_kind():
         votes = [one["verdict"] for one in like.detail.get("votes", ()) if one["verdict"]]
-        for document in (judged.documents[at] for at in which.tolist() if votes):
-            same = sum(grade_of(way, one) == judged.grades.get(document) for one in votes)
-            agreeing[document] = same / len(votes)
+        if votes:
+            said = np.array([grade_of(way, one) for one in votes])
+            agreeing[which] = (said[:, None] == grades[which]).mean(axis=0)
     guesses: dict[str, dict[str, RelevanceGuess]] = {}
-    for (topic, doc), grade in judged.grades.items():
-        guess = RelevanceGuess(doc, grade, agreeing.get((topic, doc), 1.0))
-        guesses.setdefault(topic, {})[doc] = guess
+    columns = (grades.tolist(), agreeing.tolist())
+    for (topic, doc), grade, share in zip(relevance.pool, *columns, strict=True):
+        if grade == grade:
+            guesses.setdefault(topic, {})[doc] = RelevanceGuess(doc, int(grade), share)
     return JudgmentRun(name, guesses) if guesses else None
 
 
-def relevance_rows(
-    relevance: PooledDocuments, grades: Mapping[str, Mapping[str, float]]
-) -> Iterator[tuple[object, ...]]:
+def relevance_rows(relevance: PooledDocuments) -> Iterator[tuple[object, ...]]:
     """Every pooled document: the grade used, and the label of each way of asking."""
-    judged = {way: relevance.judged(way).grades for way in relevance.settings.ways}
-    for topic, doc in relevance.pool:
-        used = grades.get(topic, {}).get(doc)
-        for way, labels in (judged or {"given": {}}).items():
-            yield (topic, doc, used, way, labels.get((topic, doc)))
+    ways = relevance.settings.ways
+    said = [relevance.judged(way).grades.tolist() for way in ways]
+    for (topic, doc), *grades in zip(relevance.pool, *said, strict=True):
+        used = relevance.grades[topic][doc]
+        for way, grade in zip(ways or ("given",), grades or (nan,), strict=True):
+            yield topic, doc, used, way, _whole(grade)
 
 
-def precision_measures(relevance: PooledDocuments) -> Iterator[LinearMeasure]:
+def precision(relevance: PooledDocuments) -> Iterator[LinearMeasure]:
     """Precision at k as sums over labels."""
-    way, every = relevance.settings.relevance, relevance.settings.answers == "all"
-    for measure in map(parse_measure, relevance.settings.measures):
-        if not isinstance(measure, Precision) or measure.k is None:
-            continue
-        requests, shares = dict(relevance.requests(way)), []
-        for run, file in relevance.inputs.r_runs.items():
-            ranked = {topic: file.ranked(topic)[: measure.k] for topic in relevance.inputs.topics}
-            topics = len(ranked) if every else sum(map(bool, ranked.values()))
-            shares += [
-                Share(run, requests[topic, doc], 1 / (measure.k * topics))
-                for topic, docs in ranked.items()
-                for doc in docs
-                if (topic, doc) in requests
-            ]
-        worth = partial(_relevant, way, measure.rel)
-        yield LinearMeasure(str(measure), WAYS[way].task, worth, shares)
-
-
-def _relevant(way: str, least: float, _: Request, verdict: Mapping[str, Any]) -> float:
-    return float(grade_of(way, verdict) >= least)
+    way, settings, inputs = relevance.settings.relevance, relevance.settings, relevance.inputs
+    rankings = {
+        run: {topic: file.ranked(topic) for topic in inputs.topics}
+        for run, file in inputs.r_runs.items()
+    }
+    yield from precision_measures(
+        WAYS[way].task, settings.measures, rankings, dict(relevance.requests(way)),
+        partial(grade_of, way), every=settings.answers == "all",
+    )  # fmt: skip

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from itertools import compress
 
-import numpy as np
-
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
-from assay.ledger.policy import Policy
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Scores
 from assay.measures.support import SUPPORT_MEASURES
@@ -19,6 +16,7 @@ from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
 from assay.protocols.definitions import JUDGMENTS, NUGGETS, SUPPORT
+from assay.protocols.judgment_runs import judgment_board, judgment_scores
 from assay.protocols.label_sheets import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import score_table
@@ -26,7 +24,6 @@ from assay.protocols.output import FileData, csv_bytes
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings
 from assay.protocols.sheets import Sheet
-from assay.protocols.sides import SETTING_COLUMNS, Sides, setting_rows, side_by_side
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
@@ -34,13 +31,11 @@ from assay.protocols.trec_rag.retrieval import (
     RELEVANCE_COLUMNS,
     compare_ways,
     judgment_run,
-    judgment_scores,
     ranked_runs,
     relevance_rows,
 )
 from assay.protocols.trec_rag.support import support_labels
 from assay.protocols.trec_rag.views import ScoredLabels, facts, parts
-from assay.statistics.judgments import RJ_NAMES
 from assay.tasks.relevance import WAYS
 
 
@@ -56,18 +51,15 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
         for run, by_measure in values.items():
             per_topic.setdefault(run, {}).update(by_measure)
     scores = score_table(per_topic, settings)
-    judged, shares = judgment_scores(inputs, state.ranked, settings)
+    judged, shares = judgment_scores(
+        inputs.rj_runs, state.ranked, settings.highest, settings.resampling
+    )
     for name, rows in judged.items():
         scores.setdefault(name, {}).update(rows)
     ways = compare_ways(bank.relevance)
-    sides = compare_settings(inputs, settings, book)
     files = _files(state)
-    if sides:
-        files["settings.csv"] = csv_bytes(SETTING_COLUMNS, setting_rows(sides))
     if any(inputs.ranks.values()):
-        files["relevance.csv"] = csv_bytes(
-            RELEVANCE_COLUMNS, relevance_rows(bank.relevance, state.ranked.qrels)
-        )
+        files["relevance.csv"] = csv_bytes(RELEVANCE_COLUMNS, relevance_rows(bank.relevance))
     return Findings(
         topics=inputs.topics,
         scores=scores,
@@ -79,13 +71,9 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
         gaps=tuple(_gaps(state, nuggets, support)),
         files=files,
         ranked=state.ranked if any(state.ranked.qrels.values()) else None,
-        parts=lambda: parts(state, ways, sides, per_topic),
-        document=lambda: {
-            "settings": [
-                dict(zip(SETTING_COLUMNS, row, strict=True)) for row in setting_rows(sides)
-            ],
-            "support_counts": state.counts,
-        },
+        parts=lambda: parts(state, ways, per_topic),
+        # (People's beside the machine's come in the place of none.)
+        document=lambda: {"settings": [], "support_counts": state.counts},
         topic_texts={one: bank[one].narrative or "" for one in inputs.topics},
     )
 
@@ -129,15 +117,7 @@ def _boards(
         }
         yield Board("Answers: support", SUPPORT_MEASURES, note, columns=columns)
     if "agreement" in kinds:
-        note = (
-            "Labels of judgment runs against the labels used here, over the whole pool: a document "
-            "that a run leaves undecided counts as a wrong label. Pairs are two documents of a "
-            "topic: ordered alike, tied by one side, or ordered in opposite ways (or undecided). "
-            "κ is undefined for a run whose labels are not 0 to 4. The last column is the share of "
-            "the pool that a run judged."
-        )
-        lower = frozenset({"pairs_disagree"})
-        yield Board("Judgment runs", RJ_NAMES, note, lower, {"judged": shares})
+        yield judgment_board(shares)
 
 
 def _given(state: ScoredLabels) -> str:
@@ -237,84 +217,3 @@ def _gaps(state: ScoredLabels, nuggets: Sheet | None, support: Sheet | None) -> 
     said = f"retrieved {named(count, 'document')} without a text or a given grade"
     so = f"Their labels are missing: their grades are 0 to {state.settings.highest}."
     yield Gap(count, said, so)
-
-
-# -- by people and by machines ------------------------------------------------------------------
-
-AUTO = "automatic nuggets, automatic assignment"
-EDITED = "post-edited nuggets, automatic assignment"
-MANUAL = "post-edited nuggets, manual assignment"
-ASSIGNED = "automatic nuggets, manual assignment"
-
-"""The settings of response evaluation side by side: who made the nuggets, who assigned them.
-
-Source: overview of the TREC 2025 RAG track, section 3.2.
-"""
-
-
-def compare_settings(
-    inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook
-) -> tuple[Sides, ...]:
-    """Scores by people's and machines' labels side by side, where both exist, whatever policy the
-    evaluation is scored under: nuggets and assignments, support, relevance."""
-    labels = book.book
-    given = any((inputs.qrels, inputs.assignments, inputs.support))
-    if labels is None or not (given or labels.ledger.judged_by_people()):
-        return ()
-    machine, people, human = (
-        Bank(inputs, settings, LabelBook(labels.with_policy(Policy.parse(policy))))
-        for policy in ("machine", "people", "human")
-    )
-    found = {"nuggets": _nuggets(machine, people, human)}
-    for what, values_of in (("support", _support), ("relevance", _relevance)):
-        by_people = values_of(human)
-        by_machine = None if by_people is None else values_of(machine)
-        if by_people is not None and by_machine is not None:
-            found[what] = {f"automatic {what}": by_machine, f"manual {what}": by_people}
-    measures = (("strict_vital", "coverage"), SUPPORT_MEASURES[:2], settings.measures)
-    return tuple(
-        side_by_side(what.capitalize(), names, found[what], settings)
-        for what, names in zip(("nuggets", "support", "relevance"), measures, strict=True)
-        if len(found.get(what, ())) > 1
-    )
-
-
-def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, PerTopic]:
-    """The track's three settings, each where it is, and none but the first: ``EDITED`` where a
-    person edited nuggets, ``MANUAL`` where people assigned some of these, ``ASSIGNED`` where they
-    assigned the machine's."""
-    inputs = people.inputs
-    edited = any(people[topic].edits for topic in inputs.topics)
-    wanted = [(MANUAL if edited else ASSIGNED, people, human)]
-    if edited:
-        wanted.append((EDITED, people, machine))
-    wanted.append((AUTO, machine, machine))
-    sheets: dict[str, PerTopic] = {}
-    for name, nuggets, answers in wanted:
-        if name is AUTO and not sheets:
-            break  # there is nothing to set it beside
-        found = Responses(answers).nugget_tables(nuggets)
-        labelled = any(
-            inputs.answers[run].answers[one.topic].text and not np.isnan(row).all()
-            for one in found
-            for run, row in zip(one.runs, one.values, strict=True)
-        )
-        sheet = bank_sheet(nuggets, found) if labelled else None
-        if sheet is not None:
-            sheets[name] = sheet.per_topic(people.settings.answers)
-    return dict(reversed(sheets.items()))
-
-
-def _support(bank: Bank) -> PerTopic | None:
-    """Support under a bank's policy, where that has labels."""
-    cited, citations = support_labels(bank).cited, bank.settings.citations
-    if np.isnan(cited.worth[cited.counting(citations)]).all():
-        return None
-    sheet, _ = support_sheet(cited, citations, bank.inputs.topics, runs=bank.inputs.answers)
-    return sheet.per_topic(bank.settings.answers)
-
-
-def _relevance(bank: Bank) -> PerTopic | None:
-    """Retrieval by the grades under a bank's policy, where that has some."""
-    ranked = ranked_runs(bank.relevance)
-    return score_rankings(ranked) if any(ranked.qrels.values()) else None

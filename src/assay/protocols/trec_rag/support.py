@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.labellers.base import Request
-from assay.measures.confidence import Bools, Integers
+from assay.measures.confidence import Bools
 from assay.model.trec_rag import SUPPORT_VALUE, RagAnswer
 from assay.protocols.counted import CountedLabels
 from assay.protocols.label_sheets import Cited, citations_of
@@ -72,12 +72,10 @@ def support_requests(bank: Bank, answers: Sequence[RagAnswer] = ()) -> Iterator[
 
 @dataclass(frozen=True, eq=False)
 class SupportLabels:
-    """What is known of the citations of answers. ``labels`` are those of the ledger, and ``label``
-    has the number of each citation's among them, −1 where there is none."""
+    """What is known of the citations of answers, with the ledger's ``labels`` of them."""
 
     cited: Cited
     labels: CountedLabels
-    label: Integers
 
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], int]:
@@ -94,15 +92,14 @@ def support_labels(bank: Bank) -> SupportLabels:
     ledger, then the ledger's."""
     answers = bank.inputs.every_answer
     cited, able = _can_be_asked(bank, answers)
-    given = ~cited.missing[able]
-    labels = bank.book.labels(support_task(bank.settings), _asked(bank, answers, able), given)
-    counts = ~given | labels.human
+    given = ~cited.missing
+    asked = _asked(bank, answers, able)
+    labels = bank.book.labels(support_task(bank.settings), asked, given[able]).spread(able)
+    labels = labels.without(given & ~labels.human)
     values = labels.map(lambda verdict: SUPPORT_VALUE[verdict["support"]])
-    worth, number = cited.worth.copy(), np.full(len(cited.docs), -1, np.int64)
-    worth[able] = np.where(counts & ~np.isnan(values), values, worth[able])
-    number[able] = np.where(counts, np.arange(len(labels)), -1)
+    worth = np.where(np.isnan(values), cited.worth, values)
     cited = replace(cited, worth=worth, unjudged=cited.unjudged & np.isnan(worth))
-    return SupportLabels(cited, labels, number)
+    return SupportLabels(cited, labels)
 
 
 def support_measures(bank: Bank) -> Iterator[LinearMeasure]:

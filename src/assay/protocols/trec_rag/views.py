@@ -18,7 +18,6 @@ from assay.page.parts import (
     Marked,
     MarkedSentence,
     Part,
-    Table,
     support_mark,
 )
 from assay.page.wording import span
@@ -26,7 +25,7 @@ from assay.protocols.beside import LabelsPair, beside_part
 from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.nugget_parts import answer_nuggets, nugget_items
 from assay.protocols.ranked import Ranked
-from assay.protocols.sides import Sides, sides_part
+from assay.protocols.scores import scores_on
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.support import SupportLabels
@@ -69,12 +68,9 @@ def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
     return tuple((name, f"{n:,}") for name, n in every.items() if n or name == "Narratives")
 
 
-def parts(
-    state: ScoredLabels, ways: Sequence[LabelsPair], sides: Sequence[Sides], per_topic: PerTopic
-) -> tuple[Part, ...]:
+def parts(state: ScoredLabels, ways: Sequence[LabelsPair], per_topic: PerTopic) -> tuple[Part, ...]:
     """The sections of the report. ``per_topic`` is run -> measure -> topic -> value."""
     found: list[Part] = [_narratives(state, per_topic)] if per_topic else []
-    found += map(sides_part, sides)
     if ways:
         note = "Relevance labels of the same documents, asked for in several ways or given."
         found.append(beside_part(ways, "Relevance labels beside each other", note))
@@ -86,7 +82,7 @@ def parts(
 
 def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
     def items(topic: str) -> Iterator[Item]:
-        yield _scores(topic, per_topic)
+        yield scores_on("narrative", topic, per_topic)
         if standing := state.bank[topic].nuggets:
             edited = [one.roots != (one.nugget.text,) for one in standing]
             yield from nugget_items(state.nuggets[topic], edited)
@@ -108,25 +104,13 @@ def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
     return Part.by_topic("Narratives", note, texts, items)
 
 
-def _scores(topic: str, per_topic: PerTopic) -> Table:
-    """Every run's scores on one narrative."""
-    measures = list(dict.fromkeys(name for found in per_topic.values() for name in found))
-    rows = [
-        (run, *(found.get(name, {}).get(topic) for name in measures))
-        for run, found in per_topic.items()
-    ]
-    return Table("Scores on this narrative", ("run", *measures), rows, folded=True)
-
-
 def _labels(state: ScoredLabels, answers: Sequence[RagAnswer]) -> dict[int, Label]:
     """The labels of the citations of these answers, whole, by number. The ledger must be open."""
     if state.support is None:
         return {}
     labels = state.support.labels
     every = (at for answer in answers for at in state.support.of(answer))
-    numbers = {at: number for at in every if (number := int(state.support.label[at])) >= 0}
-    found = {at: label for at, one in numbers.items() if (label := labels[one]) is not None}
-    return state.bank.book.whole(found)
+    return state.bank.book.whole({at: one for at in every if (one := labels[at]) is not None})
 
 
 def _marked(

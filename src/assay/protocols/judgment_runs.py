@@ -1,0 +1,60 @@
+"""Runs of relevance judgments beside the grades that rankings are scored by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.measures.scores import Score
+from assay.model.trec_rag import JudgmentRun
+from assay.page.page import Board
+from assay.protocols.base import ResamplingArguments
+from assay.protocols.ranked import Ranked
+from assay.statistics.judgments import RJ_NAMES, Graded, judgment_ranges
+
+
+def judgment_board(shares: Mapping[str, float | None]) -> Board:
+    """Their leaderboard."""
+    note = (
+        "Labels of judgment runs against the labels used here, over the whole pool: a document "
+        "that a run leaves undecided counts as a wrong label. Pairs are two documents of a "
+        "topic: ordered alike, tied by one side, or ordered in opposite ways (or undecided). "
+        "κ is undefined for a run whose labels are not 0 to 4. The last column is the share of "
+        "the pool that a run judged."
+    )
+    return Board("Judgment runs", RJ_NAMES, note, frozenset({"pairs_disagree"}), {"judged": shares})
+
+
+def judgment_scores(
+    runs: Mapping[str, JudgmentRun], ranked: Ranked, highest: int, resampling: ResamplingArguments
+) -> tuple[dict[str, dict[str, Score]], dict[str, float | None]]:
+    """Agreement of every judgment run with the grades of rankings, over the whole pool
+    (:func:`assay.statistics.judgments.judgment_ranges`), and the share of it that each judged.
+    A grade that is missing is one of 0 to ``highest``."""
+    found: dict[str, dict[str, Score]] = {}
+    shares: dict[str, float | None] = {}
+    for name, run in runs.items():
+        rows = _rows(run, ranked)
+        topics = len({row.topic for row in rows})
+        missing = len({row.topic for row in rows if row.grade is None})
+        labels = (one.label for by_doc in run.guesses.values() for one in by_doc.values())
+        on_scale = all(0 <= label <= 4 for label in labels)
+        ends = judgment_ranges(rows, highest, on_scale=on_scale, **resampling)
+        found[name] = {
+            measure: Score.undefined(name, measure, topics=topics, missing=missing)
+            if one is None
+            else Score.between(name, measure, one[0], *one[1], topics=topics, missing=missing)
+            for measure, one in ends.items()
+        }
+        judged = sum(row.label is not None for row in rows)
+        shares[name] = judged / len(rows) if rows else None
+    return found, shares
+
+
+def _rows(run: JudgmentRun, ranked: Ranked) -> list[Graded]:
+    found = []
+    for topic, grades in ranked.qrels.items():
+        guesses = run.guesses.get(topic, {})
+        for doc in (*grades, *ranked.rising.get(topic, ())):
+            guess = guesses.get(doc)
+            found.append(Graded(topic, grades.get(doc), None if guess is None else guess.label))
+    return found
