@@ -13,7 +13,9 @@ import pytest
 
 from assay.cli.common import present, tell
 from assay.ledger import Ledger
+from assay.ledger.chain import extend
 from assay.page.tables import Table
+from assay.protocols.evaluation import Evaluation
 from tests.cli.ground import make, toml
 from tests.conftest import ROOT
 from tests.engine.test_checking import damaged, tampered
@@ -48,6 +50,38 @@ def test_a_changed_label_stops_the_score_and_is_named(slide: Path, assay):
         done = assay(command, slide)
         assert (done.returncode, f"label {name}: what it says" in done.stderr) == (2, True)
     assert (slide / "out" / "scores.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_ledger_that_is_changed_while_it_is_scored_stops_the_score(
+    slide: Path, assay, monkeypatch: pytest.MonkeyPatch, anew: bool
+):
+    """Also by somebody who makes all digests anew."""
+    ledger, out = slide / "labels.sqlite", slide / "out"
+    (out / "manifest.json").unlink()  # which would tell, too
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    score = Evaluation.score
+
+    def changed(*given, **more):
+        found = score(*given, **more)
+        tampered(ledger, "UPDATE labels SET cost = 99 WHERE id = 3")
+        if anew:
+            with closing(sqlite3.connect(ledger)) as db:
+                extend(db)
+                db.commit()
+        return found
+
+    monkeypatch.setattr(Evaluation, "score", changed)
+    done = assay("score", slide)
+    why = "what is scored was made from 7 labels" if anew else "its key, error, tokens, cost"
+    assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_label_that_cannot_be_scored_is_named(slide: Path, assay):
+    tampered(slide / "labels.sqlite", "UPDATE labels SET verdict = '[' WHERE id = 3")
+    done = assay("score", slide)
+    assert (done.returncode, done.stderr.count(": what it says, of what")) == (2, 1), done.stderr
 
 
 def test_a_manifest_is_tied_to_its_ledger(slide: Path, assay):

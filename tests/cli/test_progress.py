@@ -147,7 +147,6 @@ COMMANDS = {
     "passages indexed": ("index", "build", "corpus", "index"),
     "labels copied": ("labels", "copy", "eval", "copy.sqlite"),
     "labels merged": ("labels", "merge", "other", "eval"),
-    "texts checked": ("labels", "verify", "eval"),
     "labels checked": ("report", "eval"),
     "scores": ("score", "eval"),
     "report.html": ("evaluate", "eval"),

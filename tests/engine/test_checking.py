@@ -16,7 +16,6 @@ import pytest
 
 from assay.ledger import Ledger
 from assay.ledger.hashes import packed
-from assay.ledger.lines import read_lines
 from assay.ledger.migrations import MIGRATIONS
 from assay.model.errors import LedgerError
 from assay.tasks.base import unit_hash
@@ -173,7 +172,8 @@ def test_infinite_numbers_are_none(tmp_path: Path):
         (one,) = ledger.labels()
         assert (one.cost, one.seconds, one.tokens_in) == (None, None, None)
     tampered(tmp_path / "l.sqlite", "UPDATE labels SET cost = 9e999, tokens_out = -9e999")
-    (((_, _, line),),) = read_lines(tmp_path / "l.sqlite")
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        (((_, _, line),),) = ledger.lines()
     assert json.loads(line + b"}")["cost"] is None
     assert found(tmp_path / "l.sqlite")[0] == [one.uid]
 
@@ -344,10 +344,9 @@ _READ = """
 import sys
 from pathlib import Path
 from assay.ledger import Ledger
-from assay.ledger.lines import read_lines
 path = Path(sys.argv[1])
 with Ledger.open(path) as ledger:
-    last = [block[-1][0] for block in read_lines(path)]
+    last = [block[-1][0] for block in ledger.lines()]
     print(ledger.checked().labels, len(list(ledger.labels())), *last)
 """
 _KILLED = """

@@ -82,7 +82,9 @@ def everything(ledger):
         "usable": order,
         "whole": list(ledger.whole(labels)),
         "contents": contents,
-        "lines": b"".join(line for b in ledger.lines(["r2c2.answer"]) for _, _, line in b),
+        "lines": [
+            one for some in ledger.checked_lines(["r2c2.answer"], ledger.head()) for one in some
+        ],
     }
 
 

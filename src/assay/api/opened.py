@@ -274,7 +274,6 @@ class Opened:
         results may lack what only a report shows."""
         found: dict[str, Result] = {}
         files: list[Path] = []
-        ledger.checked()  # first, as it tells of itself
         for name, one in self.parts.items():
             self.told(f"{self._prefix(name)}scores", 0, None)
             found[name], written = one.write(ledger, whole=whole)

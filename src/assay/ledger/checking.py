@@ -7,15 +7,16 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from assay.ledger.chain import LINKED, Head, has_digests, head, linked
+from assay.ledger import lines
+from assay.ledger.chain import Head, has_digests, head, linked
 from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import as_packed, packed, unpacked
 from assay.ledger.store import Database, Store
-from assay.model.errors import LedgerError
 from assay.model.going import Told, share_of, unheard
 from assay.tasks.base import canonical, content_hash, unit_hash
 
@@ -28,18 +29,26 @@ GONE = (
     "other gave (out/) away first."
 )
 K = TypeVar("K")
+Row = tuple[Any, ...]
+"""A label: :data:`assay.ledger.lines.COLUMNS`, its digest, and the numbers of its unit, of its
+task and of its unit's task."""
 
-_AT_ONCE = 1000
 _VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and characters of these
 _LABELS = (  # of constants
-    f"SELECT {LINKED}, {{digest}}, labels.unit, tasks.name, version, units.hash, labeller, status, "  # noqa: S608
-    "verdict, reason, sample, overrules, created FROM labels LEFT JOIN tasks ON tasks.id = "
-    "labels.task LEFT JOIN units ON units.id = labels.unit WHERE labels.id > ? ORDER BY labels.id"
+    f"SELECT {lines.COLUMNS}, {{digest}}, labels.unit, labels.task, units.task FROM labels "  # noqa: S608
+    "LEFT JOIN tasks ON tasks.id = labels.task LEFT JOIN units ON units.id = labels.unit "
+    "WHERE labels.id > ? ORDER BY labels.id"
 )
+_DIGEST, _UNIT = 20, 21
+SAYS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
+"""Of a row, or of columns, what :func:`uid_of` takes."""
+LINKS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
+"""The same for :func:`assay.ledger.chain.linked`."""
 _UNITS = (
     "SELECT units.id, hash, name, {} FROM units "
     "LEFT JOIN tasks ON tasks.id = units.task WHERE units.id > ? ORDER BY units.id"
 )
+_COUNT_UNITS = "SELECT count(*) FROM units WHERE id > ?"
 _UNNUMBERED = "SELECT uid FROM labels WHERE id < 1"
 _UNNUMBERED_UNITS = "SELECT count(*) FROM units WHERE id < 1"
 _FOREIGN = "it was put in by other means than Assay's"
@@ -66,48 +75,37 @@ class Fault(NamedTuple):
         return self.why if self.uid is None else f"label {self.uid[:8]}: {self.why}"
 
 
-def look(store: Store, *, by_index: bool, told: Told = unheard) -> tuple[Checked, str | None]:
-    """How far a ledger is as it was written, and what the first thing is that is not. ``by_index``
-    is whether labels are going to be looked up by indexes."""
-    try:
-        with store.explained(), store.apart() as db:
-            return first_fault(db, Checked(), by_index=by_index, told=told)
-    except LedgerError as error:
-        return Checked(), str(error)
+Seen = tuple[Sequence[Row], Sequence[Fault]]
+"""Labels, and what is not as it was written of them or of what was looked at before them."""
 
 
-def first_fault(
+def faults(db: Store, *, told: Told = unheard) -> Iterator[Fault]:
+    """All that is not as it was written, the structure first."""
+    return chain.from_iterable(found for _, found in looked_through(db, _NOTHING, told=told))
+
+
+def looked_through(
     db: Store, after: Checked, *, by_index: bool = True, told: Told = unheard
-) -> tuple[Checked, str | None]:
-    """The same of what was written ``after``, as seen by this connection."""
-    with db.snapshot():  # nobody's labels come in between
-        found = next(faults(db, after, by_index=by_index, told=told), None)
-        if found is not None:
-            return after, str(found)
-        unit = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
-        return Checked(head(db), unit), None
-
-
-def faults(
-    db: Store, after: Checked = _NOTHING, *, by_index: bool = True, told: Told = unheard
-) -> Iterator[Fault]:
-    """All that is not as it was written, the structure first; of the indexes of the large tables
-    only how long they are where nothing is looked up in them."""
+) -> Iterator[Seen]:
+    """The labels that were written ``after``, some at a time, and all that is not as it was written
+    since. Of the indexes of the large tables it is only looked how long they are where nothing is
+    going to be looked up in them (``by_index``)."""
     try:
         if not after.head.labels:
             for why, readable in db.structure(by_index=by_index):
-                yield Fault(why)
+                yield (), [Fault(why)]
                 if not readable:
                     return
-        yield from _unnumbered(db)
-        units = set()
-        for number, why in _units(db, after.unit, told):
-            units.add(number)
-            yield Fault(why)
-        yield from _labels(db, after.head, units, told)
-        yield from map(Fault, faulty_draws(db))
+        yield (), [*_unnumbered(db)]
+        yield from _labels(db, after, told)
+        yield (), [*map(Fault, faulty_draws(db))]
     except sqlite3.DatabaseError as error:
-        yield Fault(f"cannot be read on: {error}")
+        yield (), [Fault(f"cannot be read on: {error}")]
+
+
+def checked_now(db: Store) -> Checked:
+    """How far a ledger was checked that was looked through."""
+    return Checked(head(db), db.execute("SELECT max(id) FROM units").fetchone()[0] or 0)
 
 
 def _unnumbered(db: Database) -> Iterator[Fault]:
@@ -136,26 +134,53 @@ def _units(db: Store, after: int, told: Told) -> Iterator[tuple[int, str]]:
             yield number, f"the text of unit {unpacked(stored)[:8]} was changed"
 
 
-def _labels(db: Store, before: Head, units: set[int], told: Told) -> Iterator[Fault]:
-    who, said = _labellers(db), Verdicts({None: None})
-    digests = has_digests(db)
-    last, digest, _ = before
+def _labels(db: Store, after: Checked, told: Told) -> Iterator[Seen]:
+    """The labels, and what is wrong with texts and with them. Texts are read with the labels that
+    are about them: all on their own only where something is wrong, or some are no label's."""
+    who, said, digests = _labellers(db), Verdicts({None: None}), has_digests(db)
+    last, digest, _ = after.head
+    changed: set[int] | None = None  # units, once all were looked at
+    count, highest = 0, after.unit  # units have the order of their first labels
     query = _LABELS.format(digest="digest" if digests else "NULL")
     for some in _checked(db, "labels", query, last, partial(told, "labels checked")):
-        if not digests or units or not _fine(some, digest, who, said):
-            yield from _each(some, Head(last, digest), who, said, units, digests=digests)
-        last, stored = some[-1][0], some[-1][9]
+        fine = digests and not changed and _fine(some, digest, who, said)
+        if changed is None and not (fine and _texts_fine(some)):
+            texts = dict(_units(db, after.unit, told))
+            changed = set(texts)
+            yield (), [*map(Fault, texts.values())]
+        if fine and not changed:
+            yield some, ()
+        else:
+            before = Head(last, digest)
+            yield some, [*_each(some, before, who, said, changed or (), digests=digests)]
+        new = {row[_UNIT] for row in some if row[_UNIT] > highest}
+        count, highest = count + len(new), max(new, default=highest)
+        last, stored = some[-1][0], some[-1][_DIGEST]
         digest = stored if type(stored) is bytes else b""
+    if changed is None and count != db.execute(_COUNT_UNITS, [after.unit]).fetchone()[0]:
+        yield (), [Fault(why) for _, why in _units(db, after.unit, told)]
 
 
-def _fine(
-    rows: Sequence[tuple[Any, ...]], digest: bytes, who: Mapping[int, Any], said: Verdicts
-) -> bool:
+def _texts_fine(rows: Sequence[Row]) -> bool:
+    """Whether the texts that labels are about are as they were hashed, as nearly always. What is
+    said of false is for :func:`_units` to find out."""
+    _, _, _, names, _, hashes, texts, *_, tasks, theirs = zip(*rows, strict=True)
+    begins = {name: b"[%b," % orjson.dumps(name) for name in set(names)}
+    sha = hashlib.sha256
+    try:
+        about = zip(map(begins.__getitem__, names), map(str.encode, texts), strict=True)
+        made = [sha(begin + text + b"]").digest()[:16] for begin, text in about]
+    except (TypeError, ValueError):
+        return False
+    return tasks == theirs and made == list(hashes)
+
+
+def _fine(rows: Sequence[Row], digest: bytes, who: Mapping[int, Any], said: Verdicts) -> bool:
     """Whether all labels are as they were written, as nearly always: twice as fast as to look at
     each. What is said of false is for :func:`_each` to find out."""
     columns = list(zip(*rows, strict=True))
-    stored = columns[9]
-    tasks, versions, units, labellers, statuses, verdicts, *more, overruled, created = columns[11:]
+    tasks, versions, units, labellers, statuses, verdicts, *more, overruled, created = SAYS(columns)
+    stored = columns[_DIGEST]
     try:
         says = zip(
             tasks, versions, map(bytes.hex, units), map(who.__getitem__, labellers), statuses,
@@ -165,14 +190,14 @@ def _fine(
         sha, dumps = hashlib.sha256, orjson.dumps
         uids = [sha(dumps(one)).digest()[:16] for one in says]
         return uids == list(columns[1]) and list(stored) == list(
-            map(linked, (digest, *stored), *columns[:9])
+            map(linked, (digest, *stored), *LINKS(columns))
         )
     except (LookupError, TypeError, ValueError):
         return False
 
 
 def _each(
-    rows: Iterable[tuple[Any, ...]],
+    rows: Iterable[Row],
     before: Head,
     who: Mapping[int, orjson.Fragment],
     said: Verdicts,
@@ -183,14 +208,14 @@ def _each(
     """What of these labels is not as it was written."""
     last, digest, _ = before
     for row in rows:
-        number, stored = row[0], row[9]
+        number, stored = row[0], row[_DIGEST]
         uid = str(unpacked(row[1]))
         why = None
-        if row[11] is None or row[13] is None or row[14] not in who:
+        if row[3] is None or row[5] is None or row[7] not in who:
             why = "its task, its text or its labeller is not there"
-        elif packed(uid_of(who, said, *row[11:]) or "") != row[1]:
+        elif packed(uid_of(who, said, *SAYS(row)) or "") != row[1]:
             why = "what it says, of what, by whom or when was changed"
-        elif row[10] in units:
+        elif row[_UNIT] in units:
             why = "the text that it is about was changed"
         elif digests:
             why = _unlinked(last, digest, row, stored)
@@ -201,9 +226,9 @@ def _each(
         last, digest = number, stored if type(stored) is bytes else b""
 
 
-def _unlinked(last: int, digest: bytes, row: tuple[Any, ...], stored: object) -> str | None:
+def _unlinked(last: int, digest: bytes, row: Row, stored: object) -> str | None:
     try:
-        if linked(digest, *row[:9]) == stored:
+        if linked(digest, *LINKS(row)) == stored:
             return None
     except TypeError:  # a column that no label has so
         return _BESIDE
@@ -217,7 +242,7 @@ def _unlinked(last: int, digest: bytes, row: tuple[Any, ...], stored: object) ->
 def _labellers(db: Store) -> dict[int, orjson.Fragment]:
     """Labellers by number, as uids cover them."""
     found = {}
-    every = _rows(db, "SELECT id, name, kind, params FROM labellers")
+    every = db.blocks("SELECT id, name, kind, params FROM labellers", [], lines.ROWS)
     for number, name, kind, params in chain.from_iterable(every):
         if type(params) is not str:
             continue
@@ -264,32 +289,11 @@ def uid_of(
 
 def _checked(
     db: Store, table: str, query: str, after: int, told: Callable[[int, float | None], None]
-) -> Iterator[list[tuple[Any, ...]]]:
+) -> Iterator[list[Row]]:
     """The rows of a table above a number, some at a time; ``told`` hears how many were had."""
     newest = f"SELECT max(id) FROM {table}"  # noqa: S608 (constants)
     left, done = (db.execute(newest).fetchone()[0] or 0) - after, 0
-    for some in _rows(db, query, after):
+    for some in db.blocks(query, [after], lines.ROWS):
         done += len(some)
         told(done, share_of(done, left))
         yield some
-
-
-def _rows(db: Store, query: str, *values: int) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows whose first column is their number, ascending, some at a time; a text that is no UTF-8
-    is read as one that cannot have been written."""
-    last = values
-    try:
-        rows = db.each(query, values)
-        while some := rows.fetchmany(_AT_ONCE):
-            last = (some[-1][0],) if values else ()
-            yield some
-    except (sqlite3.OperationalError, UnicodeDecodeError) as error:
-        if not isinstance(db, sqlite3.Connection) or db.text_factory is not str:
-            raise
-        if "decode" not in str(error):
-            raise
-        db.text_factory = lambda text: text.decode(errors="surrogateescape")
-        try:
-            yield from _rows(db, query, *last)
-        finally:
-            db.text_factory = str

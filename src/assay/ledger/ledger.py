@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
@@ -13,11 +14,20 @@ from typing import Any, Self
 import orjson
 
 from assay.ledger.chain import Head, digest_of, head, linked, made_draws, newest
-from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault, look
+from assay.ledger.checking import (
+    CURE,
+    GONE,
+    Checked,
+    Fault,
+    Row,
+    checked_now,
+    faults,
+    looked_through,
+)
 from assay.ledger.copying import OTHERWISE, copied
 from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import packed, unpacked
-from assay.ledger.lines import Line, whole_rows
+from assay.ledger.lines import Labellers, Line, json_block, json_blocks, whole_rows
 from assay.ledger.places import store_at
 from assay.ledger.reading import Reading
 from assay.ledger.store import Place, Store
@@ -143,7 +153,26 @@ class Ledger(Reading):
     def lines(self, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[list[Line]]:
         """The labels that were written after number ``after``, of the named tasks or of all, as
         JSON."""
-        yield from self._db.lines(None if tasks is None else list(tasks), after)
+        names = None if tasks is None else list(tasks)
+        with self._db.explained(), self._db.apart() as db:
+            yield from json_blocks(db, names, after)
+
+    def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[list[Line]]:
+        """The labels of the named tasks as JSON, which are :meth:`checked` as they are given: only
+        when all were is it certain that they are as they were written, and that ``since`` is a
+        beginning of the ledger. Raises LedgerError where that is not so."""
+        names, who = set(tasks), Labellers(self._db)
+        if self._checked == Checked():
+            for rows in self._all_checked():
+                block = json_block((row for row in rows if row[3] in names), who)
+                if block:
+                    yield block
+        else:
+            yield from self.lines(names)
+        self.checked()
+        why = self.faulty_head(since.in_manifest())
+        if why is not None:
+            raise LedgerError(f"{self.name}: what is scored {why}. Score again.")
 
     def rows(self, tasks: Iterable[str] | None, most: int) -> Iterator[list[Any]]:
         """The same as rows (:data:`assay.ledger.lines.WHOLE`), ``most`` at a time."""
@@ -198,8 +227,7 @@ class Ledger(Reading):
 
     def _blamed(self, error: Exception) -> None:
         """Raise LedgerError where what could not be dealt with is a damaged ledger."""
-        with self._db.explained():
-            _, fault = first_fault(self._db, Checked())
+        fault = next(self.faults(), None)
         if fault is not None:
             raise LedgerError(f"{self.name}: {fault}. {CURE}") from error
 
@@ -207,20 +235,30 @@ class Ledger(Reading):
         """The head of the running digest, once all labels are found to be as they were written and
         none is gone that a manifest knows. Raises LedgerError with the first that is not. What was
         checked once is not again."""
-        fault = None
         if self._checked == Checked():
-            self._checked, fault = look(self._db, by_index=self._by_index, told=self.told)
-        if fault is None:  # with what was written since
-            with self._db.explained():
-                self._checked, fault = first_fault(self._db, self._checked, told=self.told)
-        if fault is not None:
-            raise LedgerError(f"{self.name}: {fault}. {CURE}")
+            deque(self._all_checked(), 0)
+        deque(self._looked(nullcontext(self._db)), 0)  # with what was written since
         for path, head_ in self._named.items():
             why = self.faulty_head(head_)
             if why is not None:
                 raise LedgerError(f"{path}: {why}. {GONE}")
         self._named = {}
         return self._checked.head
+
+    def _all_checked(self) -> Iterator[Sequence[Row]]:
+        """All labels, some at a time, which are checked as they are given."""
+        return self._looked(self._db.apart(), by_index=self._by_index)
+
+    def _looked(
+        self, opened: AbstractContextManager[Store], *, by_index: bool = True
+    ) -> Iterator[Sequence[Row]]:
+        """The same of those that were not checked yet."""
+        with self._db.explained(), opened as db, db.snapshot():  # nobody's labels come in between
+            for rows, wrong in looked_through(db, self._checked, by_index=by_index, told=self.told):
+                for fault in wrong:
+                    raise LedgerError(f"{self.name}: {fault}. {CURE}")
+                yield rows
+            self._checked = checked_now(db)
 
     def faults(self) -> Iterator[Fault]:
         """All that is not as it was written."""

@@ -18,10 +18,10 @@ import orjson
 import polars as pl
 
 from assay.ledger.chain import Head, linked
-from assay.ledger.checking import Verdicts, uid_of
+from assay.ledger.checking import LINKS, SAYS, Verdicts, uid_of
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.ledger import Ledger
-from assay.ledger.lines import ROWS, WHOLE, Line, json_block
+from assay.ledger.lines import ROWS, WHOLE, Line, json_block, labeller_json
 from assay.ledger.reading import as_told, by_reason
 from assay.model.errors import SettingsError
 from assay.model.going import Told, share_of, unheard
@@ -83,12 +83,12 @@ class ParquetLedger:
         for frame in self._frames():
             numbers = np.arange(count + 1, count + 1 + len(frame))
             wrong = np.flatnonzero(frame["number"].to_numpy() != numbers)
-            for number, row in zip(numbers.tolist(), _stored(frame), strict=True):
+            for number, row in zip(numbers.tolist(), _rows(frame), strict=True):
                 if len(wrong) and number > count + wrong[0]:
                     self._lacks(number)
                 try:
                     fine = self._take(row, who, verdicts)
-                    digest = linked(digest, *row[:3], row[14], *row[16:20], row[21])
+                    digest = linked(digest, *LINKS(row))
                 except (TypeError, ValueError) as error:
                     self._refuse(f"label {number:,} cannot be read: {error}")
                 if not fine:
@@ -110,9 +110,8 @@ class ParquetLedger:
         self, row: tuple[Any, ...], who: dict[Who, orjson.Fragment], verdicts: Verdicts
     ) -> bool:
         """Take in a row; returns whether it is as it was written."""
-        (number, uid, key, task, version, unit, content, name, kind, params, sample, status,
-         verdict, reason, _, overrules, *_, created, detail) = row  # fmt: skip
-        labeller = name, kind, params
+        number, uid, key, task, version, unit, content, labeller, _, status, *_, detail = row
+        name, kind, params = labeller
         if labeller not in who:
             who[labeller] = orjson.Fragment(canonical([name, kind, orjson.loads(params)]))
             self._who[labeller] = len(who)
@@ -127,10 +126,8 @@ class ParquetLedger:
         self._keys.add(key if isinstance(key, bytes) else bytes(_SIZE))
         if detail != "{}":
             orjson.loads(detail)
-        said = uid_of(who, verdicts, task, version, unit, labeller, status, verdict, reason, sample,
-                      overrules, created)  # fmt: skip
         about = b"[%b,%b]" % (orjson.dumps(task), content.encode())
-        return said == unpacked(uid) and (
+        return uid_of(who, verdicts, *SAYS(row)) == unpacked(uid) and (
             hashlib.sha256(about).digest()[:_SIZE] == unit
             # Or it is a text that was not written as it is hashed.
             or unit_hash(task, orjson.loads(content)) == unpacked(unit)
@@ -224,10 +221,11 @@ class ParquetLedger:
                     seen.add(unit)
                     yield unpacked(unit), orjson.loads(content)
 
-    def lines(self, tasks: Iterable[str]) -> Iterator[list[Line]]:
+    def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[list[Line]]:
+        who = {one: labeller_json(*one) for one in self._who}
         for frame in self._frames(where=pl.col("task").is_in(list(tasks))):
             for some in frame.iter_slices(ROWS):
-                yield json_block(_stored(some))
+                yield json_block(_rows(some), who)
 
     def _labels(self, where: pl.Expr) -> Iterator[Label]:
         for frame in self._frames(where=where):
@@ -308,6 +306,12 @@ def _stored(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
             values if stored is None else [None if v is None else stored(v) for v in values]
         )
     return zip(*columns, strict=True)
+
+
+def _rows(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Whole rows as :data:`assay.ledger.lines.COLUMNS` has them, with labellers in place of their
+    numbers."""
+    return ((*row[:7], row[7:10], *row[10:]) for row in _stored(frame))
 
 
 def _labeller(name: str, kind: str, params: str) -> LabellerId:

@@ -16,7 +16,6 @@ import psycopg
 from assay.ledger.address import Address
 from assay.ledger.copying import copied
 from assay.ledger.hashes import Odd
-from assay.ledger.lines import Line, json_blocks
 from assay.ledger.postgres_rows import Cursors
 from assay.ledger.postgres_tables import Missing, migrate
 from assay.ledger.postgres_values import adapted, cure, held, spoken
@@ -198,6 +197,10 @@ class PostgresStore:
     def each(self, sql: str, values: Row = (), /) -> Rows:
         return self._cursors.each(sql, values, holds=not self._within)
 
+    def blocks(self, sql: str, values: Row, size: int, /, errors: str = "") -> Iterator[list[Any]]:
+        rows = self.each(sql, values)
+        return iter(lambda: rows.fetchmany(size), [])
+
     @property
     def in_transaction(self) -> bool:
         idle = psycopg.pq.TransactionStatus.IDLE
@@ -309,9 +312,6 @@ class PostgresStore:
         )
         for (table,) in missing.fetchall():
             yield f"the rows of '{table}' could be changed: what keeps them was taken away", True
-
-    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
-        return json_blocks(self, tasks, after)
 
     def size(self) -> int:
         of = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND "

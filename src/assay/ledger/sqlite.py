@@ -7,10 +7,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from assay.ledger.claims import claim
-from assay.ledger.lines import Line, json_blocks, read_lines
 from assay.ledger.opening import connect, explained, opened, roll_back
 from assay.ledger.store import TABLES, Place, Row, Rows, T
 
@@ -60,6 +59,24 @@ class SqliteStore(sqlite3.Connection):
     def _of(self, path: Path) -> Self:
         self.path, self.place, self.name = path, path, str(path)
         return self
+
+    def blocks(
+        self, sql: str, values: Row, size: int, /, errors: str = "surrogateescape"
+    ) -> Iterator[list[Any]]:
+        last = values
+        try:
+            rows = self.execute(sql, values)
+            while some := rows.fetchmany(size):
+                last = (*values[:-1], some[-1][0]) if values else ()
+                yield some
+        except (sqlite3.OperationalError, UnicodeDecodeError) as error:
+            if "decode" not in str(error) or self.text_factory is not str:
+                raise
+            self.text_factory = lambda text: text.decode(errors=errors)
+            try:
+                yield from self.blocks(sql, last, size)
+            finally:
+                self.text_factory = str
 
     def persistently(self, write: Callable[[bool], T]) -> T:
         return write(False)
@@ -142,11 +159,6 @@ class SqliteStore(sqlite3.Connection):
         }
         if len(counts) > 1:
             yield "labels are gone, or are in the file twice", True
-
-    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
-        if self._in_memory:
-            return json_blocks(self, tasks, after)
-        return read_lines(self.path, tasks, after)
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
         real = self.path.resolve()  # several folders may share one by links

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from assay.ledger.lines import Line
+from typing import Any, Protocol, TypeVar
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "tasks": ("id", "name"),
@@ -65,6 +62,11 @@ class Store(Database, Protocol):
     def each(self, sql: str, values: Row = (), /) -> Rows:
         """As ``execute``, of which there may be very many rows."""
 
+    def blocks(self, sql: str, values: Row, size: int, /, errors: str = "") -> Iterator[list[Any]]:
+        """The same, so many at a time. The first column is their number, ascending, which is to be
+        above the last of ``values``, where there are any. A text that is no UTF-8 is read as one
+        that cannot have been written, or with other ``errors`` as :meth:`bytes.decode` has it."""
+
     @property
     def in_transaction(self) -> bool: ...
 
@@ -116,9 +118,6 @@ class Store(Database, Protocol):
 
     def structure(self, *, by_index: bool) -> Iterator[tuple[str, bool]]:
         """What of its structure is not as it should be, and whether it can be read on."""
-
-    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
-        """The labels after a number, of the named tasks or of all, as JSON."""
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
         """Hold a name until the context or the process ends, alone or with all others that hold it

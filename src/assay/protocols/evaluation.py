@@ -15,7 +15,6 @@ from assay.judging.repeats import why_repeated
 from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
-from assay.ledger.chain import Head
 from assay.ledger.lines import Line
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
@@ -305,11 +304,15 @@ class Evaluation:
         same inputs and labels give the same bytes."""
         evened = (source.task for task in self.tasks for source in sources(task))
         names = dict.fromkeys(task.name for task in (*self.tasks, *evened))
-        result = self.score(ledger, whole=whole)
-        head = ledger.checked()  # before anything is written
-        return result, self._write(result, ledger.lines(names), head)
+        head = ledger.head()
+        try:
+            result = self.score(ledger, whole=whole)
+        except Exception:
+            ledger.checked()  # what cannot be scored may be a ledger that is damaged
+            raise
+        return result, self._write(result, ledger, ledger.checked_lines(names, head))
 
-    def _write(self, result: Result, lines: Iterable[list[Line]], head: Head) -> list[Path]:
+    def _write(self, result: Result, ledger: AnyLedger, lines: Iterable[list[Line]]) -> list[Path]:
         out, found = self.folder.out, result.findings
         files: dict[Path, FileData] = {
             out / name: data
@@ -323,14 +326,15 @@ class Evaluation:
         gzipped = {out / name: out / of for name, of in found.packed.items()}
         for path in (*files, *gzipped):  # a folder in out/ may be a link
             inside(out, path.relative_to(out), f"{self.folder.path}: out/")
+        places, labels = PlacesUsed(result.used, self.protocol.used_at), out / "labels.jsonl"
+        # First, as the labels are checked as they are written: nothing is, where one was changed.
+        labels_sha256, counted = write_labels(labels, lines, places)
         digests = {
             path: write_bytes(path, data) if isinstance(data, bytes) else write_lines(path, data())
             for path, data in files.items()
         }
         digests |= {path: write_packed(path, of) for path, of in gzipped.items()}
-        places = PlacesUsed(result.used, self.protocol.used_at)
-        labels = out / "labels.jsonl"
-        digests[labels], counted = write_labels(labels, lines, places)
+        digests[labels] = labels_sha256
         manifest = write_manifest(
             self.folder,
             policy=result.policy,
@@ -344,7 +348,7 @@ class Evaluation:
             labels_sha256=counted.digest(),
             outputs=digests,
             warnings=result.warnings,
-            head=head,
+            head=ledger.checked(),
             ranked=found.ranked,
         )
         return [*files, *gzipped, labels, manifest]
