@@ -57,7 +57,7 @@ def run_here(
             _process_wide(),
             mock.patch.object(sys, "argv", ["assay", *map(str, arguments)]),
             _no_main(),
-            mock.patch.object(entry, "_load", _loaded),
+            mock.patch.object(entry, "_load", loaded),
         ):
             stack.enter_context(manager)
         status = contextvars.copy_context().run(_status)
@@ -114,7 +114,7 @@ def _made(name: str, target: object) -> Any:
     return _load(name)
 
 
-def _loaded(name: str) -> Any:
+def loaded(name: str) -> Any:
     """A command, which is made of its function once: that takes longer than most commands do."""
     module, attribute, _ = entry.COMMANDS[name]
     return _made(name, getattr(importlib.import_module(module), attribute))

@@ -34,9 +34,12 @@ _CELLS_AT_ONCE = 524_288
 """How many drawn topics (resamples × topics) are held in memory at a time: 4 MB. (With
 fewer, threads that score several runs stand in each other's way.)"""
 
-_TALLIED = 64
-"""Resamples that confidence is measured in at once: their tables fit into a core's own memory,
-which halves the time."""
+_TALLIED = 8_192
+"""Cells of tables (resamples × levels of confidence) that are measured at once: they fit into a
+core's own memory, which halves the time."""
+
+_TOGETHER = 64
+"""Resamples that are, whatever their tables take."""
 
 _CELLS_KEPT = 4_000_000
 """Up to how many drawn topics the draws are kept for the next score: 32 MB each."""
@@ -126,7 +129,8 @@ def confidence_intervals(
     draws = _draws(len(confidence), resamples, seed)
     if len(confidence) < FEWEST:
         return {}
-    for drawn in (some for every in draws for some in _slices(every)):
+    rows = max(_TOGETHER, _TALLIED // len(levels))
+    for drawn in (some for every in draws for some in _slices(every, rows)):
         tallied = _Resampled(*_tally(cell.take(drawn), len(levels)), levels, bin_of_level)
         for name in asked:
             drawn_values[name].append(_MEASURES[name](tallied))
@@ -200,8 +204,8 @@ def percentiles(values: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _slices(drawn: Integers) -> Iterator[Integers]:
-    return (drawn[at : at + _TALLIED] for at in range(0, len(drawn), _TALLIED))
+def _slices(drawn: Integers, rows: int) -> Iterator[Integers]:
+    return (drawn[at : at + rows] for at in range(0, len(drawn), rows))
 
 
 def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:
