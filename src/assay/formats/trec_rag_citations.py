@@ -10,6 +10,9 @@ from assay.formats.parsed import Spot
 from assay.formats.trec_rag_rules import CitationForm, Rules
 from assay.model.wording import listed, quoted
 
+# (Looking up a member of an enumeration takes as long as all else that is done to a citation.)
+_POSITION, _ID = CitationForm.POSITION, CitationForm.ID
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -56,7 +59,7 @@ class Sources:
             why = "has no citations" if given is None else "has citations that are no list"
             self.at.error(f"Sentence {place} {why}.", "Write a list, [] for none.")
             return ()
-        if len(set(docs)) < len(docs):
+        if len(docs) > 1 and len(set(docs)) < len(docs):
             why, cure = f"Sentence {place} cites a document twice.", "The first is read."
             self.at.warning(why, cure)
             docs = list(dict.fromkeys(docs))
@@ -68,16 +71,16 @@ class Sources:
         return tuple(docs)
 
     def _listed(self, place: int, given: list[Any]) -> list[str]:
-        references, known = self.references, self.known
+        references, known, ways = self.references, self.known, self.ways
         count = len(references or ())
         docs: list[str] = []
         for one in given:
             if type(one) is int and references is not None and 0 <= one < count:
                 docs.append(references[one])
-                self.ways.add(CitationForm.POSITION)
+                ways.add(_POSITION)
             elif isinstance(one, str) and (one in known or (references is None and one)):
                 docs.append(one)
-                self.ways.add(CitationForm.ID)
+                ways.add(_ID)
             else:
                 self._bad(place, one)
         return docs

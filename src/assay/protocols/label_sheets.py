@@ -96,6 +96,10 @@ def nugget_sheet(
     nothing: Values = {name: {} for name in NUGGET_NAMES}
     for topic, mine in by_topic.items():
         scored = [_nugget_values(one, (sub_narratives or {}).get(topic, ())) for one in mine]
+        for one in mine:
+            for run in one.runs:
+                if run not in values:
+                    values[run] = {name: {} for name in NUGGET_NAMES}
         for at, name in enumerate(NUGGET_NAMES):
             is_open = topic in unknown or (name == "coverage" and topic in unmapped)
             # The last of each is what an answer that says nothing is worth.
@@ -103,13 +107,10 @@ def nugget_sheet(
             unsure = is_open or (empty is not None and empty.value is None)
             nothing[name][topic] = IfDefined(0.0, 0.0) if unsure else empty
             for one, found in zip(mine, scored, strict=True):
+                # Where others were held to nuggets that count, labels of one without are missing.
+                other = OPEN if is_open or empty is not None else None
                 for run, value in zip(one.runs, found[at], strict=False):
-                    if run not in values:
-                        values[run] = {each: {} for each in NUGGET_NAMES}
-                    of_run = values[run][name]
-                    # Others were held to nuggets that count, this one was not: labels are missing.
-                    known = not is_open and (value is not None or empty is None)
-                    of_run[topic] = value if known else OPEN
+                    values[run][name][topic] = other if is_open or value is None else value
     return Sheet(tuple(by_topic), NUGGET_NAMES, values, nothing)
 
 

@@ -112,7 +112,12 @@ class WindowLabels:
         said = list(chain.from_iterable(own))
         # What labels are of beside these items comes behind them.
         places = {item: at for at, item in enumerate(items)}
-        columns = [places.setdefault(item, len(places)) for one in said for item in one.items]
+        columns: list[int] = []
+        of_items: dict[int, list[int]] = {}  # nearly all windows are of the same items
+        for window_items in (one.items for one in said):
+            if (same := id(window_items)) not in of_items:
+                of_items[same] = [places.setdefault(one, len(places)) for one in window_items]
+            columns += of_items[same]
         sizes = np.array([len(one.items) for one in said], np.int64)
         rows = np.repeat(np.arange(len(own)), np.array(list(map(len, own)), np.int64))
         window = np.repeat(np.arange(len(said)), sizes)

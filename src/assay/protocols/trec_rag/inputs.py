@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -102,6 +102,7 @@ class TrecRagSettings(CommonSettings):
 
 
 Qrels = Mapping[str, Mapping[str, int]]
+Rankings = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ class TrecRagInputs:
     """All inputs of an evaluation, checked. ``qrels``, ``assignments`` (by run and topic) and
     ``support`` are labels that were given; ``nuggets`` a given nugget bank by topic. ``ranks`` is
     the best rank of each document of a topic in any retrieval run, up to the pool depth;
-    ``creators`` are the labellers that each make a nugget list, none where it is the task's own."""
+    ``creators`` are the labellers that each make a nugget list, none where it is the task's own;
+    ``rankings`` are the retrieval runs' documents by topic, best first."""
 
     narratives: Mapping[str, Narrative]
     sub_narratives: SubNarratives = field(default_factory=dict)
@@ -123,6 +125,7 @@ class TrecRagInputs:
     support: Mapping[tuple[str, str], SupportAnswer] = field(default_factory=dict)
     ranks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     creators: tuple[LabellerId, ...] = ()
+    rankings: Rankings = field(default_factory=dict)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
@@ -174,6 +177,9 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     support = _labelled(reading, "support", read_support)
     nuggets = reading.optional("nuggets", read_nuggets)
     reading.done()
+    rankings = {
+        name: {topic: run.ranked(topic) for topic in run.scores} for name, run in r_runs.items()
+    }
     inputs = TrecRagInputs(
         narratives,
         {
@@ -189,8 +195,9 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
         nuggets or {},
         assignments,
         support,
-        _ranks(narratives, r_runs, settings.pool_depth),
+        _ranks(narratives, rankings.values(), settings.pool_depth),
         tuple(folder.make_labeller(spec).id for spec in settings.creators),
+        rankings,
     )
     answers_of = {(one.run, one.topic): one for one in inputs.every_answer}
     given = {key: one for key, one in support.items() if key in answers_of}
@@ -245,13 +252,13 @@ def _fitted(answer: RagAnswer, given: SupportAnswer) -> SupportAnswer:
 
 
 def _ranks(
-    narratives: Mapping[str, Narrative], runs: Mapping[str, TrecRun], depth: int
+    narratives: Iterable[str], runs: Iterable[Mapping[str, tuple[str, ...]]], depth: int
 ) -> dict[str, dict[str, int]]:
     ranks: dict[str, dict[str, int]] = {}
     for topic in narratives:
         mine: dict[str, int] = {}
-        for run in runs.values():
-            for rank, doc in enumerate(run.ranked(topic)[:depth], 1):
+        for run in runs:
+            for rank, doc in enumerate(run.get(topic, ())[:depth], 1):
                 mine[doc] = min(rank, mine.get(doc, rank))
         ranks[topic] = dict(sorted(mine.items(), key=lambda item: (item[1], item[0])))
     return ranks

@@ -95,13 +95,13 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
 
     def contents(self, inputs: TrecRagInputs, run: str) -> Mapping[str, Content]:
         answers = inputs.answers[run].answers if run in inputs.answers else {}
-        retrieved = inputs.r_runs.get(run)
+        retrieved = inputs.rankings.get(run)
         found = {}
         for topic, narrative in inputs.narratives.items():
             answer, bank = answers.get(topic), inputs.nuggets.get(topic)
             sentences = () if answer is None else answer.sentences
             used = sorted({doc for _, citations in sentences for doc in citations})
-            passages = retrieved.ranked(topic) if retrieved else used
+            passages = retrieved.get(topic, ()) if retrieved else used
             texts = ((doc, inputs.segments.get(doc)) for doc in passages)
             found[topic] = Content(
                 narrative.text or "\n".join(narrative.queries),

@@ -152,10 +152,7 @@ def ranked_runs(relevance: PooledDocuments) -> Ranked:
     return Ranked(
         topics=tuple(qrels),
         qrels=qrels,
-        runs={
-            name: {topic: run.ranked(topic) for topic in run.scores}
-            for name, run in relevance.inputs.r_runs.items()
-        },
+        runs=relevance.inputs.rankings,
         measures={name: name for name in settings.measures},
         g_max=float(max([1, *(max(known.values(), default=0) for known in qrels.values())])),
         answered=settings.answers == "answered",
@@ -224,8 +221,8 @@ def precision(relevance: PooledDocuments) -> Iterator[LinearMeasure]:
     """Precision at k as sums over labels."""
     way, settings, inputs = relevance.settings.relevance, relevance.settings, relevance.inputs
     rankings = {
-        run: {topic: file.ranked(topic) for topic in inputs.topics}
-        for run, file in inputs.r_runs.items()
+        run: {topic: shown.get(topic, ()) for topic in inputs.topics}
+        for run, shown in inputs.rankings.items()
     }
     yield from precision_measures(
         WAYS[way].task, settings.measures, rankings, dict(relevance.requests(way)),
