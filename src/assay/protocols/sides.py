@@ -35,8 +35,8 @@ SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
 Under = Callable[[str], LabelBook]
 """The labels of an evaluation under a policy, by its name; the same object for the same name."""
 
-_PLOTTED = 3
-"""Measures of which there are plots; of the others there are tables."""
+_SHOWN = 3
+"""Measures whose tables are open and that are plotted."""
 
 
 class Setting(NamedTuple):
@@ -110,8 +110,8 @@ class PeopleBeside:
             columns = ("task", "labels", "agreement", "κ", "κ, quadratic")
             table = Table("By task", columns, self.tasks, texts=frozenset({"task"}))
             note = (
-                "What a person and the evaluation's own labeller have both labelled. Labels that a "
-                "person gave with another's in sight are left out."
+                "What a person and the evaluation’s own labeller have both labelled. Labels that a "
+                "person gave with another’s in sight are left out."
             )
             yield Part("People and the machine", note, (table,))
 
@@ -226,7 +226,8 @@ def _sides_part(sides: Sides) -> Part:
             (run, *(of[run][measure].ends if run in of else None for of in tables))
             for run in dict.fromkeys(run for of in tables for run in of)
         ]
-        items.append(Table(measure, ("run", *sides.scores), rows))
+        folded = measure not in sides.measures[:_SHOWN]
+        items.append(Table(measure, ("run", *sides.scores), rows, folded=folded))
     correlations = [
         (f"{pair.first} ↔ {pair.second}", pair.measure, row.setting, row.measure, row.value, row.n)
         for pair in sides.pairs
@@ -235,7 +236,7 @@ def _sides_part(sides: Sides) -> Part:
     columns = ("settings", "score", "over", "coefficient", "value", "n")
     items.append(Table("Correlations", columns, correlations, folded=True))
     for pair in sides.pairs:
-        if pair.measure in sides.measures[:_PLOTTED]:
+        if pair.measure in sides.measures[:_SHOWN]:
             points = tuple(Point(one.run, one.second, one.first) for one in pair.report.run_means)
             title = f"{pair.measure}: {pair.first} against {pair.second}"
             items.append(Scatter(title, pair.second, pair.first, points, diagonal=True))
