@@ -4,8 +4,8 @@ pairs: the figures by which a training is chosen, before rules and calibration.
     python training/choose.py --data FOLDER --start FOLDER [--pairs 40] MODEL.onnx...
 
 All pairs are of the calibration groups. *Grammar* is the sixth of ``wordings.txt`` that is held
-out; the others are lists of ``attacks.py``. Shares called yes (of + they should be) are of texts
-read as one window; AUC is a mean of sources.
+out, *connected* what ``connectives.py`` makes; the others are lists of ``attacks.py``. Shares
+called yes (of + they should be) are of texts read as one window; AUC is a mean of sources.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from attacks import ASSERTED, FRESH, HELD, THIRD, within
 from augment import Augmenter
+from connectives import Connector
 from evaluate import auroc
 from grammar import DENYING, WRONG, Framer, Grammar
 from readings import margins
@@ -63,6 +64,9 @@ def attacked(rows: list[Row], count: int) -> Iterator[tuple[str, list[Row]]]:
         own = claims(endless(kind))
         yield f"grammar: {kind}, something else", [row for row in own if row.label == 0.0]
         yield f"grammar: + {kind}", [row for row in own if row.label == 1.0]
+    connected = list(Connector(rows, framer).rows(4 * count))
+    yield "connected", [row for row in connected if row.label < 1.0]
+    yield "+ connected", [row for row in connected if row.label == 1.0]
     for name, lists in (("held", HELD), ("fresh", FRESH), ("third", THIRD)):
         for kind in READ:
             yield f"{name}: {kind}", [listed(framer, kind, lists[kind]) for _ in range(count)]
