@@ -75,7 +75,7 @@ def everything(ledger):
         "size": (ledger.size(), ledger.count(), ledger.checked(), ledger.head()),
         "tasks": ledger.tasks(),
         "people": ledger.judged_by_people(),
-        "others": [ledger.of_other_versions(*one) for one in TASKS.items()],
+        "others": ledger.of_other_versions(dict(list(TASKS.items())[:2])),
         "why": [ledger.why_failed(one) for one in TASKS],
         "rows": [(*row[:3], who[row[3]], *row[4:]) for row in rows],
         "keys": ledger.keys(range(1, 701)),

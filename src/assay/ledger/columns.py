@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -46,7 +47,7 @@ class Known:
         self.tasks = ledger.task_names()
         self.versions = versions
         scratch = Scratch()
-        self.verdicts, self.details = _Texts(scratch), _Texts(scratch)
+        self.verdicts, self.details = _Codes(scratch), _Codes(scratch)
         self.samples: dict[int, int] = {}  # by number, where it is not 0
         self.overrules: dict[int, str] = {}  # by number, of those that take another's place
         self.odd: dict[int, str] = {}  # units that are no hashes, by number
@@ -64,14 +65,18 @@ class Known:
             numbers, units, task, by, fails, verdicts, samples, over, details = zip(
                 *block, strict=True
             )
-            halves = np.frombuffer(b"".join(map(head, units)), ">u8").reshape(-1, 2)
-            self.samples.update(pair for pair in zip(numbers, samples, strict=True) if pair[1])
-            changed = (pair for pair in zip(numbers, over, strict=True) if pair[1] is not None)
+            self.samples.update(compress(zip(numbers, samples, strict=True), samples))
+            changed = compress(zip(numbers, over, strict=True), over)
             self.overrules.update((number, unpacked(uid)) for number, uid in changed)
-            odd = (pair for pair in zip(numbers, units, strict=True) if isinstance(pair[1], str))
-            self.odd.update(odd)
-            high, low = halves.T
-            said, more = self.verdicts.codes(verdicts), self.details.codes(details)
+            try:
+                hashes = b"".join(units)
+            except TypeError:
+                odd = (one for one in zip(numbers, units, strict=True) if isinstance(one[1], str))
+                self.odd.update(odd)
+                hashes = b"".join(map(head, units))
+            high, low = np.frombuffer(hashes, ">u8").reshape(-1, 2).T
+            said = list(map(self.verdicts.__getitem__, verdicts))
+            more = list(map(self.details.__getitem__, details))
             columns = (high, low, numbers, task, by, fails, said, more)
             into(dict(zip(_COLUMNS, columns, strict=True)), len(block))
 
@@ -281,7 +286,7 @@ class Columns:
         away_at_once = (away[at : at + _AT_ONCE] for at in range(0, len(away), _AT_ONCE))
         for which in (held, *away_at_once):
             some, each = np.unique(codes[which], return_inverse=True)
-            said = map(self._known.verdicts.__getitem__, some.tolist())
+            said = map(self._known.verdicts.said, some.tolist())
             yield which, [None if one is None else value(one) for one in said], each
 
     def by_kind(self, places: Places) -> Iterator[tuple[Label, Places]]:
@@ -305,9 +310,10 @@ class Columns:
         task = known.tasks[self._task[at]]
         return Label(
             "", "", task, known.versions[task], unit, known.labellers[self._who[at]],
-            Status.FAILED if self._failed[at] else Status.OK, known.verdicts[self._verdict[at]],
+            Status.FAILED if self._failed[at] else Status.OK,
+            known.verdicts.said(self._verdict[at]),
             sample=known.samples.get(row, 0), overrules=known.overrules.get(row),
-            detail=known.details[self._detail[at]] or _NOTHING, rowid=row,
+            detail=known.details.said(self._detail[at]) or _NOTHING, rowid=row,
         )  # fmt: skip
 
 
@@ -333,32 +339,28 @@ def head(value: bytes | str) -> bytes:
     return value if isinstance(value, bytes) else sha256(value.encode()).digest()[:_SIZE]
 
 
-class _Texts:
+class _Codes(dict[str | None, int]):
     """JSON texts of which many labels' are equal: each has a code, and is held once. Where nearly
     all differ most lie in ``scratch``: their codes are below 0."""
 
     def __init__(self, scratch: Scratch) -> None:
+        super().__init__({None: 0})
         self._size = 0
         self._texts: list[str | None] = [None]
-        self._known: dict[str | None, int] = {None: 0}
         self._read: dict[int, Any] = {}
         self._more = Texts(scratch)
 
-    def codes(self, texts: Iterable[str | None]) -> list[int]:
-        """The code of each text, which is new where the text is."""
-        return [self._known[one] if one in self._known else self._new(one or "") for one in texts]
-
-    def _new(self, text: str) -> int:
+    def __missing__(self, text: str) -> int:
         if self._size < _HELD:
-            self._known[text] = len(self._texts)
+            self[text] = len(self._texts)
             self._texts.append(text)
             self._size += len(text)
-            return self._known[text]
+            return self[text]
         self._more.append(text)
         return -len(self._more)
 
-    def __getitem__(self, code: int) -> Any:
-        """What a text says; None where there is none."""
+    def said(self, code: int) -> Any:
+        """What the text of a code says; None where there is none."""
         if code in self._read:
             return self._read[code]
         text = self._texts[code] if code >= 0 else self._more[-code - 1]

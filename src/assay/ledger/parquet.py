@@ -178,9 +178,9 @@ class ParquetLedger:
                 newest.pop(unit, None)
         return by_reason(Counter(newest.values()).items())
 
-    def of_other_versions(self, task: str, version: str) -> int:
+    def of_other_versions(self, versions: Mapping[str, str]) -> int:
         every = self._versions.items()
-        return sum(count for (name, one), count in every if name == task and one != version)
+        return sum(count for (task, one), count in every if versions.get(task, one) != one)
 
     def of_versions(
         self, versions: Mapping[str, str], newest: int

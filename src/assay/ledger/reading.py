@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 import orjson
@@ -90,15 +90,19 @@ class Reading:
             ).fetchall()
         return by_reason(rows)
 
-    def of_other_versions(self, task: str, version: str) -> int:
-        """How many labels a task has from other versions of it."""
+    def of_other_versions(self, versions: Mapping[str, str]) -> int:
+        """How many labels these tasks have from other versions of them."""
+        wanted = self._in_versions(versions)
+        others = " OR ".join(["(task = ? AND version != ?)"] * len(wanted)) or "FALSE"
         with self._db.explained():
-            row = self._db.execute(
-                "SELECT COUNT(*) FROM labels JOIN tasks ON tasks.id = task "
-                "WHERE name = ? AND version != ?",
-                [task, version],
-            ).fetchone()
+            values = [*chain.from_iterable(wanted)]
+            row = self._db.execute(f"SELECT COUNT(*) FROM labels WHERE {others}", values).fetchone()  # noqa: S608
             return int(row[0])
+
+    def _in_versions(self, versions: Mapping[str, str]) -> list[tuple[int, str]]:
+        """Tasks that were ever labelled, by their numbers, with their versions."""
+        names = self.task_names().items()
+        return [(number, versions[name]) for number, name in names if name in versions]
 
     def unit(self, unit: str) -> Mapping[str, Any]:
         """Content of the unit with this hash; raises KeyError where there is none."""
@@ -164,8 +168,7 @@ class Reading:
         at a time, as far as scores need them: number, unit (packed), numbers of task and labeller,
         whether it failed, verdict, sample, overrules and detail (JSON; None where there is
         none)."""
-        numbers = {name: number for number, name in self.task_names().items()}
-        wanted = [(numbers[name], version) for name, version in versions.items() if name in numbers]
+        wanted = self._in_versions(versions)
         if not wanted:
             return
         with self._db.explained():
@@ -174,7 +177,7 @@ class Reading:
                 "sample, overrules, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
                 f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
                 "AND labels.id <= ? ORDER BY labels.id",
-                [*(value for pair in wanted for value in pair), newest],
+                [*chain.from_iterable(wanted), newest],
             )
             while block := rows.fetchmany(_BLOCK):
                 yield block

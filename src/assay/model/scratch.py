@@ -6,6 +6,7 @@ import os
 import tempfile
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
 from threading import Lock
 from typing import IO, Any
 
@@ -168,6 +169,13 @@ class Texts:
         """Add a text."""
         self.add(text.encode(errors="surrogatepass"))
 
+    def extend(self, texts: Iterable[str]) -> None:
+        """Add several."""
+        data = [text.encode(errors="surrogatepass") for text in texts]
+        begin, sizes = self._scratch.add(b"".join(data)), [*map(len, data)]
+        begins = accumulate(sizes[:-1], initial=begin)
+        self._ends.extend(chain.from_iterable(zip(begins, sizes, strict=False)))
+
     def add(self, data: bytes) -> None:
         """Add bytes that need be no text."""
         self._ends.extend((self._scratch.add(data), len(data)))
@@ -183,10 +191,10 @@ class Texts:
         if ends is None or ends[-2] + ends[-1] - ends[0] > _TOGETHER:
             yield from map(self.__getitem__, places)
             return
-        data = memoryview(self._scratch.read(ends[0], ends[-2] + ends[-1] - ends[0]))
+        data = self._scratch.read(ends[0], ends[-2] + ends[-1] - ends[0])
         for at in places:
             begin, size = ends[2 * (at - first)] - ends[0], ends[2 * (at - first) + 1]
-            yield str(data[begin : begin + size], "utf-8", "surrogatepass")
+            yield data[begin : begin + size].decode(errors="surrogatepass")
 
     def __getitem__(self, at: int) -> str:
         return self.data(at).decode(errors="surrogatepass")

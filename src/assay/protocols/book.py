@@ -268,7 +268,7 @@ class Book:
         """What a person should know of the labels: other versions, questions asked again, and,
         with ``missing``, labels by others that would count under another policy."""
         remarks = []
-        others = sum(self.ledger.of_other_versions(one.name, one.version) for one in self.tasks)
+        others = self.ledger.of_other_versions({one.name: one.version for one in self.tasks})
         if others:
             remarks.append(
                 f"{others} labels of other task versions are in the ledger; they do not count."

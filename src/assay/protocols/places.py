@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -50,42 +52,49 @@ class Used(NamedTuple):
 
 class _Names:
     """The different names in a column. The first are held; where there are still more (a passage
-    with a question, say) they are in a scratch."""
+    with a question, say) they are in a scratch, each as often as others come in between."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._known: dict[str, int] = {}
         self._names: list[str] = []
         self._more = Texts(scratch)
-        self._last: tuple[str | None, int] = (None, 0)
+        self._last: str | None = None  # of those in the scratch
 
-    def codes(self, names: Sequence[str]) -> list[int]:
+    def codes(self, names: Sequence[str]) -> array[int]:
         """The numbers of names, of which those are added that are not held."""
-        known = map(self._known.get, names)
-        return [
-            self._code(name) if code is None else code
-            for name, code in zip(names, known, strict=True)
-        ]
+        try:
+            return array("I", map(self._known.__getitem__, names))
+        except KeyError:
+            self._hold(names)
+        more: list[str] = []
+        before, last, codes = _KNOWN + len(self._more) - 1, self._last, array("I")
+        for name in names:
+            code = self._known.get(name)
+            if code is None:
+                if name != last:
+                    last = name
+                    more.append(name)
+                code = before + len(more)
+            codes.append(code)
+        self._last = last
+        self._more.extend(more)
+        return codes
 
-    def _code(self, name: str) -> int:
-        code = self._last[1] if name == self._last[0] else self._known.get(name)
-        if code is None:
-            code = len(self._names) + len(self._more)
-            if code < _KNOWN:
+    def _hold(self, names: Iterable[str]) -> None:
+        """Hold those that are new, as many as are worth it."""
+        if len(self._names) < _KNOWN:
+            new = [one for one in dict.fromkeys(names) if one not in self._known]
+            for code, name in enumerate(new[: _KNOWN - len(self._names)], len(self._names)):
                 self._known[name] = code
                 self._names.append(name)
-            else:
-                self._more.append(name)
-        self._last = name, code
-        return code
 
     def named(self, codes: Sequence[int]) -> Iterator[str]:
         """The names with these numbers."""
-        held = len(self._names)
-        away = [code - held for code in codes if code >= held]
+        away = [code - _KNOWN for code in codes if code >= _KNOWN]
         if not away:
             return map(self._names.__getitem__, codes)
         more = self._more.several(away)
-        return (self._names[code] if code < held else next(more) for code in codes)
+        return (self._names[code] if code < _KNOWN else next(more) for code in codes)
 
 
 class Places(NamedTuple):
@@ -129,8 +138,9 @@ class PlaceColumns:
         """Add places behind the others."""
         remaining = iter(places)
         while some := list(islice(remaining, _AT_ONCE)):
-            pairs = zip(self.names, zip(*some, strict=True), strict=True)
-            codes = [names.codes(column) for names, column in pairs]
+            codes = [
+                names.codes(list(map(itemgetter(at), some))) for at, names in enumerate(self.names)
+            ]
             self._codes.extend(chain.from_iterable(zip(*codes, strict=True)))
 
     def some(self, begin: int, end: int) -> Places:
