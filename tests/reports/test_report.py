@@ -186,18 +186,18 @@ def test_where_nothing_is_missing_the_report_says_so():
 
 
 @pytest.mark.parametrize(
-    "result",
+    ("count", "more"),
     [
-        cases.small(1),
-        cases.small(1, nuggets=0),
-        cases.small(3, correct=lambda run, i: False),
-        cases.small(3, nuggets=0),
-        cases.small(30, runs=tuple(f"run {i}" for i in range(25)), correct=lambda r, i: i % 3 > 0),
+        (1, {}),
+        (1, {"nuggets": 0}),
+        (3, {"correct": lambda run, i: False}),
+        (3, {"nuggets": 0}),
+        (30, {"runs": [f"run {i}" for i in range(25)], "correct": lambda run, i: i % 3 > 0}),
     ],
     ids=["one question", "one question without nuggets", "none right", "no nuggets", "many runs"],
 )
-def test_small_and_large_results_are_sound(result):
-    read(result)
+def test_small_and_large_results_are_sound(count, more):
+    read(cases.small(count, **more))
 
 
 def test_a_run_without_a_right_answer_is_read_by_its_confidence():
