@@ -55,16 +55,25 @@ class Chromium:
                 self._lent.clear()
 
     def tab(
-        self, *, script: str = "", viewport: Any = None, color_scheme: Any = "light", **options: Any
+        self,
+        *,
+        script: str = "",
+        viewport: Any = VIEWPORT,
+        color_scheme: Any = "light",
+        fresh: bool = False,
+        **options: Any,
     ) -> Page:
         """An empty page, of a person who has none of the other tabs of the test. ``script`` runs on
-        each of its pages before their own."""
+        each of its pages before their own. ``fresh``: no test has had it, nor will another."""
         key = f"{len(self._lent)} {script} {options}"
-        if key not in self._opened:
-            self._opened[key] = self._begun(script, options)
-        page = self._opened[key]
+        if fresh:
+            page = self._begun(script, {**options, "viewport": viewport})
+        else:
+            if key not in self._opened:
+                self._opened[key] = self._begun(script, options)
+            page = self._opened[key]
+            page.set_viewport_size(viewport)
         self._lent.append(page)
-        page.set_viewport_size(viewport or VIEWPORT)
         page.emulate_media(media="screen", color_scheme=color_scheme)
         return page
 
@@ -79,6 +88,9 @@ class Chromium:
         return page
 
     def _emptied(self, page: Page) -> None:
+        if page not in self._opened.values():
+            page.context.close()
+            return
         for other in page.context.pages:
             if other is not page:
                 other.close()

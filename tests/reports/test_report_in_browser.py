@@ -237,7 +237,7 @@ def test_a_folder_works_without_a_server(folder_report, tabs, width):
 
 def test_nothing_runs_off_the_paper(folder_report, tabs):
     """An A4 page less its margins is 186 mm wide, 703 of CSS's pixels."""
-    tab = tabs.tab(viewport={"width": 703, "height": 900})
+    tab = tabs.tab(viewport={"width": 703, "height": 900}, fresh=True)
     tab.emulate_media(media="print")
     for path in (folder_report, folder_report.parent / "report" / "part-2-1.html"):
         tab.goto(path.as_uri())
