@@ -10,6 +10,7 @@ import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Generic, Self, TypedDict, TypeVar
 
@@ -261,7 +262,9 @@ class Protocol(ABC, Generic[S, I]):
 
     def sides(self, inputs: I, settings: S, under: Under) -> Iterable[Sides]:
         """Scores by people's labels and by the machine's side by side, where there are both."""
-        return by_board(lambda book: self.score(inputs, settings, book), under, settings)
+        one = settings.model_copy(update={"resamples": 1})
+        score, quickly = (partial(self.score, inputs, of) for of in (settings, one))
+        return by_board(score, under, settings, quickly=quickly)
 
     def by_people(self, inputs: I, settings: S, book: LabelBook) -> Iterable[Request]:
         """What people alone are asked in the workbench, beside what the steps ask."""

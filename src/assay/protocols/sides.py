@@ -126,17 +126,24 @@ def beside_files(beside: PeopleBeside) -> Iterator[tuple[str, FileData]]:
 
 
 def by_board(
-    score: Callable[[LabelBook], Findings], under: Under, settings: Resampling
+    score: Callable[[LabelBook], Findings],
+    under: Under,
+    settings: Resampling,
+    *,
+    quickly: Callable[[LabelBook], Findings],
 ) -> Iterator[Sides]:
     """Each leaderboard by people's labels alone and by the machine's, as far as people settle
-    something: there is a topic that they labelled, on which no run's value is then a range."""
+    something: there is a topic that they labelled, on which no run's value is then a range. That
+    is found out ``quickly``, without intervals, which take longest where nearly all is missing."""
     people = under("human")
     if not people.by_people:
         return
-    by_people = score(people)
+    found_out = quickly(people)
     topics = {one.place.topic for one in people.used}
-    boards = [one for one in by_people.boards if _settles(by_people.per_topic, one, topics)]
-    by_machine = score(under("machine")) if boards else by_people
+    boards = [one for one in found_out.boards if _settles(found_out.per_topic, one, topics)]
+    if not boards:
+        return
+    by_people, by_machine = score(LabelBook(people.book)), score(under("machine"))
     for board in boards:
         found = {"by the machine": by_machine, "by people": by_people}
         measures = tuple(one for one in board.measures if one not in board.lower_is_better)
