@@ -25,11 +25,12 @@ from pathlib import Path
 
 import orjson
 
-from assay.api.labels_parquet import ParquetLedger, write_head, write_part
+from assay.api.labels_parquet import write_head, write_part
 from assay.labellers.base import Request
 from assay.ledger import Asked, Ledger, NewLabel
 from assay.ledger.chain import Head, linked
 from assay.ledger.hashes import packed
+from assay.ledger.parquet import ParquetLedger
 from assay.model.labels import LabellerId, Status
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder

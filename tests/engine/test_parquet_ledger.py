@@ -5,9 +5,10 @@ import random
 import polars as pl
 import pytest
 
-from assay.api.labels_parquet import ParquetLedger, write_parquet
+from assay.api.labels_parquet import write_parquet
 from assay.ledger import Ledger, NewLabel, parquet
 from assay.ledger.draws import Draw
+from assay.ledger.parquet import ParquetLedger
 from assay.ledger.spilled import SpilledColumns
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.formats.exam_bank import packed, read_bank, write_bank
+from assay.formats.exam_bank import packed, write_bank
+from assay.formats.exam_bank_reading import read_bank
 from assay.formats.exam_graded import graded_lines, read_graded
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
 from tests.exam.cases import BANK, GRADES, collection, entry, write

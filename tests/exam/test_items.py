@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import stats
 
+from assay.measures.bootstrap import topic_counts
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
 from assay.model.exam_grades import NO_GRADE, Grades
 from assay.protocols.exam.items import item_analysis
 from assay.protocols.exam.scoring import ExamOptions, ExamScorer
 from assay.statistics.items import ItemBoard, TopicItems
-from assay.statistics.resampling import topic_counts
 
 QUESTIONS = ("q1", "q2", "q3", "q4")
 #                 q1 q2 q3 q4

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.formats.exam_bank import bank_file, open_bank, read_bank, write_bank
+from assay.formats.exam_bank import bank_file, open_bank, write_bank
+from assay.formats.exam_bank_reading import read_bank
 from assay.formats.exam_graded import graded_lines, read_graded
 from tests.exam.cases import BANK, collection, entry, write
 

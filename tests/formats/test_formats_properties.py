@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.formats.confidence import read_confidence
-from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions, write_marked
+from assay.formats.r2c2_ac import read_ac_run, write_marked
+from assay.formats.r2c2_pr import read_pr_run
+from assay.formats.r2c2_questions import read_questions
 from assay.formats.registry import guess_format
 from assay.formats.trec import read_qrels, read_trec_run
 from assay.formats.trec_writing import format_qrels

@@ -9,7 +9,8 @@ import unicodedata
 
 import pytest
 
-from assay.formats.r2c2 import read_ac_run, read_pr_run, write_marked
+from assay.formats.r2c2_ac import read_ac_run, write_marked
+from assay.formats.r2c2_pr import read_pr_run
 from assay.model.errors import AssayError
 from assay.model.rag import Mark, Passage, PassageKey, PassageRun, Question
 

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from assay.formats.r2c2 import read_pr_run
+from assay.formats.r2c2_pr import read_pr_run
 from assay.model.rag import PassageKey, Question
 
 ASKED = [Question("0001", "Who?"), Question("0002", "Where?"), Question("0003", "When?")]

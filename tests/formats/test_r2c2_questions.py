@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.formats.r2c2 import CATEGORIES, read_questions
+from assay.formats.r2c2_questions import CATEGORIES, read_questions
 
 
 def faults(path):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.formats.r2c2 import read_questions
+from assay.formats.r2c2_questions import read_questions
 from assay.labellers.base import BaseLabeller, Request, request_key
 from assay.labellers.denials import fault_in
 from assay.labellers.judge.labeller import JudgeLabeller

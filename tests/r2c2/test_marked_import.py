@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from assay.api.label_import import import_marked
 from assay.api.opened import Opened
-from assay.formats.r2c2 import write_marked
+from assay.formats.r2c2_ac import write_marked
 from assay.judging.progress import Silent
 from assay.model.errors import FormatError
 from assay.model.rag import Mark

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.api.opened import Opened
-from assay.formats.r2c2 import read_questions
+from assay.formats.r2c2_questions import read_questions
 from assay.model.labels import Label, LabellerId, Status
 from assay.protocols.answers.acts import correctness_of
 from assay.protocols.counted import CountedLabels

@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
+from assay.formats.r2c2_ac import read_ac_run
+from assay.formats.r2c2_pr import read_pr_run
+from assay.formats.r2c2_questions import read_questions
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status

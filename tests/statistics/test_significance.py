@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from assay.measures.bootstrap import topic_counts
 from assay.statistics import letters, tukey
 from assay.statistics import significance as sig
 from assay.statistics.comparison import compare_runs
-from assay.statistics.resampling import topic_counts
 from assay.statistics.samplesize import residual_variance
 
 SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
@@ -32,7 +32,7 @@ def t_and_p(x, y) -> tuple[float, float]:
 
 
 def test_randomised_tukey_over_all_7776_permutations() -> None:
-    found = sig.randomised_tukey(SCORES, seed=1)
+    found = tukey.randomised_tukey(SCORES, seed=1)
     assert found.exact
     assert found.permutations == 7776
     for (a, b), p in WORKED.items():
@@ -42,7 +42,7 @@ def test_randomised_tukey_over_all_7776_permutations() -> None:
 
 
 def test_random_permutations_come_near_the_exact_ones() -> None:
-    found = sig.randomised_tukey(SCORES, permutations=50_000, seed=1, exact_limit=0)
+    found = tukey.randomised_tukey(SCORES, permutations=50_000, seed=1, exact_limit=0)
     assert not found.exact
     for pair, p in WORKED.items():
         assert found.p[pair] == pytest.approx(p, abs=5 * math.sqrt(p * (1 - p) / 50_000))
@@ -52,11 +52,11 @@ def test_tukey_is_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyP
     matrix = np.random.default_rng(4).random((12, 6))
     monkeypatch.setattr(tukey, "_CELLS_AT_ONCE", 1000)
     by_threads = [
-        sig.randomised_tukey(matrix, permutations=700, seed=9, workers=workers).p
+        tukey.randomised_tukey(matrix, permutations=700, seed=9, workers=workers).p
         for workers in (1, 2, 5, None)
     ]
     assert all((p == by_threads[0]).all() for p in by_threads)
-    assert (sig.randomised_tukey(matrix, permutations=700, seed=8).p != by_threads[0]).any()
+    assert (tukey.randomised_tukey(matrix, permutations=700, seed=8).p != by_threads[0]).any()
     assert by_threads[0].min() >= 1 / 701
 
 
@@ -69,7 +69,7 @@ NEAR_TIES = [
 def test_ties_that_rounding_hides_are_counted() -> None:
     for x, y in NEAR_TIES:  # the sums of differences of all deals are −1, 0 or 1 of the last digit
         assert sig.randomisation_test(x, y, seed=1).p == 1
-        assert sig.randomised_tukey(np.column_stack([x, y]), seed=1).p[0, 1] == 1
+        assert tukey.randomised_tukey(np.column_stack([x, y]), seed=1).p[0, 1] == 1
 
 
 @given(
@@ -90,9 +90,9 @@ def test_p_of_near_equal_runs_is_that_of_exact_arithmetic(
     first, second = ([float(Fraction(one, unit)) for one in scores] for scores in (x, y))
     matrix = np.column_stack([first, second])
     assert sig.randomisation_test(first, second, seed=1).p == expected
-    assert sig.randomised_tukey(matrix, seed=1).p[0, 1] == expected
-    random = sig.randomised_tukey(matrix, permutations=200, exact_limit=0, seed=1).p[0, 1]
-    whole = sig.randomised_tukey(np.column_stack([x, y]), permutations=200, exact_limit=0, seed=1)
+    assert tukey.randomised_tukey(matrix, seed=1).p[0, 1] == expected
+    random = tukey.randomised_tukey(matrix, permutations=200, exact_limit=0, seed=1).p[0, 1]
+    whole = tukey.randomised_tukey(np.column_stack([x, y]), permutations=200, exact_limit=0, seed=1)
     assert random == whole.p[0, 1]
     t, _ = t_and_p(first, second)
     assert math.isnan(t) == (len(set(differences)) == 1)
@@ -102,8 +102,8 @@ def test_p_of_near_equal_runs_is_that_of_exact_arithmetic(
 def test_a_shift_of_all_scores_changes_no_p(shift: float) -> None:
     shifted = np.array(SCORES) + shift
     for limit in (0, 10_000):  # random and exact
-        plain = sig.randomised_tukey(SCORES, seed=1, exact_limit=limit)
-        assert (sig.randomised_tukey(shifted, seed=1, exact_limit=limit).p == plain.p).all()
+        plain = tukey.randomised_tukey(SCORES, seed=1, exact_limit=limit)
+        assert (tukey.randomised_tukey(shifted, seed=1, exact_limit=limit).p == plain.p).all()
     for a, b in WORKED:
         x, y = (np.array(SCORES)[:, place] for place in (a, b))
         expected = sig.randomisation_test(x, y, seed=1).p
@@ -116,7 +116,7 @@ def test_tukey_of_two_runs_is_the_paired_randomisation_test(
 ) -> None:
     x, y = np.array(scores).T
     pair = sig.randomisation_test(x, y, seed=0)
-    assert sig.randomised_tukey(scores, seed=0).p[0, 1] == pytest.approx(pair.p, abs=1e-12)
+    assert tukey.randomised_tukey(scores, seed=0).p[0, 1] == pytest.approx(pair.p, abs=1e-12)
     differences = x - y
     sums = [abs(np.dot(signs, differences)) for signs in product((1, -1), repeat=len(x))]
     expected = np.mean(np.array(sums) >= abs(differences.sum()) - 1e-9)
@@ -194,27 +194,27 @@ def test_runs_share_a_letter_if_and_only_if_they_do_not_differ(
     m = len(means)
     different = np.triu(np.array(cells).reshape(m, m), 1)
     different |= different.T
-    letters = sig.compact_letters(means, different)
+    shown = letters.compact_letters(means, different)
     for a in range(m):
-        assert letters[a]
+        assert shown[a]
         for b in range(m):
-            assert bool(set(letters[a]) & set(letters[b])) == (not different[a, b])
+            assert bool(set(shown[a]) & set(shown[b])) == (not different[a, b])
     groups = {
-        letter: {i for i in range(m) if letter in letters[i]}
-        for letter in {letter for row in letters for letter in row}
+        letter: {i for i in range(m) if letter in shown[i]}
+        for letter in {letter for row in shown for letter in row}
     }
     assert not any(a < b for a, b in product(groups.values(), repeat=2))  # none is superfluous
-    top = sig.top_group(means, different)
+    top = letters.top_group(means, different)
     assert means[top[0]] == max(means)
-    assert "a" in letters[top[0]]
+    assert "a" in shown[top[0]]
 
 
 def test_letters_of_many_groups() -> None:
     means = np.arange(30.0)
-    found = sig.compact_letters(means, ~np.eye(30, dtype=bool))
+    found = letters.compact_letters(means, ~np.eye(30, dtype=bool))
     assert [found[29], found[4], found[3], found[0]] == [("a",), ("z",), ("aa",), ("ad",)]
-    assert sig.joined([("a", "b"), ("b",)]) == ["ab", "b"]
-    assert sig.joined([("a", "b"), ("ab",), ("z", "aa")]) == ["a,b", "ab", "z,aa"]
+    assert letters.joined([("a", "b"), ("b",)]) == ["ab", "b"]
+    assert letters.joined([("a", "b"), ("ab",), ("z", "aa")]) == ["a,b", "ab", "z,aa"]
 
 
 def test_a_whole_comparison_of_the_worked_example() -> None:
@@ -368,24 +368,24 @@ def test_runs_without_a_p_do_not_count_as_different() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: sig.randomised_tukey([[1, 2]], seed=1), "1 topics × 2 runs are too few"),
-        (lambda: sig.randomised_tukey([1, 2], seed=1), "1 dimensions"),
-        (lambda: sig.randomised_tukey([[1, 2], [3, None]], seed=1), "position 2, 2"),
-        (lambda: sig.randomised_tukey([[1, 2], [3]], seed=1), "differ in length"),
-        (lambda: sig.randomised_tukey(SCORES, seed=1, permutations=0), "permutations"),
+        (lambda: tukey.randomised_tukey([[1, 2]], seed=1), "1 topics × 2 runs are too few"),
+        (lambda: tukey.randomised_tukey([1, 2], seed=1), "1 dimensions"),
+        (lambda: tukey.randomised_tukey([[1, 2], [3, None]], seed=1), "position 2, 2"),
+        (lambda: tukey.randomised_tukey([[1, 2], [3]], seed=1), "differ in length"),
+        (lambda: tukey.randomised_tukey(SCORES, seed=1, permutations=0), "permutations"),
         (lambda: sig.randomisation_test([1], [1], seed=1), "at least 2"),
         (lambda: sig.bootstrap_difference([1, 2], [1, 3], seed=1, level=2), "level"),
         (lambda: sig.bootstrap_difference([1, 2], [1, 3], seed=1, resamples=10.5), "resamples"),  # type: ignore[arg-type]
         (lambda: sig.randomisation_test([1e308, 1], [-1e308, 2], seed=1), "1e[+]308 at position 1"),
-        (lambda: sig.randomised_tukey([[1, 2], [3, -2e100]], seed=1), "position 2, 2"),
+        (lambda: tukey.randomised_tukey([[1, 2], [3, -2e100]], seed=1), "position 2, 2"),
         (lambda: residual_variance(np.ma.masked_equal(SCORES, 0.6)), "masked in places"),
         (lambda: compare_runs(SCORES, [1, "1", 2], seed=1), "different run names"),  # type: ignore[list-item]
         (lambda: sig.holm([0.1, 1.2]), "p-value 2"),
         (lambda: sig.holm([0.1, "a"]), "p-value 2 is a, not a number"),  # type: ignore[list-item]
-        (lambda: sig.randomised_tukey(SCORES, seed=1.5), "seed must be a whole"),  # type: ignore[arg-type]
+        (lambda: tukey.randomised_tukey(SCORES, seed=1.5), "seed must be a whole"),  # type: ignore[arg-type]
         (lambda: sig.randomisation_test([1, 2], [1, 3], seed=-1), "seed must be a whole"),
-        (lambda: sig.compact_letters([1, 2], [[False, True], [False, False]]), "symmetric"),
-        (lambda: sig.compact_letters([1, 2], [[False]]), "do not fit"),
+        (lambda: letters.compact_letters([1, 2], [[False, True], [False, False]]), "symmetric"),
+        (lambda: letters.compact_letters([1, 2], [[False]]), "do not fit"),
         (lambda: compare_runs(SCORES, ["a", "a", "b"], seed=1), "different run names"),
         (lambda: compare_runs(SCORES, "abc", test="z", seed=1), "test must be"),  # type: ignore[arg-type]
         (lambda: compare_runs(SCORES, "abc", alpha=0, seed=1), "alpha"),

@@ -26,7 +26,8 @@ from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.statistics import agreement
-from assay.statistics.agreement import Agreement, Estimate, label_name
+from assay.statistics.agreement import Agreement, Estimate
+from assay.statistics.tables import label_name
 
 COLUMNS = ("measure", "value", "low", "high")
 UNGIVEN = "no one gave the label"

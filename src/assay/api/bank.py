@@ -20,7 +20,8 @@ from assay.api.bank_versions import (
     read_history,
     read_version,
 )
-from assay.formats.exam_bank import open_bank, question_id, read_bank
+from assay.formats.exam_bank import open_bank
+from assay.formats.exam_bank_reading import question_id, read_bank
 from assay.formats.passages import Query, read_queries
 from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import judge, plan

@@ -16,7 +16,8 @@ from typing import Any
 
 import orjson
 
-from assay.formats.exam_bank import bank_file, open_bank, question_id, read_bank, write_bank
+from assay.formats.exam_bank import bank_file, open_bank, write_bank
+from assay.formats.exam_bank_reading import question_id, read_bank
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.output import write_bytes

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.api.reading import Note, all_used
 from assay.api.undefined import LEVEL, RESAMPLES
-from assay.formats.battles import DIMENSIONS, Crowd, read_battles, read_responses
+from assay.formats.battles import Crowd, read_battles, read_responses
 from assay.measures.bootstrap import ends_of
 from assay.measures.confidence import Integers
 from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
@@ -32,19 +32,6 @@ from assay.statistics.battles import (
 from assay.statistics.checks import defined
 from assay.statistics.pair_models import MODELS, BradleyTerry, Davidson, Model, RaoKupper
 from assay.statistics.pairing import next_battles, shown
-
-__all__ = [
-    "COLUMNS",
-    "DIMENSIONS",
-    "NEXT_COLUMNS",
-    "BattleScores",
-    "Crowd",
-    "Orders",
-    "Settings",
-    "battle_scores",
-    "merged",
-    "rate_battles",
-]
 
 COLUMNS = ("run", "topic", "measure", "value", "low", "high")
 NEXT_COLUMNS = ("topic", "run_a", "run_b")

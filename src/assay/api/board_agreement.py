@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measures.bootstrap import Interval, ends_of
+from assay.measures.bootstrap import Interval, ends_of, percentile_interval, topic_counts
 from assay.measures.confidence import Floats
 from assay.protocols.results import Redrawn, Result
 from assay.statistics.correlation import kendall_tau, spearman_rho
 from assay.statistics.ranks import tau_rows
-from assay.statistics.resampling import percentile_interval, topic_counts
 
 AGREEMENT_COLUMNS = ("first", "second", "tau", "rho", "runs", "low", "high")
 _LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0

@@ -26,7 +26,8 @@ from assay.formats.score_tables import read_scores
 from assay.measures.tables import ALL
 from assay.statistics import correlation
 from assay.statistics.comparison import Test
-from assay.statistics.correlation import CorrelationReport, Missing
+from assay.statistics.correlation import CorrelationReport
+from assay.statistics.shared_scores import Missing
 
 Scores = dict[str, dict[str, float | None]]
 _IDS = ("topic", "run", "doc", "docid", "id")

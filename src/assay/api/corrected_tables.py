@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from assay.api.correcting import Corrected, Evaluations, Trusted, correct
+from assay.api.corrected import Corrected
+from assay.api.correcting import Evaluations, Trusted, correct
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.wording import counted

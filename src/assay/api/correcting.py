@@ -25,20 +25,6 @@ from assay.protocols.results import Findings
 from assay.statistics.corrected import Population
 from assay.tasks.base import canonical
 
-__all__ = [
-    "COLUMNS",
-    "Corrected",
-    "Drawn",
-    "Evaluations",
-    "TrustBoard",
-    "Trusted",
-    "check_measures",
-    "correct",
-    "corrected_together",
-    "open_units",
-    "whole_draw",
-]
-
 COLUMNS = (
     "run", "measure", "value", "low", "high", "judge_alone", "human_only", "human_low",
     "human_high", "labels", "design", "population", "level",

@@ -22,14 +22,9 @@ from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.page.wording import number
-from assay.statistics.correlation import (
-    Correlation,
-    CorrelationReport,
-    Missing,
-    Scores,
-    correlate,
-    correlate_runs,
-)
+from assay.statistics.correlation import CorrelationReport, correlate, correlate_runs
+from assay.statistics.settings import Correlation
+from assay.statistics.shared_scores import Missing, Scores
 
 COLUMNS = ("setting", "measure", "value", "low", "high", "n")
 SETTINGS = {"runs": "runs", "topics-mean": "mean of topics", "pairs": "topic–run pairs"}

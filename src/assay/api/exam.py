@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from assay.api.reading import Note, used
-from assay.formats.exam_bank import read_bank
+from assay.formats.exam_bank_reading import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.trec import read_trec_run
 from assay.formats.trec_writing import format_qrels

@@ -14,14 +14,12 @@ from assay.api.labels import tasks_named
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.ledger.hashes import unpacked
-from assay.ledger.parquet import AT_ONCE, HASHES, SCHEMA, WRITTEN, ParquetLedger
+from assay.ledger.parquet import AT_ONCE, HASHES, SCHEMA, WRITTEN
 from assay.model.errors import SettingsError
 from assay.protocols.output import json_bytes, write_bytes
 from assay.tasks.base import content_hash
 
 _LONGEST = 150  # characters of a folder's name
-
-__all__ = ["ParquetLedger", "write_head", "write_parquet", "write_part"]
 
 
 def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:

@@ -16,8 +16,6 @@ from assay.model.going import Told, unheard
 from assay.protocols.checked import checked_ledger
 from assay.protocols.folder import Folder
 
-__all__ = ["Merged", "copy_ledger", "merge_ledgers"]
-
 
 def place_named(text: str) -> Place:
     """The place of a ledger that is named by its URL, its file, or a folder. Raises SettingsError

@@ -12,8 +12,8 @@ from statistics import mean, median
 import numpy as np
 
 from assay.api.by_items import Items, batch_weights, estimated, expectation
-from assay.api.corrected import settled_pairs
-from assay.api.correcting import Corrected, check_measures, correct, open_units
+from assay.api.corrected import Corrected, settled_pairs
+from assay.api.correcting import check_measures, correct, open_units
 from assay.api.label_plans import Aim, LabelPlan, Purchase
 from assay.api.linear_tasks import items_for, linear_in
 from assay.api.opened import Opened

@@ -20,8 +20,6 @@ from assay.protocols.sheets import Sheet, Topics, Values
 VALUES = {Met.YES: 1.0, Met.PARTLY: 0.5, Met.NO: 0.0}
 
 
-__all__ = ["Failed", "Rubric", "rubric_scores", "rubrics_of_nuggets"]
-
 SHOWN = ("failed", "mandatory unmet", "failings")
 """Counts that are shown beside scores, where there are any."""
 

@@ -15,7 +15,7 @@ from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.reports.statistics_plots import save_scatter
-from assay.statistics.correlation import Missing
+from assay.statistics.shared_scores import Missing
 
 
 @forms("json", "csv")

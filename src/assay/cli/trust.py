@@ -10,12 +10,13 @@ from typing import Annotated, Any, cast
 import typer
 
 from assay.api.carried_over import CARRIED_COLUMNS, CarriedOver, Elsewhere, carried_over
+from assay.api.corrected import Corrected
 from assay.api.corrected_tables import (
     corrected_tables,
     population_in_words,
     remarks_of,
 )
-from assay.api.correcting import COLUMNS, Corrected, Trusted
+from assay.api.correcting import COLUMNS, Trusted
 from assay.api.trust import trust, write_trust
 from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.options import Option

@@ -25,8 +25,6 @@ from assay.model.battles import Battle, BattleVerdict
 from assay.model.labels import NO_REASON, Why
 from assay.model.wording import counted, listed, quoted
 
-__all__ = ["BATTLE_KEYS", "DIMENSIONS", "Crowd", "read_battles", "read_responses", "write_battles"]
-
 DIMENSIONS = (
     "correctness_topical",
     "coherence_logical",

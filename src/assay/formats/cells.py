@@ -13,18 +13,6 @@ from assay.formats.parsed import FaultList
 from assay.model.csv_cells import from_csv_cell
 from assay.model.wording import listed
 
-__all__ = [
-    "LARGEST",
-    "RUN",
-    "TOPIC",
-    "Cells",
-    "finite_number",
-    "number_fault",
-    "one_column",
-    "read_cells",
-    "separator",
-]
-
 TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative", "narrative_id")
 RUN = ("run", "run_id", "runid")
 

@@ -17,8 +17,6 @@ from assay.formats.score_matrices import complete, no_topics
 from assay.formats.score_tables import ScoreTable, parse_scores, uncertainty
 from assay.model.wording import listed, printable, quoted
 
-__all__ = ["ConfidenceMatrix", "Confident", "at_end", "read_confidences"]
-
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceMatrix:

@@ -20,17 +20,12 @@ from assay.formats.exam_bank_reading import (
     items_of,
     of_cells,
     query_of,
-    question_id,
     read_bank,
     read_question,
 )
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion
 from assay.model.wording import quoted
-
-__all__ = [
-    "bank_file", "open_bank", "packed", "question_id", "read_bank", "workbench_bank", "write_bank",
-]  # fmt: skip
 
 _BLANK = frozenset("\t\n\r")
 

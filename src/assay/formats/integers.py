@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["parse_integer"]
-
 _MOST_DIGITS = 9
 
 

@@ -20,8 +20,6 @@ from assay.model.labels import NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
 from assay.model.trec_rag import Assigned, AssignedNugget, Importance
 from assay.model.wording import listed
 
-__all__ = ["LabelNote", "Labels", "labels_of_records"]
-
 _Unit = tuple[str, str, str]
 
 _ASSIGNED = {Assigned.SUPPORT: 2.0, Assigned.PARTIAL: 1.0, Assigned.NONE: 0.0, None: None}

@@ -30,8 +30,6 @@ from assay.formats.trec_rag_passages import read_judgment_run
 from assay.model.labels import NO_REASON
 from assay.model.wording import listed, printable, quoted
 
-__all__ = ["LabelTable", "Unit", "read_labels"]
-
 DOC = ("doc", "doc_id", "docid", "docno", "item", "unit")
 LABEL = ("label", "grade", "relevance")
 

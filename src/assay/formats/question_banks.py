@@ -20,8 +20,6 @@ from assay.model.question_banks import Aggregator, BankQuestion, GoldAnswer, Que
 from assay.model.trec_rag import Importance, NuggetList, RagNugget
 from assay.model.wording import counted, listed, quoted
 
-__all__ = ["nugget_text", "nuggets_of_bank", "read_question_banks"]
-
 _TOPIC_KEYS = ("query_id", "topic_id", "qid", "narrative_id", "request_id")
 _DEFAULT = {"default": Aggregator.OR, "": Aggregator.OR}
 

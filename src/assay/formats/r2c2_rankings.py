@@ -13,8 +13,6 @@ from assay.formats.parsed import Parsed
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.text import SourceText
 
-__all__ = ["read_rankings"]
-
 
 def read_rankings(
     given: str | PathLike[str] | SourceText,

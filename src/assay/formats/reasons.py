@@ -9,8 +9,6 @@ from typing import Any
 from assay.formats.jsonl import one_text
 from assay.model.labels import NO_REASON, Why
 
-__all__ = ["EDITED_KEYS", "why_of"]
-
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "justification", "comment")
 EDITED_KEYS = ("annotation", "mode", "condition", "source")
 _EDITED = re.compile(r"post[\s_-]?edit(?:ed|ing)?", re.IGNORECASE)

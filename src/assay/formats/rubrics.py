@@ -21,8 +21,6 @@ from assay.formats.text import read_text
 from assay.model.rubrics import Criterion, GradedAnswer, GradedCriterion, Met
 from assay.model.wording import listed, quoted
 
-__all__ = ["read_graded", "write_rubrics"]
-
 _TOPIC_KEYS = ("qid", "topic_id", "query_id", "narrative_id", "sample_id", "task_name")
 _RUN_KEYS = ("run_id", "run", "model", "pdf")
 _FAILED = ("failed", "fail", "error")

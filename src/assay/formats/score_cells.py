@@ -27,20 +27,6 @@ from assay.formats.text import SourceText, read_text
 from assay.measures.names import parse_measure
 from assay.model.wording import listed
 
-__all__ = [
-    "ALL",
-    "ENDS",
-    "MEASURE",
-    "VALUE",
-    "filled",
-    "is_mean",
-    "is_missing",
-    "looks_like_number",
-    "read_score_cells",
-    "same_name",
-    "split_end",
-]
-
 MEASURE = ("measure",)
 VALUE = ("value", "score")
 ENDS = ("floor", "ceiling")

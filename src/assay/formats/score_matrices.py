@@ -25,8 +25,6 @@ from assay.formats.score_cells import (
 from assay.formats.score_tables import parse_scores
 from assay.model.wording import listed, printable, quoted
 
-__all__ = ["ScoreMatrix", "complete", "no_topics", "read_matrix"]
-
 T = TypeVar("T")
 
 _FIRST_OF_MATRIX = (*TOPIC, "", "id", "item", "#")

@@ -30,8 +30,6 @@ from assay.formats.score_cells import (
 )
 from assay.model.wording import listed, printable, quoted
 
-__all__ = ["ScoreTable", "parse_scores", "read_scores"]
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:

@@ -12,8 +12,6 @@ from assay.formats.text import read_text
 from assay.formats.trec import qrels_columns
 from assay.model.wording import quoted
 
-__all__ = ["SubtopicQrels", "read_subtopic_qrels"]
-
 _COLUMNS = 4
 
 

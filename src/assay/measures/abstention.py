@@ -24,8 +24,6 @@ from assay.measures.confidence import Bools, Floats
 from assay.measures.confidence_ranges import accuracy_and_hmr
 from assay.measures.ranges import OPEN, Range
 
-__all__ = ["THRESHOLDS", "Answers", "SweepPoint", "abstention", "sweep"]
-
 THRESHOLDS = tuple(step / 10 for step in range(11))
 """Confidences below which a sweep declines."""
 

@@ -13,9 +13,6 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
-__all__ = ["UNANSWERABLE", "edit_distance", "ill_formed", "is_correct", "matches", "normalised",
-           "unanswerable"]  # fmt: skip
-
 UNANSWERABLE = (
     "unanswerable",
     "no",

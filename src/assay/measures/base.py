@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from assay.measures.hits import Floats, Hits
     from assay.measures.judgements import Ideals
 
-__all__ = ["MEASURES", "Measure"]
-
 _LARGEST_CUTOFF = 10**9
 
 MEASURES: dict[str, type[Measure]] = {}

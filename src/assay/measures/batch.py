@@ -16,8 +16,6 @@ from assay.measures.judgements import Ideals, flattened
 if TYPE_CHECKING:
     from assay.measures.base import Measure
 
-__all__ = ["score_hits", "score_lists"]
-
 
 def score_hits(hits: Hits, judged: Ideals, measures: Iterable[Measure]) -> dict[Measure, Floats]:
     """Score ranked lists.

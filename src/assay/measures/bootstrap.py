@@ -18,15 +18,6 @@ import numpy.typing as npt
 from assay.measures.confidence import Closed, Floats, Integers, bin_numbers, check
 from assay.measures.settings import probability, whole_number
 
-__all__ = [
-    "Interval",
-    "confidence_intervals",
-    "mean_interval",
-    "percentile_interval",
-    "percentiles",
-    "topic_counts",
-]
-
 FEWEST = 2
 """Topics over which there is an interval."""
 

@@ -17,21 +17,6 @@ import numpy as np
 from assay.measures.confidence import Bools, Floats
 from assay.measures.ranges import Range
 
-__all__ = [
-    "ANSWER_CELLS",
-    "LOWER_IS_BETTER",
-    "REFERENCE_CELLS",
-    "ClaimLabels",
-    "answer_scores",
-    "average_precision",
-    "cell_of_answer_claim",
-    "cell_of_reference_claim",
-    "f1",
-    "reference_scores",
-    "share",
-    "utilization",
-]
-
 ANSWER_CELLS = (
     "GroundedRight", "SelfKnowledge", "NoiseRelevant", "NoiseIrrelevant", "Hallucination",
     "NoClaim",

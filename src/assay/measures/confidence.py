@@ -24,30 +24,6 @@ import numpy.typing as npt
 
 from assay.measures.settings import whole_number
 
-__all__ = [
-    "LOWER_IS_BETTER",
-    "Closed",
-    "ReliabilityBin",
-    "RiskPoint",
-    "accuracy",
-    "aurc",
-    "auroc",
-    "bin_numbers",
-    "brier",
-    "check",
-    "confidence_measures",
-    "ece",
-    "hmr",
-    "ks",
-    "mce",
-    "refuse_masked",
-    "reliability_bins",
-    "reward_over",
-    "reward_under",
-    "risk_coverage",
-    "selective_accuracy",
-]
-
 T = TypeVar("T")
 
 LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})

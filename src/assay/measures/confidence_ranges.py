@@ -31,8 +31,6 @@ from assay.measures.confidence import (
 )
 from assay.measures.ranges import Range
 
-__all__ = ["Completion", "Ends", "accuracy_and_hmr", "confidence_ranges"]
-
 
 @dataclass(frozen=True)
 class Completion:

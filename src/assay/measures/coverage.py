@@ -18,20 +18,6 @@ from assay.measures.hits import Bools, Floats, Integers
 from assay.measures.ranges import ROUNDING, Range
 from assay.model.exam_grades import NO_GRADE, GradeMatrix
 
-__all__ = [
-    "AlphaIdeal",
-    "Cover",
-    "alpha_dcg",
-    "alpha_ideal_range",
-    "alpha_ideals",
-    "alpha_ndcg",
-    "alpha_ndcg_range",
-    "cover",
-    "labels",
-    "normalised_cover",
-    "standard_error",
-]
-
 _POOLS = 64
 """Pools whose ideal lists are made side by side."""
 

@@ -22,16 +22,6 @@ from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties, rank_order, sort_keys
 
-__all__ = [
-    "IDEALS",
-    "Ideal",
-    "RunScores",
-    "evaluate_runs",
-    "run_hits",
-    "run_scores",
-    "to_judgements",
-]
-
 _NOTHING: Mapping[str, float] = {}
 _UNJUDGED = -1
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-__all__ = ["RELEVANT", "Gain", "Grades"]
-
 Grades = Sequence[float | None]
 """The grades of a ranked list, best rank first; ``None`` marks an unjudged document."""
 

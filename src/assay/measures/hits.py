@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from assay.measures.grades import Gain
 
-__all__ = ["Bools", "Floats", "GainError", "Hits", "Integers", "keep_freed"]
-
 _LARGE = 16 << 20
 
 Bools = npt.NDArray[np.bool_]

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["Ranking", "Run", "odd_number", "to_grades", "to_run", "to_subtopics"]
-
 Ranking = Mapping[str, float] | Sequence[str]
 """Document id → score, or document ids in rank order."""
 

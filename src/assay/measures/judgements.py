@@ -16,8 +16,6 @@ from assay.measures.hits import Bools, Floats, Hits, Integers
 if TYPE_CHECKING:
     from assay.measures.base import Measure
 
-__all__ = ["Ideals", "Judgements", "flattened"]
-
 
 class Ideals:
     """The ideal list of each topic, and the highest grade of the scale. ``best``: all grades of

@@ -16,8 +16,6 @@ from assay.measures.tables import TOPICS, Topics, frame, rows
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     qrels: Any,

@@ -15,8 +15,6 @@ from typing import Any
 
 from assay.measures.base import MEASURES, Measure
 
-__all__ = ["describe_measures", "parse_measure"]
-
 _NAME = re.compile(
     r"(?P<name>[A-Za-zα][A-Za-z_-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
 )

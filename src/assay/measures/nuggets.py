@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
 
-__all__ = ["NUGGET_MEASURES", "coverage_ends", "nugget_ends", "nugget_weights"]
-
 NUGGET_MEASURES = ("strict_vital", "vital", "strict_all", "all", "weighted")
 """Names of what :func:`nugget_ends` gives, the track's main measure first. ``weighted`` is
 (Σ s vital + ½ Σ s okay) / (#vital + ½ #okay)."""

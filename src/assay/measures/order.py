@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from assay.measures.hits import Floats, Integers
 
-__all__ = ["TIES", "Ties", "rank_order", "sort_keys"]
-
 Ties = Literal["trec", "trec64", "file"]
 """``trec``: as pytrec_eval and trec_eval before its pull request 38, which keep scores in 32 bits
 and put equal ones in descending order of the document id's bytes. ``trec64``: as trec_eval since

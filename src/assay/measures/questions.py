@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 
 from assay.measures.ranges import Range
 
-__all__ = ["question_value", "questions_range"]
-
 
 def question_value(kind: str, given: Sequence[bool], *, partly: bool = False) -> float | None:
     """What an answer is worth for one question.

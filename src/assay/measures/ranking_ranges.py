@@ -13,8 +13,6 @@ from assay.measures.hits import Bools, Floats, Hits, Integers
 from assay.measures.judgements import Ideals
 from assay.measures.ranking.relevance import BinaryMeasure, RPrecision
 
-__all__ = ["Ends", "KnownGrades", "score_ranges"]
-
 _AT_ONCE = 1 << 20
 """Documents of ranked and ideal lists that are scored at once."""
 

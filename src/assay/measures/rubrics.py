@@ -13,8 +13,6 @@ from typing import Literal
 
 from assay.measures.ranges import Range
 
-__all__ = ["RUBRIC_MEASURES", "Failed", "rubric_score", "unmet"]
-
 RUBRIC_MEASURES = ("ternary", "binary")
 
 Failed = Literal["out", "zero", "range"]

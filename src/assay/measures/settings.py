@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["probability", "whole_number"]
-
 
 def probability(value: float, name: str) -> float:
     """``value``, which must lie strictly between 0 and 1. Raises ValueError where it does

@@ -19,29 +19,6 @@ import numpy.typing as npt
 
 from assay.measures.ranges import Range
 
-__all__ = [
-    "Labelled",
-    "SectionLabels",
-    "Weights",
-    "abandonment",
-    "comp",
-    "comp_range",
-    "contributions",
-    "experience",
-    "experience_ends",
-    "filled",
-    "final_lines",
-    "geometric",
-    "heading_representativeness",
-    "jsd",
-    "lines_read",
-    "sgss",
-    "weight_warnings",
-    "xux",
-    "xux_f",
-    "xux_g",
-]
-
 Value = float | None
 """A label as a number; None where it is missing."""
 

@@ -16,11 +16,6 @@ import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats, Integers
 
-__all__ = [
-    "SUPPORT_MEASURES", "Citations", "SupportScores", "SupportTable", "counted_citations",
-    "support_scores", "support_table",
-]  # fmt: skip
-
 SUPPORT_MEASURES = ("weighted_precision", "weighted_recall", "hard_precision", "hard_recall")
 """Names of :func:`support_scores`."""
 

@@ -11,8 +11,6 @@ from assay.measures.frames import RunScores
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ALL", "NO_TOPIC", "TOPICS", "Row", "Topics", "frame", "rows"]
-
 ALL = "all"
 """What stands for the mean in the topic column."""
 

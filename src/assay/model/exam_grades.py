@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_GRADE", "NO_GRADES", "TOP_GRADE", "GradeMatrix", "Grades"]
-
 GradeMatrix = npt.NDArray[np.int8]
 
 NO_GRADE = -1

@@ -8,7 +8,8 @@ from itertools import combinations
 
 from assay.page.parts import Grid, Item, Part, Table
 from assay.protocols.base import ResamplingArguments
-from assay.statistics.agreement import Agreement, agree, label_name
+from assay.statistics.agreement import Agreement, agree
+from assay.statistics.tables import label_name
 
 
 @dataclass(frozen=True)

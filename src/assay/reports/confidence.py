@@ -14,8 +14,6 @@ from assay.page.parts import Curve, Reliability
 from assay.page.wording import number, shortened
 from assay.reports.plotting import COLOURS, MARKERS, checked_plot, plot_bytes
 
-__all__ = ["ConfidenceData", "plot_confidence", "save_confidence_plot"]
-
 ConfidenceData = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]
 """For each run its confidences (0 to 1) and whether each answer is correct (0 or 1)."""
 

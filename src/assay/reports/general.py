@@ -31,8 +31,6 @@ from assay.reports.parts import Look, draw, sections
 from assay.reports.plots import interval_axis
 from assay.reports.text import closed
 
-__all__ = ["render_folder", "render_report"]
-
 Write = Callable[[str, str], None]
 """Takes a file's name and what is in it."""
 

@@ -10,8 +10,6 @@ from assay.measures.scores import Score
 from assay.page.wording import interval, one_line, shortened, span
 from assay.reports.markdown import line, safe
 
-__all__ = ["PublishedBoard", "latex", "markdown"]
-
 _LETTERS = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"

@@ -12,13 +12,6 @@ from assay.model.wording import counted
 from assay.page.wording import shortened
 from assay.reports.plotting import COLOURS, MARKERS, checked_plot, plot_bytes
 
-__all__ = [
-    "DifferencePanel",
-    "save_differences",
-    "save_leaderboard",
-    "save_scatter",
-]
-
 _POINT, _MEAN, _LINE = "#8fb8d8", "#c0392b", "#888888"
 _REAL, _NOT_REAL = "#0072b2", "#9a9a9a"
 _BEHIND = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.6}

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.confidence import Floats, Integers
-from assay.statistics.checks import defined, numbers, probability
+from assay.measures.settings import probability
+from assay.statistics.checks import defined, numbers
 from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas
-from assay.statistics.resampling import percentile_interval, topic_counts
 from assay.statistics.tables import (
     Outside,
     coincidences,
@@ -32,22 +32,6 @@ from assay.statistics.tables import (
     ordered_alike,
     pair_labels,
 )
-
-__all__ = [
-    "Agreement",
-    "Estimate",
-    "LabelAgreement",
-    "Metric",
-    "Outside",
-    "PairOrders",
-    "Weights",
-    "agree",
-    "cohen_kappa",
-    "confusion",
-    "krippendorff_alpha",
-    "label_name",
-    "pair_orders",
-]
 
 _MOST_IN_TABLE = 2000
 """Of more labels than this there is no table of counts, which no one could read."""

@@ -17,25 +17,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 from scipy.special import ndtri
 
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.confidence import Floats, Integers
-from assay.statistics.checks import numbers, probability
+from assay.measures.settings import probability
+from assay.statistics.checks import numbers
 from assay.statistics.corrected.order import RankSets, ranks_between
 from assay.statistics.pair_models import BradleyTerry, Fit, Model, fit
-from assay.statistics.resampling import percentile_interval, topic_counts
-
-__all__ = [
-    "Battles",
-    "Rated",
-    "WinRates",
-    "components",
-    "rate",
-    "ratings",
-    "resampled_ratings",
-    "sandwich",
-    "tally",
-    "win_rates",
-]
 
 BRADLEY_TERRY = BradleyTerry()
 POINTS = 400 / np.log(10)

@@ -8,17 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Floats, refuse_masked
-from assay.measures.settings import probability, whole_number
-
-__all__ = [
-    "LARGEST",
-    "defined",
-    "numbers",
-    "probability",
-    "score_matrix",
-    "score_pair",
-    "whole_number",
-]
 
 LARGEST = 1e100
 """No score or label may be larger: sums of its square with counts would overflow."""

@@ -10,11 +10,13 @@ from typing import Literal, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.bootstrap import topic_counts
 from assay.measures.confidence import LOWER_IS_BETTER, Floats
-from assay.statistics.checks import defined, probability, score_matrix
+from assay.measures.settings import probability
+from assay.statistics.checks import defined, score_matrix
 from assay.statistics.confidence import MEASURES, paired_differences
 from assay.statistics.letters import TooManyGroups, compact_letters, joined, top_group
-from assay.statistics.resampling import EXACT_LIMIT, is_exact, topic_counts
+from assay.statistics.resampling import EXACT_LIMIT, is_exact
 from assay.statistics.samplesize import Variance, residual_variance
 from assay.statistics.significance import (
     bootstrap_p,
@@ -25,8 +27,6 @@ from assay.statistics.significance import (
     t_columns,
 )
 from assay.statistics.tukey import randomised_tukey
-
-__all__ = ["Comparison", "PairComparison", "Test", "compare_confidences", "compare_runs"]
 
 Test = Literal["tukey", "t", "randomisation", "bootstrap"]
 """``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t``, ``randomisation`` and

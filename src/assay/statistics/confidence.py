@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.confidence import (
     Bools,
     Floats,
@@ -30,22 +30,8 @@ from assay.measures.confidence import (
     reward_under,
 )
 from assay.measures.confidence import accuracy as plain_accuracy
-from assay.statistics.checks import probability, whole_number
-from assay.statistics.resampling import (
-    EXACT_LIMIT,
-    is_exact,
-    percentile_interval,
-    swap_masks,
-    topic_counts,
-)
-
-__all__ = [
-    "MEASURES",
-    "MeasuredDraws",
-    "PairedDifference",
-    "compare_confidence",
-    "paired_differences",
-]
+from assay.measures.settings import probability, whole_number
+from assay.statistics.resampling import EXACT_LIMIT, is_exact, swap_masks
 
 _BINS = 10
 _ROUNDING = 1e-12

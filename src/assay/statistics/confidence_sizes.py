@@ -21,10 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
-from assay.statistics.checks import probability, whole_number
+from assay.measures.settings import probability, whole_number
 from assay.statistics.confidence import MeasuredDraws
-
-__all__ = ["Foreseen", "Pilot", "SimulatedRow", "Simulation", "simulated_sizes"]
 
 MOST_QUESTIONS = 10**6
 """More than this are not simulated."""

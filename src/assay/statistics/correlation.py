@@ -23,8 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.settings import probability
 from assay.statistics import ranks
-from assay.statistics.checks import defined, probability, score_pair
+from assay.statistics.checks import defined, score_pair
 from assay.statistics.settings import Correlation, all_settings, run_setting
 from assay.statistics.shared_scores import (
     Missing,
@@ -37,21 +38,6 @@ from assay.statistics.shared_scores import (
     matrix,
     shared_runs,
 )
-
-__all__ = [
-    "Correlation",
-    "CorrelationReport",
-    "Missing",
-    "RunMean",
-    "Scores",
-    "ap_correlation",
-    "correlate",
-    "correlate_runs",
-    "kendall_tau",
-    "rbo",
-    "rbo_lists",
-    "spearman_rho",
-]
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
-from assay.statistics.checks import whole_number
-
-__all__ = ["NO_LABEL", "Consensus", "dawid_skene"]
+from assay.measures.settings import whole_number
 
 NO_LABEL = -1
 """Stands where a person said nothing of a unit."""

@@ -18,13 +18,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.bootstrap import percentile_interval, topic_counts
 from assay.measures.confidence import Bools, Floats
 from assay.measures.ranges import Range
 from assay.statistics.agreement import Estimate
 from assay.statistics.checks import defined
-from assay.statistics.resampling import percentile_interval, topic_counts
-
-__all__ = ["ItemBoard", "TopicItems", "discrimination", "likeness", "official_scores"]
 
 _LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0
 _CELLS_AT_ONCE = 2_000_000

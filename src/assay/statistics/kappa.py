@@ -19,8 +19,6 @@ import numpy as np
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.statistics.tables import Cells, check_size, tally
 
-__all__ = ["LabelPairs", "Metric", "Weights", "alphas", "kappas"]
-
 Weights = Literal["unweighted", "linear", "quadratic"]
 """How much two labels disagree in κ: by 1 if they differ, by their distance, or by its square."""
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from assay.statistics.checks import numbers
 
-__all__ = ["TooManyGroups", "compact_letters", "joined", "top_group"]
-
 _MOST_GROUPS = 5_000
 
 

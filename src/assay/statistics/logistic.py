@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["fit_logistic"]
-
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 100

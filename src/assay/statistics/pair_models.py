@@ -17,8 +17,6 @@ from scipy.special import expit, log_expit
 
 from assay.measures.confidence import Floats, Integers
 
-__all__ = ["MODELS", "BradleyTerry", "Davidson", "Fit", "Model", "RaoKupper", "fit"]
-
 _STEPS = 100
 _HALVINGS = 40
 _SETTLED = 1e-10

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from scipy import special
 
 from assay.measures.bootstrap import Interval
-from assay.statistics.checks import defined, numbers, probability, whole_number
+from assay.measures.settings import probability, whole_number
+from assay.statistics.checks import defined, numbers
 from assay.statistics.significance import bootstrap_difference, bootstrap_p, pair_sizes
-
-__all__ = ["by_topic", "look_level", "mcnemar", "paired_shares", "wilson"]
 
 
 def mcnemar(up: int, down: int) -> float | None:

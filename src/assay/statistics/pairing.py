@@ -17,17 +17,6 @@ import numpy as np
 from assay.statistics.battles import Battles
 from assay.statistics.pair_models import BradleyTerry, fit
 
-__all__ = [
-    "SEED",
-    "Match",
-    "all_battles",
-    "battles_per_topic",
-    "drawn",
-    "next_battles",
-    "shown",
-    "swapped",
-]
-
 SEED = 13
 """RAGDoll's own."""
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from assay.measures.confidence import Floats
 
-__all__ = ["all_rows", "ap_rows", "ap_weights", "rbo_depth", "rbo_rows", "rho_rows", "tau_rows"]
-
 _CELLS_AT_ONCE = 2_000_000
 """How many compared pairs are held in memory at a time: 16 MB an array."""
 

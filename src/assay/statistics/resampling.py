@@ -10,18 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.measures.bootstrap import percentile_interval, topic_counts
 from assay.measures.confidence import Floats
-from assay.statistics.checks import whole_number
-
-__all__ = [
-    "EXACT_LIMIT",
-    "is_exact",
-    "percentile_interval",
-    "sum_slack",
-    "swap_masks",
-    "topic_counts",
-]
+from assay.measures.settings import whole_number
 
 EXACT_LIMIT = 2**17
 """Up to how many arrangements of the data a randomisation test goes through all of them."""

@@ -20,24 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from assay.statistics.checks import probability, score_matrix, whole_number
-
-__all__ = [
-    "AchievedPower",
-    "Design",
-    "SizeRow",
-    "Variance",
-    "achieved_power",
-    "anova_power",
-    "anova_topics",
-    "expected_width",
-    "interval_topics",
-    "paired_t_power",
-    "paired_t_topics",
-    "pooled_variance",
-    "residual_variance",
-    "size_table",
-]
+from assay.measures.settings import probability, whole_number
+from assay.statistics.checks import score_matrix
 
 Design = Literal["paired-t", "anova", "interval"]
 """The requirement a number of topics is to meet: the power of a paired t-test, that of a one-way

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.confidence import Floats
 from assay.statistics import ranks
 from assay.statistics.checks import defined
-from assay.statistics.resampling import percentile_interval, topic_counts
 from assay.statistics.stacked import StackedPairs
-
-__all__ = ["MEASURES", "Correlation", "all_settings", "run_setting"]
 
 MEASURES = ("tau", "rho", "ap", "rbo")
 """Kendall's τ-b, Spearman's ρ, AP correlation and rank-biased overlap."""

@@ -11,19 +11,6 @@ import numpy as np
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 
-__all__ = [
-    "Averaged",
-    "Missing",
-    "Scores",
-    "average",
-    "by_topic",
-    "check_missing",
-    "complete",
-    "known_scores",
-    "matrix",
-    "shared_runs",
-]
-
 Scores = Mapping[str, Mapping[str, float | None]]
 """Scores by run, then topic; ``None`` and NaN mean that the run has none for the topic."""
 

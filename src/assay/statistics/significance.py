@@ -20,36 +20,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from assay.measures.bootstrap import Interval, mean_interval
+from assay.measures.bootstrap import Interval, mean_interval, topic_counts
 from assay.measures.confidence import Floats
-from assay.statistics.checks import score_matrix, score_pair, whole_number
-from assay.statistics.letters import compact_letters, joined, top_group
-from assay.statistics.resampling import (
-    EXACT_LIMIT,
-    is_exact,
-    sum_slack,
-    swap_masks,
-    topic_counts,
-)
+from assay.measures.settings import whole_number
+from assay.statistics.checks import score_matrix, score_pair
+from assay.statistics.resampling import EXACT_LIMIT, is_exact, sum_slack, swap_masks
 from assay.statistics.samplesize import residual_variance
-from assay.statistics.tukey import TukeyResult, randomised_tukey
-
-__all__ = [
-    "RandomisationResult",
-    "TukeyResult",
-    "bootstrap_difference",
-    "bootstrap_p",
-    "compact_letters",
-    "holm",
-    "joined",
-    "pair_sizes",
-    "randomisation_p",
-    "randomisation_test",
-    "randomised_tukey",
-    "residual_effect_sizes",
-    "t_columns",
-    "top_group",
-]
 
 _ROUNDING = 1e-12
 """Spread or distance below this share of the largest value is taken for a rounding error."""

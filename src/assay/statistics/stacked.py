@@ -15,8 +15,6 @@ import numpy as np
 from assay.measures.confidence import Floats, Integers
 from assay.statistics.ranks import ap_weights, extrapolated, rbo_depth
 
-__all__ = ["StackedPairs"]
-
 _CELLS_AT_ONCE = 2_000_000
 
 

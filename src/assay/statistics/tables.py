@@ -11,22 +11,6 @@ import numpy.typing as npt
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 
-__all__ = [
-    "Cells",
-    "Outside",
-    "check_size",
-    "coincidences",
-    "confusion_table",
-    "distinct",
-    "label_name",
-    "label_table",
-    "number_topics",
-    "on_scale",
-    "ordered_alike",
-    "pair_labels",
-    "tally",
-]
-
 Cells = tuple[Integers, Integers]
 """Some pairs of different labels: the places of the one and of the other among the values."""
 

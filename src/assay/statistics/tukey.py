@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Floats
-from assay.statistics.checks import score_matrix, whole_number
+from assay.measures.settings import whole_number
+from assay.statistics.checks import score_matrix
 from assay.statistics.resampling import EXACT_LIMIT, sum_slack
-
-__all__ = ["TukeyResult", "randomised_tukey"]
 
 _CELLS_AT_ONCE = 1_000_000
 """How many scores (permutations × topics × runs) a thread shuffles at a time: 8 MB."""

@@ -16,27 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from assay.measures.bootstrap import Interval
+from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.confidence import Floats, Integers
-from assay.statistics.checks import numbers, probability, whole_number
-from assay.statistics.resampling import (
-    is_exact,
-    percentile_interval,
-    sum_slack,
-    swap_masks,
-    topic_counts,
-)
+from assay.measures.settings import probability, whole_number
+from assay.statistics.checks import numbers
+from assay.statistics.resampling import is_exact, sum_slack, swap_masks
 from assay.statistics.samplesize import paired_t_topics
-
-__all__ = [
-    "POWER",
-    "by_session",
-    "detectable_loss",
-    "jackknife_spread",
-    "questions_needed",
-    "session_interval",
-    "sign_flip_p",
-]
 
 POWER = 0.8
 """The power that a loss called detectable is detected with."""

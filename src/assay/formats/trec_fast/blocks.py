@@ -18,8 +18,6 @@ from assay.formats.trec_fast.columns import LONGEST, Column, decimals, whole_num
 from assay.formats.trec_fast.index import spread
 from assay.measures.hits import Floats, Integers
 
-__all__ = ["Block", "Lists", "Names", "parse"]
-
 Integers32 = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 _COLUMNS = 6

@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from assay.measures.hits import Floats, Integers
 
-__all__ = ["LONGEST", "PAD", "Bools", "Column", "Words", "decimals", "hashed", "whole_numbers"]
-
 PAD = 16
 """Bytes that must stand before the first and after the last token, so that it can be read whole."""
 

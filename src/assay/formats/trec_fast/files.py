@@ -13,8 +13,6 @@ from pathlib import Path
 
 from assay.formats.trec_fast.columns import PAD
 
-__all__ = ["Window", "is_passage_run", "open_run", "padded", "read_into", "tidy"]
-
 Stream = io.FileIO | gzip.GzipFile | bz2.BZ2File
 _LINE_END = ord("\n")
 _PASSAGE = re.compile(rb"[^;]*;[ \t]*[0-9]+[ \t]*;[^;]*;")

@@ -11,8 +11,6 @@ from assay.formats.trec_fast.columns import LONGEST, PAD, Column, Words, hashed
 from assay.measures.hits import Integers
 from assay.measures.judgements import Judgements
 
-__all__ = ["Index", "any_twice", "spread"]
-
 _ANEW = np.uint64(0x9E3779B97F4A7C15)
 
 

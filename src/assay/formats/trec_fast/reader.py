@@ -25,8 +25,6 @@ from assay.measures.order import Ties, rank_order
 from assay.model.errors import Fault, FormatError
 from assay.model.wording import printable
 
-__all__ = ["BLOCK", "RunBatch", "read_runs"]
-
 BLOCK = 1 << 19
 """Bytes read at a time; small files are put together until they are as many."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assay.formats.naming import run_name
-from assay.formats.r2c2 import AnswerRunFile, read_ac_run, write_marked
+from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run, write_marked
 from assay.formats.r2c2_edited import changed_otherwise
 from assay.labellers.base import Request
 from assay.ledger import NewLabel

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from assay.formats.exam_bank import read_bank
+from assay.formats.exam_bank_reading import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.passages import read_passages, read_queries, read_responses
 from assay.formats.score_tables import ScoreTable, read_scores

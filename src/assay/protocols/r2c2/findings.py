@@ -10,7 +10,7 @@ from itertools import chain
 from sys import intern
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
-from assay.formats.r2c2 import AnswerRunFile, write_marked
+from assay.formats.r2c2_ac import AnswerRunFile, write_marked
 from assay.measures.names import parse_measure
 from assay.measures.scores import Score
 from assay.model.rag import Mark, PassageKey

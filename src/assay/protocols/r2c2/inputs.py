@@ -9,7 +9,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.formats.r2c2 import AnswerRunFile, read_ac_run, read_pr_run, read_questions
+from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
+from assay.formats.r2c2_pr import read_pr_run
+from assay.formats.r2c2_questions import read_questions
 from assay.model.rag import Passage, PassageKey, PassageRun, Question, SharedAnswers
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.base import CommonSettings, MeasureNames, Reading

@@ -24,7 +24,8 @@ kind, always wider, and what "system A is better than B" is about.
 from assay.statistics.corrected.batches import combine, half_width
 from assay.statistics.corrected.carried import rogan_gladen
 from assay.statistics.corrected.draws import Draw, draw, draw_topics, next_batch
-from assay.statistics.corrected.estimates import Differences, Estimates, Population, differences
+from assay.statistics.corrected.estimates import Differences, Estimates, differences
+from assay.statistics.corrected.given import Population
 from assay.statistics.corrected.linear import items
 from assay.statistics.corrected.modesty import Confidence, hmr
 from assay.statistics.corrected.order import RankSets, rank_sets, shrink, tau_bounds

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Floats
-from assay.statistics.checks import numbers, probability
+from assay.measures.settings import probability
+from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, half_widths, satterthwaite
-
-__all__ = ["combine", "half_width"]
 
 
 def combine(

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats, Integers
 
-__all__ = ["Expected", "cross_fitted", "grades"]
-
 _FOLDS = 5
 _MANY = 11
 """From so many different labels on, a judge's labels are cut into :data:`_BINS` bins."""

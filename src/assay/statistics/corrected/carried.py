@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.statistics.checks import probability, whole_number
-
-__all__ = ["rogan_gladen"]
+from assay.measures.settings import probability, whole_number
 
 _NEAR_CHANCE = 1.1
 """Sensitivity + specificity up to which a judge says too little; 1 is chance."""

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
-from assay.statistics.checks import numbers, whole_number
+from assay.measures.settings import whole_number
+from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, difference_variance
 from assay.statistics.corrected.given import mask, weight_matrix
 from assay.statistics.corrected.order import rank_sets
-
-__all__ = ["Design", "Draw", "draw", "draw_topics", "next_batch"]
 
 Design = Literal["leverage", "uniform", "pairs"]
 """What the draw is good at: the runs' scores, nothing in particular, or their differences."""

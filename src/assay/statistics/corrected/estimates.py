@@ -7,20 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.measures.confidence import Floats
-from assay.statistics.checks import probability
+from assay.measures.settings import probability
 from assay.statistics.corrected.given import Population
-
-__all__ = [
-    "LEAST_DF",
-    "Differences",
-    "Estimates",
-    "Population",
-    "difference_variance",
-    "differences",
-    "half_widths",
-    "rare_spread",
-    "satterthwaite",
-]
 
 LEAST_DF = 4.0
 """Fewer degrees of freedom are never assumed: the pooled part of a variance has many."""

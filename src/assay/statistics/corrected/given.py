@@ -10,19 +10,6 @@ import numpy.typing as npt
 from assay.measures.confidence import Bools, Floats
 from assay.statistics.checks import numbers
 
-__all__ = [
-    "LEAST_LABELS",
-    "LEAST_TOPICS",
-    "Population",
-    "enough",
-    "judge_labels",
-    "mask",
-    "people_labels",
-    "population_named",
-    "probabilities",
-    "weight_matrix",
-]
-
 Population = Literal["these", "like these"]
 """What an interval is about: the units at hand, or the topics that they are a sample of."""
 

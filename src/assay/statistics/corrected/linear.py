@@ -24,8 +24,6 @@ from assay.statistics.corrected.given import (
     weight_matrix,
 )
 
-__all__ = ["items"]
-
 _OWN = 10.0
 """A run's own variance weighs as much as the pooled one at so many (effective) drawn items."""
 

@@ -24,8 +24,6 @@ from assay.statistics.corrected.given import (
     population_named,
 )
 
-__all__ = ["MEASURES", "Confidence", "hmr"]
-
 MEASURES = ("HMR", "R_O", "R_U", "Accuracy")
 """What the four values of :class:`Confidence` are."""
 

@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
-from assay.statistics.checks import numbers, probability, whole_number
+from assay.measures.settings import probability, whole_number
+from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, difference_variance
-
-__all__ = ["RankSets", "rank_sets", "ranks_between", "shrink", "tau_bounds"]
 
 _CELLS_AT_ONCE = 500_000
 """How many drawn scores (draws × runs) are held at a time: 4 MB."""

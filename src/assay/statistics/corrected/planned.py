@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Floats
-from assay.statistics.checks import numbers, whole_number
+from assay.measures.settings import whole_number
+from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import (
     LEAST_DF,
     Estimates,
@@ -18,8 +19,6 @@ from assay.statistics.corrected.estimates import (
 )
 from assay.statistics.corrected.given import weight_matrix
 from assay.statistics.corrected.order import rank_sets
-
-__all__ = ["Expected", "expected", "items_covariance", "topics_covariance"]
 
 _OWN = 10.0
 """As in :func:`assay.statistics.corrected.items`."""

@@ -17,8 +17,6 @@ from assay.statistics.corrected.given import (
     population_named,
 )
 
-__all__ = ["topics"]
-
 _UNSEEN = 2.0
 """Disagreements of people and judge that are added to each run where people's scores are 0 or 1: a
 judge who was never at odds in five topics may be so in the sixth (Agresti & Min 2005)."""
