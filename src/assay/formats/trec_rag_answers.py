@@ -250,7 +250,7 @@ class _ResponseReader:
         return tuple(found)
 
     def _length(self, at: Spot, answer: RagAnswer, record: dict[str, Any], rules: Rules) -> None:
-        length = rules.words(" ".join([text for text, _ in answer.sentences]))
+        length = answer.length if rules.nfkc else rules.words(answer.text)
         if rules.max_words is not None and length > rules.max_words:
             self._limit(at)(
                 f"The answer has {length} words; {rules.year} allows {rules.max_words}.",

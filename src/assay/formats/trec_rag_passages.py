@@ -201,7 +201,8 @@ def write_judgment_run(run: JudgmentRun) -> bytes:
     for topic, judged in run.guesses.items():
         for guess in judged.values():
             cells = (topic, "Q0", guess.doc, str(guess.label), repr(guess.confidence), run.name)
-            if any(not cell or cell.split() != [cell] for cell in cells):
-                raise AssayError(f"{quoted(' '.join(cells))} cannot stand in an RJ run.")
-            lines.append(" ".join(cells) + "\n")
+            line = " ".join(cells)
+            if line.split() != [*cells]:
+                raise AssayError(f"{quoted(line)} cannot stand in an RJ run.")
+            lines.append(f"{line}\n")
     return "".join(lines).encode()

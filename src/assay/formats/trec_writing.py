@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 
 from assay.model.errors import AssayError
@@ -36,7 +37,8 @@ def judged_lines(
     separator = _separator(one for row in rows() for one in row[:3])
 
     def pieces() -> Iterator[bytes]:
-        return _pieces(separator.join((*ids, str(grade))) + "\n" for *ids, grade in rows())
+        lines = (separator.join(ids) + f"{separator}{grade}\n" for *ids, grade in rows())
+        return iter(lambda: "".join(islice(lines, _ROWS)).encode(), b"")
 
     return pieces
 
@@ -50,13 +52,19 @@ def run_lines(name: str, rankings: Mapping[str, Sequence[str]]) -> Callable[[], 
     """
     separator = _separator(chain((name,), *((topic, *docs) for topic, docs in rankings.items())))
 
-    def lines() -> Iterator[str]:
-        for topic, docs in rankings.items():
-            for place, doc in enumerate(docs):
-                cells = topic, "Q0", doc, str(place + 1), str(len(docs) - place), name
-                yield separator.join(cells) + "\n"
+    @lru_cache(10)
+    def ends(count: int) -> list[str]:
+        """What stands behind the documents of a list of so many."""
+        cells = ((str(rank), str(count + 1 - rank), name) for rank in range(1, count + 1))
+        return [separator.join(("", *some)) + "\n" for some in cells]
 
-    return lambda: _pieces(lines())
+    def pieces() -> Iterator[bytes]:
+        for topic, docs in rankings.items():
+            start = separator.join((topic, "Q0", ""))
+            pairs = zip(docs, ends(len(docs)), strict=True)
+            yield "".join([f"{start}{doc}{end}" for doc, end in pairs]).encode()
+
+    return pieces
 
 
 def _separator(ids: Iterable[str]) -> str:
@@ -66,10 +74,6 @@ def _separator(ids: Iterable[str]) -> str:
         return " "
     _check_ids(found)
     return "\t"
-
-
-def _pieces(lines: Iterator[str]) -> Iterator[bytes]:
-    return iter(lambda: "".join(islice(lines, _ROWS)).encode(), b"")
 
 
 def _check_ids(ids: Iterable[str]) -> None:

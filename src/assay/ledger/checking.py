@@ -143,8 +143,9 @@ def _labels(db: Store, after: Checked, told: Told) -> Iterator[Seen]:
     count, highest = 0, after.unit  # units have the order of their first labels
     query = _LABELS.format(digest="digest" if digests else "NULL")
     for some in _checked(db, "labels", query, last, partial(told, "labels checked")):
-        fine = digests and not changed and _fine(some, digest, who, said)
-        if changed is None and not (fine and _texts_fine(some)):
+        columns = list(zip(*some, strict=True))
+        fine = digests and not changed and _fine(columns, digest, who, said)
+        if changed is None and not (fine and _texts_fine(columns)):
             texts = dict(_units(db, after.unit, told))
             changed = set(texts)
             yield (), [*map(Fault, texts.values())]
@@ -161,10 +162,10 @@ def _labels(db: Store, after: Checked, told: Told) -> Iterator[Seen]:
         yield (), [Fault(why) for _, why in _units(db, after.unit, told)]
 
 
-def _texts_fine(rows: Sequence[Row]) -> bool:
+def _texts_fine(columns: Sequence[Row]) -> bool:
     """Whether the texts that labels are about are as they were hashed, as nearly always. What is
     said of false is for :func:`_units` to find out."""
-    _, _, _, names, _, hashes, texts, *_, tasks, theirs = zip(*rows, strict=True)
+    _, _, _, names, _, hashes, texts, *_, tasks, theirs = columns
     begins = {name: b"[%b," % orjson.dumps(name) for name in set(names)}
     sha = hashlib.sha256
     try:
@@ -175,10 +176,9 @@ def _texts_fine(rows: Sequence[Row]) -> bool:
     return tasks == theirs and made == list(hashes)
 
 
-def _fine(rows: Sequence[Row], digest: bytes, who: Mapping[int, Any], said: Verdicts) -> bool:
+def _fine(columns: Sequence[Row], digest: bytes, who: Mapping[int, Any], said: Verdicts) -> bool:
     """Whether all labels are as they were written, as nearly always: twice as fast as to look at
     each. What is said of false is for :func:`_each` to find out."""
-    columns = list(zip(*rows, strict=True))
     tasks, versions, units, labellers, statuses, verdicts, *more, overruled, created = SAYS(columns)
     stored = columns[_DIGEST]
     try:

@@ -78,35 +78,54 @@ def labeller_json(name: str, kind: str, params: str) -> orjson.Fragment:
 
 def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]) -> list[Line]:
     """Labels (``COLUMNS``, and perhaps more) as lines; ``who`` are the labellers."""
-    json, dumps = orjson.Fragment, orjson.dumps
+    dumps, both = orjson.dumps, dict[Any, tuple[str, str]]()  # what many labels have in common
     block = []
-    for (
-        row, uid, key, task, version, unit, content, labeller, sample, status, verdict, reason,
-        error, overrules, tokens_in, tokens_out, cost, seconds, created, detail, *_,
-    ) in rows:  # fmt: skip
-        line = {
-            "uid": unpacked(uid),
-            "key": unpacked(key),
-            "task": task,
-            "version": version,
-            "unit_hash": unpacked(unit),
-            "unit": json(content),
-            "labeller": who[labeller],
-            "sample": sample,
-            "status": status,
-            "verdict": None if verdict is None else json(verdict),
-            "reason": reason,
-            "error": error,
-            "overrules": None if overrules is None else unpacked(overrules),
-            "tokens_in": None if tokens_in is None else _number(tokens_in),
-            "tokens_out": None if tokens_out is None else _number(tokens_out),
-            "cost": None if cost is None else _number(cost),
-            "seconds": None if seconds is None else _number(seconds),
-            "created": created,
-            "detail": json(detail),
-        }
-        block.append((row, uid if isinstance(uid, bytes) else None, dumps(line)[:-1]))
+    for row in rows:
+        number, uid, key, task, version, unit, content, *_ = row
+        common = task, version, row[7:18]
+        found = both.get(common)
+        if found is None:
+            about = dumps({"task": task, "version": version})[1:-1].decode()
+            found = both[common] = about, _said(who, *row[7:18])
+        about, said = found
+        try:
+            uid_, key_, unit_ = uid.hex(), key.hex(), unit.hex()
+        except AttributeError:  # not all are hashes
+            uid_, key_, unit_ = (dumps(unpacked(one))[1:-1].decode() for one in (uid, key, unit))
+        parts = (
+            '{"uid":"', uid_, '","key":"', key_, '",', about, ',"unit_hash":"', unit_,
+            '","unit":', content, said, dumps(row[18]).decode(), ',"detail":', row[19],
+        )  # fmt: skip
+        line = "".join(parts).encode()
+        block.append((number, uid if isinstance(uid, bytes) else None, line))
     return block
+
+
+def _said(
+    who: Mapping[Any, orjson.Fragment],
+    labeller: Any,
+    sample: int,
+    status: str,
+    verdict: str | None,
+    reason: str | None,
+    error: str | None,
+    overrules: bytes | str | None,
+    *numbers: float | None,
+) -> str:
+    """From behind the unit of a label's line to before when it was made."""
+    line = {
+        "labeller": who[labeller],
+        "sample": sample,
+        "status": status,
+        "verdict": None if verdict is None else orjson.Fragment(verdict),
+        "reason": reason,
+        "error": error,
+        "overrules": None if overrules is None else unpacked(overrules),
+    }
+    names = ("tokens_in", "tokens_out", "cost", "seconds")
+    for name, value in zip(names, numbers, strict=True):
+        line[name] = None if value is None else _number(value)
+    return f',{orjson.dumps(line)[1:-1].decode()},"created":'
 
 
 def _number(value: float) -> int | orjson.Fragment | None:

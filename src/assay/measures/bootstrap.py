@@ -8,7 +8,7 @@ Efron & Tibshirani 1993, chapter 13 (percentile interval).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -70,16 +70,29 @@ def mean_interval(
         raise ValueError(f"give a flat list of at least one value, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"value {np.flatnonzero(~np.isfinite(array))[0] + 1} is not finite")
+    return mean_intervals([array], level=level, resamples=resamples, seed=seed)[0]
+
+
+def mean_intervals(
+    samples: Sequence[Floats], *, level: float = 0.95, resamples: int = 2000, seed: int
+) -> list[Interval | None]:
+    """The same of several samples, which are as :func:`mean_interval` takes them."""
     probability(level, "level")
-    draws = topic_counts(len(array), resamples, seed)
-    if len(array) < FEWEST:
-        return None
-    # A resample's mean is a product with how often each topic was drawn. (einsum is as fast here as
-    # "@", whose threads go on spinning for a while when they have nothing to do.)
-    means = [np.einsum("ij,j->i", counts, array) / len(array) for counts in draws]
-    # The mean of n equal values can miss the value by a rounding error; the true mean cannot.
-    bounded = np.clip(np.concatenate(means), array.min(), array.max())
-    return Interval(*percentiles(bounded, level))
+    found: list[Interval | None] = [None] * len(samples)
+    for n in dict.fromkeys(map(len, samples)):  # nearly always one
+        draws = topic_counts(n, resamples, seed)
+        if n < FEWEST:
+            continue
+        which = [at for at, one in enumerate(samples) if len(one) == n]
+        rows = np.array([samples[at] for at in which])
+        # A resample's mean is a product with how often each topic was drawn. (einsum is as fast
+        # here as "@", whose threads go on spinning for a while when they have nothing to do.)
+        means = np.concatenate([np.einsum("ij,kj->ik", counts, rows) for counts in draws]) / n
+        # The mean of n equal values can miss the value by a rounding error; the true mean cannot.
+        bounded = np.clip(means, rows.min(axis=1), rows.max(axis=1))
+        for at, column in zip(which, bounded.T, strict=True):
+            found[at] = Interval(*percentiles(column, level))
+    return found
 
 
 def confidence_intervals(

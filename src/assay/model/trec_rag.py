@@ -123,7 +123,7 @@ class RagAnswer:
         """The sentences, joined by spaces (nuggetizer's ``answer_text``)."""
         return " ".join(sentence.text for sentence in self.sentences)
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Words of all sentences."""
         return words(self.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, tee
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -170,13 +170,14 @@ class LabelBook:
         self, task: AnyTask, asked: Asked, given: npt.NDArray[np.bool_] | None = None
     ) -> LabelRow:
         """The same as a row of which some at a time are had in memory."""
-        contents, places = tee(asked)
-        row, noted, remaining = self.row(), self.places(), (place for _, place in places)
+        row, noted, remaining = self.row(), self.places(), iter(asked)
         used = row if given is None else self.row()
-        for found in self.look_up(task, (content for content, _ in contents)):
+        while some := list(islice(remaining, _AT_ONCE)):
+            contents, places = zip(*some, strict=True)
+            found = self._looked_up(task, contents)
             begin, wanted = len(row), None
             row.extend(found.labels)
-            noted.add(islice(remaining, len(found.units)))
+            noted.add(places)
             if given is not None:
                 wanted = ~given[begin : len(row)] | found.labels.human
                 used.extend(found.labels.without(~wanted))
@@ -188,19 +189,22 @@ class LabelBook:
         """The labels of a row of units, as :meth:`find` has them, some at a time."""
         remaining = iter(contents)
         while some := list(islice(remaining, _AT_ONCE)):
-            units = [unit_digest(task.name, one) for one in some]
-            first = places = np.full(len(some), NONE, np.int64)
-            others: dict[int, Label] = {}
-            if self.book is not None:
-                first = self.book.columns.first(b"".join(units))
-                places = self.book.counted(task, first)
-                for at in np.flatnonzero(places == CLOSELY).tolist():
-                    label = self._find(task, units[at].hex(), some[at])
-                    places[at] = self.book.place(label)
-                    if label is not None and places[at] == NONE:
-                        others[at] = label
-                others.update(self.book.made_now(places))
-            yield LookedUp(units, first, CountedLabels(self.book, places, others))
+            yield self._looked_up(task, some)
+
+    def _looked_up(self, task: AnyTask, some: Sequence[Mapping[str, Any]]) -> LookedUp:
+        units = [unit_digest(task.name, one) for one in some]
+        first = places = np.full(len(some), NONE, np.int64)
+        others: dict[int, Label] = {}
+        if self.book is not None:
+            first = self.book.columns.first(b"".join(units))
+            places = self.book.counted(task, first)
+            for at in np.flatnonzero(places == CLOSELY).tolist():
+                label = self._find(task, units[at].hex(), some[at])
+                places[at] = self.book.place(label)
+                if label is not None and places[at] == NONE:
+                    others[at] = label
+            others.update(self.book.made_now(places))
+        return LookedUp(units, first, CountedLabels(self.book, places, others))
 
     def count_all(
         self, task: AnyTask, found: LookedUp, *, of: npt.NDArray[np.bool_] | None = None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 from typing import Protocol
 
-from assay.measures.bootstrap import mean_interval
+import numpy as np
+
+from assay.measures.bootstrap import mean_intervals
+from assay.measures.confidence import Floats
 from assay.measures.ranges import IfDefined, Range
 from assay.measures.scores import PerTopic, Score
 
@@ -34,9 +37,48 @@ def mean_score(
     known whether a topic has a value (:class:`IfDefined`, more is better), the floor counts it if
     that lowers the mean, the ceiling if that raises it.
     """
-    known = [value for value in values if value is not None]
-    if not known:
-        return Score.undefined(run, measure)
+    return _mean_scores(run, {measure: values}, settings)[measure]
+
+
+def _mean_scores(
+    run: str, by_measure: Mapping[str, Iterable[Range | None]], settings: Resampling
+) -> dict[str, Score]:
+    """The same of several measures, whose intervals rest on the same resamples."""
+    means: dict[str, list[float]] = {}
+    counts: dict[str, tuple[int, int]] = {}
+    every: list[Floats] = []
+    for name, of in by_measure.items():
+        known = [value for value in of if value is not None]
+        lacking = sum(value.value is None for value in known)
+        counts[name] = len(known), lacking
+        samples = _samples(known)[: 1 + bool(lacking)] if known else []
+        means[name] = [fsum(sample) / len(sample) for sample in samples]
+        every += map(np.array, samples)
+    of_every = iter(
+        mean_intervals(
+            every, level=settings.level, resamples=settings.resamples, seed=settings.seed
+        )
+    )
+    scores = {}
+    for name, (topics, missing) in counts.items():
+        ends = [next(of_every) for _ in means[name]]
+        scores[name] = (
+            Score.undefined(run, name)
+            if not ends
+            else Score.between(
+                run,
+                name,
+                Range(means[name][0], means[name][-1]),
+                *((one.low, one.high) for one in ends if one and None not in ends),
+                topics=topics,
+                missing=missing,
+            )
+        )
+    return scores
+
+
+def _samples(known: Sequence[Range]) -> tuple[list[float], list[float]]:
+    """The floors and the ceilings that the means are over."""
     sure = [value for value in known if not isinstance(value, IfDefined)]
     open_ones = [value for value in known if isinstance(value, IfDefined)]
     floors, ceilings = ([value[end] for value in sure] for end in (0, 1))
@@ -46,23 +88,7 @@ def mean_score(
     for ceiling in sorted((value.ceiling for value in open_ones), reverse=True):
         if not ceilings or ceiling > fsum(ceilings) / len(ceilings):
             ceilings.append(ceiling)
-    lacking = sum(value.value is None for value in known)
-    samples = (floors, ceilings) if lacking else (floors,)
-    means = [fsum(sample) / len(sample) for sample in samples]
-    intervals = [
-        mean_interval(
-            sample, level=settings.level, resamples=settings.resamples, seed=settings.seed
-        )
-        for sample in samples
-    ]
-    return Score.between(
-        run,
-        measure,
-        Range(means[0], means[-1]),
-        *((one.low, one.high) for one in intervals if one and None not in intervals),
-        topics=len(known),
-        missing=lacking,
-    )
+    return floors, ceilings
 
 
 def score_table(
@@ -71,11 +97,13 @@ def score_table(
     """Run → measure → :func:`mean_score` over some topics; None: over those that it has."""
     wanted = None if topics is None else list(topics)
     return {
-        run: {
-            measure: mean_score(
-                run, measure, of.values() if wanted is None else map(of.get, wanted), settings
-            )
-            for measure, of in by_measure.items()
-        }
+        run: _mean_scores(
+            run,
+            {
+                measure: of.values() if wanted is None else map(of.get, wanted)
+                for measure, of in by_measure.items()
+            },
+            settings,
+        )
         for run, by_measure in per_topic.items()
     }

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 
 from assay.formats.trec_writing import judged_lines, run_lines
@@ -142,7 +142,8 @@ def _by_subtopic(ranked: Ranked) -> Iterator[tuple[str, str, str, int]]:
 
 def _rels(judged: Judged) -> bytes:
     """Relevance levels as NTCIREVAL reads them; it has none below 0."""
-    return _words([(topic, doc, f"L{max(grade, 0)}") for topic, _, doc, grade in judged])
+    levels = cache(lambda grade: f"L{max(grade, 0)}")
+    return _words([(topic, doc, levels(grade)) for topic, _, doc, grade in judged])
 
 
 def _words(rows: Sequence[tuple[str, ...]]) -> bytes:
