@@ -329,7 +329,7 @@ def test_a_notebook_shows_leaderboards_and_what_is_missing(ground: Path):
     html = found._repr_html_()
     assert "A&amp;B" in html
     assert "A&B" not in html
-    assert re.search(r"<p>3 .*labels are missing", html)
+    assert re.search(r"<p>3 .*their answers’ are missing", html)
     found.judge(labeller=ground_judge)
     html = found._repr_html_()
     assert "missing" not in html

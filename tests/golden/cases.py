@@ -196,7 +196,7 @@ def films_missing(folder: Path) -> Pins:
     stage.record(row for number, row in enumerate(spoilt) if number % 17)
     stage.judge()
     found["failed"] = stage.pins()
-    stage.correct("r2c2.answer", 5)
+    stage.correct("r2c2.answer", 2)
     return {**found, "failed-people": stage.pins(), "failed-human": stage.pins("human")}
 
 

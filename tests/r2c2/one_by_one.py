@@ -40,7 +40,8 @@ def results(inputs: R2c2Inputs, book: LabelBook) -> dict[tuple[str, str], Answer
 
 def counted(inputs: R2c2Inputs, book: LabelBook) -> tuple[int, int, int]:
     """How many different units of answers labels were wanted of, for how many there is none, and
-    how many failed: wanted is a label that is there, or that is missing and something hangs on."""
+    how many failed: wanted is a label that is there, or that is missing and something hangs on,
+    unless it waits for labels of nuggets that failed."""
     units: dict[str, Label | None] = {}
     found = results(inputs, book)
     for run, question, given in inputs.every_answer():
@@ -48,7 +49,8 @@ def counted(inputs: R2c2Inputs, book: LabelBook) -> tuple[int, int, int]:
             one, (floor, ceiling) = found[run, question.id], found[run, question.id].recall
             unsure = one.correct is None or floor != ceiling or len(set(one.precision)) > 1
             states = {one.state, *(each.state for each in one.nuggets)}
-            lacks = unsure and LabelState.MISSING in states
+            waits = any(each.state is LabelState.FAILED for each in one.nuggets)
+            lacks = unsure and LabelState.MISSING in states and not waits
             if lacks or one.label is not None:
                 units.setdefault(_OneAnswer(given, book).unit, None if lacks else one.label)
     failed = [one for one in units.values() if one is not None and one.verdict is None]
@@ -116,8 +118,10 @@ class _OneAnswer:
             label = label if is_asked(act, self.question, len(now)) else None
         if correct is None or recall.value is None:
             failed = any(one is not None and one.verdict is None for one in (label, act_label))
-            failed |= states - {LabelState.COUNTED} == {LabelState.FAILED}
-            state = LabelState.FAILED if failed else LabelState.MISSING
+            open_act = act_label is None and book.expects(DIALOGUE_ACT)
+            waits = states - {LabelState.COUNTED} == {LabelState.FAILED} and not open_act
+            otherwise = LabelState.WAITING if waits else LabelState.MISSING
+            state = LabelState.FAILED if failed else otherwise
         elif label is None:
             state = LabelState.COUNTED
         usable = label is not None and label.verdict is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -90,7 +91,9 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
     rests_on = UsedLabels(used(answers))
     grades = DerivedGrades(inputs)
     judged = in_columns(questions, answers, grades)
-    found = findings(inputs, RESAMPLING, judged, grades, SimpleNamespace(used=rests_on))
+    found = findings(
+        inputs, RESAMPLING, judged, grades, SimpleNamespace(used=rests_on, failed=Counter())
+    )
     return Result(
         protocol="r2c2",
         protocol_title="R2C2",

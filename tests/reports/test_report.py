@@ -167,7 +167,7 @@ def test_what_is_missing_is_said_first():
     for words in (
         "1 answer has no label yet (A: 1)",
         "1 answer could not be labelled: the labeller failed (A: 1)",
-        "2 nuggets have no mark: their labels are missing or failed (A: 2)",
+        "2 nuggets have no mark: their labels or their answers’ are missing or failed (A: 2)",
         "1 answer label is carried over (A: 1)",
         "1 question was left out by a run (B: 1)",
         "Mind this.",

@@ -256,7 +256,7 @@ def open_units(
         own = of_people(part, draw)
         book = own.book(ledger)
         for step in own.steps:
-            for request in step.requests(book):
+            for request in step.asked_of_people(book):
                 unit = request.unit_hash
                 if request.task.name not in draw.tasks or unit in seen:
                     continue

@@ -120,7 +120,7 @@ def _units(
         book = part.book(ledger)
         rows: dict[str, tuple[str, Mapping[str, Any], Label | None]] = {}
         for step in part.steps:
-            for request in step.requests(book):
+            for request in step.asked_of_people(book):
                 if request.unit_hash not in rows:
                     label = book.find(request.task, request.content)
                     rows[request.unit_hash] = (request.task.name, request.content, label)

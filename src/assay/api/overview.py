@@ -102,7 +102,7 @@ def _gaps(name: str, one: Result) -> Iterator[Gap]:
             yield Gap(gap.count, f"{name}: {gap.what}", gap.so, gap.grave)
     elif one.unlabelled.count:
         what = f"{name}: {one.unlabelled.what} have no usable label"
-        so = "“assay judge” asks for the labels that are missing."
+        so = "“assay judge” asks for the labels that are missing, --retry-failed for failed ones."
         yield Gap(one.unlabelled.count, what, so)
 
 

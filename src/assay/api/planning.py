@@ -151,7 +151,8 @@ def _asked(opened: Opened, ledger: Ledger, task: str) -> int:
     """How many units people are asked under a task where they label whole topics: also those that
     the measure does not hang on."""
     books = [(part, part.book(ledger)) for part in opened.parts.values()]
-    requests = (one for part, book in books for step in part.steps for one in step.requests(book))
+    steps = ((step, book) for part, book in books for step in part.steps)
+    requests = (one for step, book in steps for one in step.asked_of_people(book))
     return len({one.unit_hash for one in requests if one.task.name == task})
 
 

@@ -190,7 +190,8 @@ class Step:
     before it; where it makes use of them it ``waits`` for them. ``labeller`` names one of
     :meth:`Protocol.more_labellers` where it is not the task's own. A step whose requests hang on
     its own labels ``repeats`` until there is nothing new to ask. With ``strict`` nothing but
-    ``task`` will do: no machine's label of another task saves the question, or counts."""
+    ``task`` will do: no machine's label of another task saves the question, or counts.
+    ``of_people`` is given where people can be asked what a machine's label would not count of."""
 
     title: str
     task: AnyTask
@@ -201,6 +202,7 @@ class Step:
     asked_as: AskedAs | None = None
     strict: bool = False
     repeats: bool = False
+    of_people: Requests | None = None
 
     @classmethod
     def about(
@@ -213,6 +215,10 @@ class Step:
     def asks(self) -> AnyTask:
         """The task that its labeller is asked."""
         return self.task if self.asked_as is None else self.asked_as.task
+
+    def asked_of_people(self, book: LabelBook) -> Iterable[Request]:
+        """What people are asked: its ``requests``, or more."""
+        return (self.of_people or self.requests)(book)
 
     def request(self, request: Request) -> Request:
         """One of its ``requests`` as the labeller is asked it."""

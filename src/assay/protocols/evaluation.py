@@ -28,7 +28,7 @@ from assay.protocols.members import juries
 from assay.protocols.output import FileData, digests_of, write_bytes, write_lines, write_packed
 from assay.protocols.ranked import ranked_files
 from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
-from assay.protocols.results import Result
+from assay.protocols.results import RETRY, Result
 from assay.protocols.scores import score_files
 from assay.protocols.sides import PeopleBeside, agreements, beside_files
 from assay.protocols.standing import stands_on, uneven
@@ -383,8 +383,7 @@ def _label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
         gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
     for task, count in book.failed.items():
         what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
-        so = "--retry-failed asks again, which helps where a reply was unusable."
-        gaps.append(Gap(count, what, so))
+        gaps.append(Gap(count, what, RETRY))
     return gaps
 
 

@@ -19,6 +19,9 @@ from assay.protocols.places import UsedLabels
 from assay.protocols.ranked import Ranked
 from assay.protocols.sides import PeopleBeside
 
+RETRY = "--retry-failed asks again, which helps where a reply was unusable."
+"""What helps where labels failed, beside people."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unlabelled:

@@ -65,7 +65,7 @@ class Asked:
         seen: set[str] = set()
         for part in self.opened.parts.values():
             book = part.book(self.ledger)
-            asked = (request for step in part.steps for request in step.requests(book))
+            asked = (request for step in part.steps for request in step.asked_of_people(book))
             by_hand = part.protocol.by_people(part.inputs, part.settings, book)
             for request in chain(asked, by_hand):
                 unit = request.unit_hash

@@ -77,7 +77,7 @@ def _outcome(result: AnswerResult) -> str:
     if result.answer is None:
         return "out"
     if result.correct is None:
-        return "failed" if result.state is LabelState.FAILED else "missing"
+        return "missing" if result.state is LabelState.MISSING else "failed"
     return "right" if result.correct else "declined" if result.refused else "wrong"
 
 
@@ -119,7 +119,12 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
     ):  # else its label is not about what the answer holds now
         said += filter(None, [shared(result.label, at._replace(position="answer"), where)])
     said += _required(result)
-    if not given:
+    if result.state is LabelState.WAITING:
+        said.append(
+            "No machine is asked of this answer until it is known of the nuggets whose labels "
+            "failed whether they are entailed."
+        )
+    elif not given:
         said.append("No label has been given to this answer yet.")
     if result.state is LabelState.CARRIED:
         said.append(

@@ -324,6 +324,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             left_out=tuple(self._rows.questions[at].id for at in np.flatnonzero(~given).tolist()),
             refusals=dict(sorted(refusals.items())),
             missing_answers=states[LabelState.MISSING],
+            waiting_answers=states[LabelState.WAITING],
             failed_answers=states[LabelState.FAILED],
             carried_answers=states[LabelState.CARRIED],
             unmarked_nuggets=marks[None],

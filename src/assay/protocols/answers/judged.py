@@ -48,10 +48,7 @@ Helped = Mapping[int, tuple[bool, str | None]]
 _AT_ONCE = 1000  # answers that are judged at once
 _REMEMBERED = 500  # questions whose passages are held for results that are looked at
 
-_COUNTED, _CARRIED, _MISSING, _FAILED = map(
-    STATES.index,
-    (LabelState.COUNTED, LabelState.CARRIED, LabelState.MISSING, LabelState.FAILED),
-)
+_COUNTED, _CARRIED, _MISSING, _WAITING, _FAILED, _ = map(STATES.index, LabelState)
 _UNMARKED, _BOGUS, _RELEVANT, _NONRELEVANT = map(
     MARKS.index, (None, Mark.BOGUS, Mark.RELEVANT, Mark.NONRELEVANT)
 )
@@ -223,12 +220,14 @@ class _Judge:
 
         marked = self._marked(given, cited, counting, labels, acts, correct)
         unsure = np.isnan(correct) | (recall[0] != recall[1])
-        only_failed = cited.has(cited.states == _FAILED) & ~cited.has(cited.states == _MISSING)
-        failed = labels.failed | act_labels.failed | only_failed
+        failed = labels.failed | act_labels.failed
+        waiting = cited.has(cited.states == _FAILED)  # no machine is asked
+        missing = cited.has(cited.states == _MISSING) | ~act_labels.there & self._acts_expected
         states = np.where(counting.carried & labels.there, _CARRIED, _COUNTED)
-        states = np.where(unsure, np.where(failed, _FAILED, _MISSING), states)
+        open_ = np.select([failed, waiting & ~missing], [_FAILED, _WAITING], _MISSING)
+        states = np.where(unsure, open_, states)
         lacks = (states == _MISSING) | cited.has(marked.states == _MISSING)
-        lacks &= unsure | (marked.relevant != marked.possible)
+        lacks &= (unsure | (marked.relevant != marked.possible)) & ~waiting
 
         self._book.count_all(
             task,
@@ -303,7 +302,7 @@ class _Judge:
             if former is not None and (not labels.there[at] or former[0].labeller.is_human):
                 former_labels[at], beside[at] = former
         labels = labels.replaced(former_labels)
-        # A machine's is of other nuggets than the answer may turn out to have.
+        # A machine's is of other nuggets than the answer may turn out to have (and none is asked).
         labels = labels.without(cited.has(cited.states != _COUNTED) & ~labels.human)
         by_machines: dict[int, Helped] = {}
         overruled: dict[int, Label] = {}

@@ -100,33 +100,53 @@ def is_entailed(label: Label | None) -> bool:
     return label is not None and bool((label.verdict or {}).get("entailed"))
 
 
-def entailed_share(labels: Iterable[Iterable[Label | None]]) -> float:
-    """The share of nuggets that is expected to be entailed, by the labels that are there: the more
-    there are, the less :data:`ENTAILED_SHARE` weighs."""
-    known = [is_entailed(one) for some in labels for one in some if one is not None]
-    return (sum(known) + _SHARE_WEIGHS * ENTAILED_SHARE) / (len(known) + _SHARE_WEIGHS)
+def expected_shares(labels: Iterable[Iterable[Label | None]]) -> tuple[float, float]:
+    """The share of nuggets whose labels are expected to fail, and of the others the share that is
+    expected to be entailed, by the labels that are there: the more there are, the less it weighs
+    that none fails and :data:`ENTAILED_SHARE` are."""
+    known = [one for some in labels for one in some if one is not None]
+    usable = [is_entailed(one) for one in known if one.verdict is not None]
+    entailed = sum(usable) + _SHARE_WEIGHS * ENTAILED_SHARE
+    return (
+        (len(known) - len(usable)) / (len(known) + _SHARE_WEIGHS),
+        entailed / (len(usable) + _SHARE_WEIGHS),
+    )
 
 
 def answer_requests(
-    answers: Iterable[GivenAnswer], book: LabelBook, *, assume: bool = False
+    answers: Iterable[GivenAnswer],
+    book: LabelBook,
+    *,
+    assume: bool = False,
+    by_people: bool = False,
 ) -> Iterator[Request]:
     """One request an answer of whose nuggets all are labelled, and that does not decline
     (:func:`assay.protocols.answers.acts.is_asked`).
 
-    A nugget whose label failed is left out of what the answer rests on, and stays unmarked. With
-    ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only):
-    :func:`entailed_share`. What one answer's share is short of a whole nugget goes to the answers
-    after it, so that answers of one or two nuggets do not make the estimate too high.
+    Where a nugget's label failed, what is asked of the answer will be something else once it is
+    known whether that one is entailed. A machine's label would not count until then, so none is
+    asked. A person's does: people are asked, beside the nuggets that are known to be entailed.
+
+    With ``assume``, shares of the unlabelled nuggets are taken as failing and as entailed (for
+    estimates only): :func:`expected_shares`. What one answer's share is short of a whole answer or
+    nugget goes to the answers after it, so that answers of one or two nuggets do not make the
+    estimate too high.
     """
     labelled: Iterable[Labelled] = ((one, nugget_labels(book, one)) for one in answers)
-    share, owed = 0.0, 0.0
+    failing, share, waiting, owed = 0.0, 0.0, 0.0, 0.0
     if assume:
         labelled = list(labelled)
-        share = entailed_share(labels for _, labels in labelled)
+        failing, share = expected_shares(labels for _, labels in labelled)
     for one, labels in labelled:
         _, question, _, answer = one
         unlabelled = [place for place, label in enumerate(labels) if label is None]
         if unlabelled and not assume:
+            continue
+        if not by_people and any(one is not None and one.verdict is None for one in labels):
+            continue
+        waiting += 1 - (1 - failing) ** len(unlabelled)
+        if waiting >= 1:
+            waiting -= 1
             continue
         owed += len(unlabelled) * share
         taken = set(unlabelled[: round(owed)])

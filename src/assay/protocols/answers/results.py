@@ -15,15 +15,18 @@ from assay.model.wording import listing, named
 from assay.page.page import Gap
 from assay.protocols.answers.acts import IN_WORDS
 from assay.protocols.relevance import RelevanceCheck
+from assay.protocols.results import RETRY
 
 
 class LabelState(StrEnum):
     """Whether there is a label to score with. ``carried``: the label counted for this answer
-    beside other entailed nuggets, before some mark was changed."""
+    beside other entailed nuggets, before some mark was changed. ``waiting``: there can be none of a
+    machine until it is known of nuggets whose labels failed whether they are entailed."""
 
     COUNTED = "counted"
     CARRIED = "carried"
     MISSING = "missing"
+    WAITING = "waiting"
     FAILED = "failed"
     LEFT_OUT = "left out"
 
@@ -124,7 +127,8 @@ class AnswerFindings:
     """What was found of answers and of the passages that they cite, in the order of the questions.
 
     ``grades[question][PassageKey]`` are the grades of every passage of every run of passages;
-    ``no_relevant`` lists questions that surely have no relevant passage.
+    ``no_relevant`` lists questions that surely have no relevant passage; ``failed_nuggets`` labels
+    of nuggets failed, each counted once.
     """
 
     questions: tuple[Question, ...]
@@ -133,6 +137,7 @@ class AnswerFindings:
     notes: Mapping[str, RunNotes]
     grades: Mapping[str, Mapping[PassageKey, int]]
     no_relevant: tuple[str, ...]
+    failed_nuggets: int = 0
     relevance: RelevanceCheck | None = None
 
     @property
@@ -155,6 +160,7 @@ class RunNotes:
     left_out: tuple[str, ...]
     refusals: Mapping[str, int]
     missing_answers: int
+    waiting_answers: int
     failed_answers: int
     carried_answers: int
     unmarked_nuggets: int
@@ -169,7 +175,8 @@ class RunNotes:
     @property
     def unlabelled(self) -> int:
         """How many answers and nuggets have no usable label."""
-        return self.missing_answers + self.failed_answers + self.unmarked_nuggets
+        open_answers = self.missing_answers + self.waiting_answers + self.failed_answers
+        return open_answers + self.unmarked_nuggets
 
     def counts(self) -> tuple[str, ...]:
         """What must be known beside the run's scores, only what is not zero."""
@@ -177,6 +184,7 @@ class RunNotes:
             (len(self.left_out), "left out"),
             (self.declined, "declined"),
             (self.missing_answers, f"{named(self.missing_answers, 'label')} missing"),
+            (self.waiting_answers, "waiting for nuggets"),
             (self.failed_answers, "failed"),
             (self.carried_answers, "carried"),
             (self.unmarked_nuggets, f"{named(self.unmarked_nuggets, 'nugget')} unmarked"),
@@ -194,8 +202,9 @@ class RunNotes:
 _RANGE = "What hangs on them is a range, from the worst to the best that it can be."
 
 
-def answer_gaps(every: Sequence[RunNotes]) -> Iterator[Gap]:
-    """What is missing of the runs' answers, gravest first."""
+def answer_gaps(every: Sequence[RunNotes], failed_nuggets: int) -> Iterator[Gap]:
+    """What is missing of the runs' answers, gravest first. ``failed_nuggets`` says how many labels
+    of nuggets failed: answers may wait for these."""
     by_run: tuple[tuple[list[int], str, str, str, bool], ...] = (
         (
             [one.missing_answers for one in every],
@@ -203,14 +212,25 @@ def answer_gaps(every: Sequence[RunNotes]) -> Iterator[Gap]:
             f"{_RANGE} “assay judge” asks for the labels that are missing.", True,
         ),
         (
+            [one.waiting_answers for one in every],
+            f"answer waits for labels of nuggets, of which {failed_nuggets:,} failed",
+            f"answers wait for labels of nuggets, of which {failed_nuggets:,} failed",
+            (
+                "No machine is asked of an answer until it is known which of its nuggets are "
+                f"entailed. {_RANGE} People label what failed in “assay ui”, also such answers; "
+                f"{RETRY}"
+            ),
+            True,
+        ),
+        (
             [one.failed_answers for one in every],
             "answer could not be labelled: the labeller failed",
-            "answers could not be labelled: the labeller failed", _RANGE, True,
+            "answers could not be labelled: the labeller failed", f"{_RANGE} {RETRY}", True,
         ),
         (
             [one.unmarked_nuggets for one in every],
-            "nugget has no mark: its label is missing or failed",
-            "nuggets have no mark: their labels are missing or failed",
+            "nugget has no mark: its label or its answer’s is missing or failed",
+            "nuggets have no mark: their labels or their answers’ are missing or failed",
             "Nugget precision and the scores of passage runs are ranges.", True,
         ),
         (

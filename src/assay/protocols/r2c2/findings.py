@@ -27,6 +27,7 @@ from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings, Unlabelled
+from assay.tasks.r2c2 import ENTAILMENT
 
 ByKey = Mapping[str, Mapping[PassageKey, int]]
 
@@ -84,6 +85,7 @@ def findings(
         no_relevant=tuple(
             topic for topic in topics if topic not in rising and not any(grades[topic].values())
         ),
+        failed_nuggets=book.failed[ENTAILMENT.name],
         relevance=relevance.check_relevance(
             settings.relevance_check, inputs.every_passage(), grades, book
         ),

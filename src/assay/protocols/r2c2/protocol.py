@@ -81,13 +81,15 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
             yield Step.about("relevance", task, lambda _: passages_asked(task, passages()))
         note = (
             "Answers are judged after bogus nuggets are found; these figures take the share of "
-            f"entailed nuggets from those that are labelled, {ENTAILED_SHARE:.0%} where few are."
+            f"entailed nuggets from those that are labelled, {ENTAILED_SHARE:.0%} where few are, "
+            "and as many of their labels to fail as did so far."
         )
         for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
             if which is ANSWER or several(inputs.questions):
                 asked = partial(_answers, inputs, which)
                 assumed = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
-                yield Step(name, which, asked, waits=True, assumed=assumed)
+                of_people = partial(_answers, inputs, which, by_people=True)
+                yield Step(name, which, asked, waits=True, assumed=assumed, of_people=of_people)
 
     def score(self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
         grades = DerivedGrades(inputs)
@@ -105,10 +107,15 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
 
 
 def _answers(
-    inputs: R2c2Inputs, task: AnyTask, book: LabelBook, *, assume: bool = False
+    inputs: R2c2Inputs,
+    task: AnyTask,
+    book: LabelBook,
+    *,
+    assume: bool = False,
+    by_people: bool = False,
 ) -> Iterator[Request]:
     own = (one for one in inputs.answers() if answer_task(one.question) is task)
-    return answer_requests(own, book, assume=assume)
+    return answer_requests(own, book, assume=assume, by_people=by_people)
 
 
 R2C2 = R2c2()
