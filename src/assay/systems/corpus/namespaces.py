@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import re
 
+from assay.systems.corpus.template_names import NAMES
 from assay.systems.corpus.words import name_set
 
-FILE_SPACES = name_set(
-    """
-    file image media datei bild fichier archivo imagen ficheiro imagem immagine bestand
-    afbeelding plik grafika файл изображение ファイル 画像 파일 그림 文件 图像 檔案 圖像
-    fil tiedosto kuva soubor obrázek fájl kép dosya resim ملف صورة پرونده קובץ תמונה चित्र
-    ছবি படிமம் ไฟล์ ภาพ
-    tập tin hình berkas gambar fișier imagine файл зображення αρχείο εικόνα
-    """
-)
-CATEGORY_SPACES = name_set(
-    """
-    category kategorie catégorie categoría categoria categorie kategoria категория カテゴリ 분류
-    分类 分類 kategori luokka kategória kategorija تصنيف رده קטגוריה श्रेणी বিষয়শ্রেণী பகுப்பு
-    หมวดหมู่ категорія κατηγορία
-    """
-) | {"thể loại"}
+FILE_SPACES = name_set(NAMES["spaces"]["file"])
+CATEGORY_SPACES = name_set(NAMES["spaces"]["category"])
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,12})?|simple|arz|zh-min-nan")
 
 
