@@ -7,15 +7,14 @@ precision. Texts stand there as SHA-256.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
 from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from assay.formats.cells import LARGEST
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import read_text
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText, reads_file
 
 Finite = Annotated[float, Field(allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
 
@@ -97,20 +96,19 @@ class Baseline(_Record):
         return {one.id: one for one in self.questions}
 
 
-def read_baseline(path: str | PathLike[str]) -> Parsed[Baseline]:
-    """Read a baseline. Raises FormatError where the file cannot be read at all."""
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_baseline(source: SourceText, faults: FaultList) -> Baseline | None:
+    """Read a baseline."""
     cure = "Write it anew with 'assay gate FOLDER --save FILE'."
     try:
-        return Parsed(Baseline.model_validate(orjson.loads("\n".join(source.lines))), faults.done())
+        return Baseline.model_validate(orjson.loads("\n".join(source.lines)))
     except orjson.JSONDecodeError as error:
         faults.error(error.lineno, f"This is no JSON ({error.msg}).", cure)
     except ValidationError as error:
         for fault in error.errors(include_url=False):
             place = ".".join(map(str, fault["loc"]))
             faults.error(0, f"This is no baseline: {place}: {fault['msg']}.", cure)
-    return Parsed(None, faults.done())
+    return None
 
 
 def baseline_bytes(found: Baseline) -> bytes:

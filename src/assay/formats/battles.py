@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any
 
 from assay.formats.cells import read_cells
 from assay.formats.jsonl import dump_line, first_character, one_id, one_text, read_objects
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList
 from assay.formats.reasons import why_of
-from assay.formats.text import SourceText, read_text
+from assay.formats.text import SourceText, reads_file
 from assay.model.battles import Battle, BattleVerdict
 from assay.model.labels import NO_REASON, Why
 from assay.model.wording import counted, listed, quoted
@@ -73,21 +72,18 @@ class Crowd:
     runs: Mapping[str, str] = field(default_factory=dict)
 
 
+@reads_file
 def read_battles(
-    path: str | PathLike[str], crowd: Crowd | None = None
-) -> Parsed[tuple[Battle, ...]]:
-    """Read judgments of battles. An unknown verdict is a fault, never a tie.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+    source: SourceText, faults: FaultList, crowd: Crowd | None = None
+) -> tuple[Battle, ...]:
+    """Read judgments of battles. An unknown verdict is a fault, never a tie."""
     reader = _BattleReader(faults, crowd or Crowd())
     for number, record in _records(source, faults):
         reader.read(number, record)
     if not reader.found and not faults.faulty:
         faults.error(0, "The file holds no battle.", "Write one judgment a line.")
-    return Parsed(tuple(reader.found), reader.done())
+    reader.done()
+    return tuple(reader.found)
 
 
 def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -121,7 +117,7 @@ class _BattleReader:
         else:
             self._plain(number, record)
 
-    def done(self) -> tuple[Any, ...]:
+    def done(self) -> None:
         if self._unknown:
             self.faults.warning(
                 0,
@@ -142,7 +138,6 @@ class _BattleReader:
             self.faults.warning(
                 0, f"{counted(self._other, 'row')} of the other way of asking left out.", ""
             )
-        return self.faults.done()
 
     def _add(
         self,
@@ -288,14 +283,11 @@ class _BattleReader:
             self._repeated += 1
 
 
-def read_responses(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
+@reads_file
+def read_responses(source: SourceText, faults: FaultList) -> Mapping[str, str]:
     """Read which run each response of CrowdRAG-25 is by: its ``run``, or ``kind-style``, as
-    ``human-essay``. Without ``kind``, one with a ``worker`` is a person's and any other a model's.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+    ``human-essay``. Without ``kind``, one with a ``worker`` is a person's and any other a
+    model's."""
     found: dict[str, str] = {}
     for number, record in _records(source, faults):
         response = one_text(record, "response")
@@ -308,7 +300,7 @@ def read_responses(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
             faults.error(number, "The row does not say whose response it is.", cure)
         elif found.setdefault(response, run) != run:
             faults.error(number, f"{quoted(response)} has another run before.", "Keep one.")
-    return Parsed(found, faults.done())
+    return found
 
 
 def write_battles(battles: Iterable[Battle]) -> bytes:

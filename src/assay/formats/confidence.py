@@ -7,12 +7,11 @@ one of them fractional, is taken as probabilities, with a warning.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import PathLike
 
 from assay.formats.cells import Cells, finite_number, number_fault, read_cells
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import read_text
+from assay.formats.parsed import FaultList, Spot
+from assay.formats.text import SourceText, reads_file
 from assay.model.wording import listed, printable, quoted
 
 COLUMNS = ("run", "topic", "confidence", "correct")
@@ -64,13 +63,10 @@ class ConfidenceTable:
         return tuple(row for row in self.rows if row.run == run)
 
 
-def read_confidence(path: str | PathLike[str]) -> Parsed[ConfidenceTable]:
-    """Reads a confidence table: header required, any column order, other columns ignored.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    reader = _ConfidenceReader(FaultList(source.file, source.faults))
+@reads_file
+def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | None:
+    """Reads a confidence table: header required, any column order, other columns ignored."""
+    reader = _ConfidenceReader(faults)
     cells = read_cells(source.lines, reader.faults, tabs=False)
     if cells is not None:
         reader.read(cells)
@@ -151,13 +147,13 @@ class _ConfidenceReader:
             )
         return True
 
-    def done(self) -> Parsed[ConfidenceTable]:
+    def done(self) -> ConfidenceTable | None:
         if not self.known:
             if not self.faults.faulty:
                 self.faults.error(
                     0, "The file is empty.", f"Begin with the line {','.join(COLUMNS)}."
                 )
-            return Parsed(None, self.faults.done())
+            return None
         for what, lines in self.empty.items():
             if lines:
                 self.faults.warning(
@@ -179,7 +175,7 @@ class _ConfidenceReader:
             )
             for run, topic, value, correct, line in self.found
         )
-        return Parsed(ConfidenceTable(rows, percent), self.faults.done())
+        return ConfidenceTable(rows, percent)
 
 
 def _confidence(raw: str, at: Spot) -> float | None:

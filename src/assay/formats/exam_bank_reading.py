@@ -18,13 +18,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from os import PathLike
 from typing import Any
 
 from assay.formats.exam_tqa import tqa_questions
 from assay.formats.jsonl import first_character, one_text, read_values
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import SourceText, read_text
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText, reads_file
 from assay.model.exam import Bank, BankForm, BankQuestion, QueryBank
 from assay.model.wording import quoted
 
@@ -47,13 +46,9 @@ _OF_WORDS = re.compile(r"(?:^|/)[0-9a-f]{12,}$")
 _SHAPE = "Write {query_id, query_text, items}, or {qid, question} a line."
 
 
-def read_bank(path: str | PathLike[str]) -> Parsed[Bank]:
-    """Reads a bank in any of its three forms. Several lines about one query are put together.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_bank(source: SourceText, faults: FaultList) -> Bank:
+    """Reads a bank in any of its three forms. Several lines about one query are put together."""
     start = first_character(source)
     form: BankForm = "tqa" if start == "[" else "lines" if start == "{" else "table"
     reader = _BankReader(faults, form)
@@ -200,7 +195,7 @@ class _BankReader:
         else:
             self.add(number, query, read_question(row, item))
 
-    def done(self) -> Parsed[Bank]:
+    def done(self) -> Bank:
         if not self._texts and not self.faults.faulty:
             self.faults.error(0, "There are no questions.", "Is this the right file?")
         for query, found in self._questions.items():
@@ -210,7 +205,7 @@ class _BankReader:
             query: QueryBank(query, text, tuple(one for _, one in self._questions[query].values()))
             for query, text in self._texts.items()
         }
-        return Parsed(Bank(banks, self.collection, self.form, tuple(self.rows)), self.faults.done())
+        return Bank(banks, self.collection, self.form, tuple(self.rows))
 
 
 def _usable(weight: float) -> bool:

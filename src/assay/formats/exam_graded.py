@@ -14,15 +14,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 
 from assay.formats.jsonl import read_values
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import read_text
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText, reads_file
 from assay.formats.trec import Qrels
 from assay.model.exam import (
     Bank,
@@ -128,21 +127,20 @@ class GradedFile:
         )
 
 
+@reads_file
 def read_graded(
-    path: str | PathLike[str],
+    source: SourceText,
+    faults: FaultList,
     *,
     llm: str | None = None,
     prompt: str | None = None,
     answers: bool = True,
-) -> Parsed[GradedFile]:
+) -> GradedFile | None:
     """Reads a file of graded passages.
 
     ``llm`` and ``prompt`` choose among the ways of grading; where more than one is left the file
-    has a fault that lists them. Without ``answers`` the extracted answers are not kept. Raises
-    :class:`FormatError` only where the file cannot be read at all.
+    has a fault that lists them. Without ``answers`` the extracted answers are not kept.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     rows: list[tuple[int, str, list[dict[str, Any]]]] = []
     for number, row in read_values(source, faults, "Write [query_id, [passage, …]]."):
         found = _line(number, row, faults)
@@ -163,7 +161,7 @@ def read_graded(
             else f"No grades fit; the file has {listed}.",
             "Choose by the model (llm) and the prompt's class (prompt_class).",
         )
-        return Parsed(None, faults.done())
+        return None
     way = fitting[0] if fitting else None
     queries: dict[str, GradedQuery] = {}
     for number, query, passages in rows:
@@ -175,7 +173,7 @@ def read_graded(
             queries[query] = made
     if not rows and not any(one.severity == "error" for one in faults.done()):
         faults.error(0, "There are no graded passages.", "Is this the right file?")
-    return Parsed(GradedFile(queries, way, ways), faults.done())
+    return GradedFile(queries, way, ways)
 
 
 def _line(number: int, row: Any, faults: FaultList) -> tuple[str, list[dict[str, Any]]] | None:

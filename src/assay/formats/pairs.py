@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, reads_file
 from assay.model.wording import quoted
 
 Id = str | int
@@ -49,14 +47,13 @@ class Pair:
     gold: tuple[str, ...] = ()
 
 
-def read_pairs(path: str | PathLike[str], task: PairTask) -> Parsed[list[Pair]]:
+@reads_file
+def read_pairs(source: SourceText, faults: FaultList, task: PairTask) -> list[Pair]:
     """The pairs of a file of JSON Lines. Further fields are ignored."""
-    source = read_text(Path(path))
-    faults = FaultList(source.file, source.faults)
     pairs = _pairs(read_objects(source, faults), task, faults)
     if not pairs and not faults.faulty:
         faults.error(0, "The file holds no record.", _shape(task))
-    return Parsed(pairs, faults.done())
+    return pairs
 
 
 def pairs_of(records: Iterable[object], task: PairTask) -> Parsed[list[Pair]]:

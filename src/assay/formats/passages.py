@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any, NamedTuple
 
 from assay.formats.jsonl import first_character, read_values
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import SourceText, read_text
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText, reads_file
 from assay.model.wording import quoted
 
 _IDS = ("id", "docid", "passage_id", "paragraph_id", "segment_id")
@@ -24,13 +23,9 @@ _TEXTS = ("text", "segment", "contents", "passage")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«A-Z0-9À-Þ])")
 
 
-def read_passages(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
-    """Reads the texts of passages: id → text.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_passages(source: SourceText, faults: FaultList) -> Mapping[str, str]:
+    """Reads the texts of passages: id → text."""
     texts: dict[str, str] = {}
     for number, row in _rows(source, faults):
         for identity, text in _passages(number, row, faults):
@@ -40,7 +35,7 @@ def read_passages(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
                     f"The passage {quoted(identity)} has another text before.",
                     "Give each text an id of its own.",
                 )
-    return Parsed(texts, faults.done())
+    return texts
 
 
 def _rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Any]]:
@@ -83,13 +78,11 @@ class Response:
     passages: tuple[tuple[str, str], ...]
 
 
-def read_responses(path: str | PathLike[str], *, most_words: int = 200) -> Parsed[list[Response]]:
-    """Reads generated responses and cuts them into passages of at most ``most_words`` words.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_responses(
+    source: SourceText, faults: FaultList, *, most_words: int = 200
+) -> list[Response]:
+    """Reads generated responses and cuts them into passages of at most ``most_words`` words."""
     found: list[Response] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in read_values(source, faults):
@@ -110,7 +103,7 @@ def read_responses(path: str | PathLike[str], *, most_words: int = 200) -> Parse
         parts = enumerate(cut(row["text"], most_words), 1)
         passages = tuple((f"{identity}/{n}", text) for n, text in parts)
         found.append(Response(run, query, identity, passages))
-    return Parsed(found, faults.done())
+    return found
 
 
 def sentences(text: str) -> list[str]:
@@ -147,13 +140,9 @@ class Query(NamedTuple):
     facet_text: str | None = None
 
 
-def read_queries(path: str | PathLike[str]) -> Parsed[tuple[Query, ...]]:
-    """Reads queries with their subtopics, one a line; a query with several has several lines.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_queries(source: SourceText, faults: FaultList) -> tuple[Query, ...]:
+    """Reads queries with their subtopics, one a line; a query with several has several lines."""
     found: dict[tuple[str, str | None], Query] = {}
     texts: dict[str, str] = {}
     for number, line in source.numbered():
@@ -175,4 +164,4 @@ def read_queries(path: str | PathLike[str]) -> Parsed[tuple[Query, ...]]:
         found[query.id, query.facet] = query
     if not found and not faults.done():
         faults.error(0, "There are no queries.", "Is this the right file?")
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())

@@ -10,12 +10,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from os import PathLike
 from typing import Any
 
 from assay.formats.jsonl import one_id, one_text, read_json, read_objects
-from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import SourceText, read_text
+from assay.formats.parsed import FaultList, Spot
+from assay.formats.text import SourceText, reads_file
 from assay.model.question_banks import Aggregator, BankQuestion, GoldAnswer, QuestionBank
 from assay.model.trec_rag import Importance, NuggetList, RagNugget
 from assay.model.wording import counted, listed, quoted
@@ -24,13 +23,9 @@ _TOPIC_KEYS = ("query_id", "topic_id", "qid", "narrative_id", "request_id")
 _DEFAULT = {"default": Aggregator.OR, "": Aggregator.OR}
 
 
-def read_question_banks(path: str | PathLike[str]) -> Parsed[Mapping[str, QuestionBank]]:
-    """Read the banks of a file by topic. Questions without answers are kept.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_question_banks(source: SourceText, faults: FaultList) -> Mapping[str, QuestionBank]:
+    """Read the banks of a file by topic. Questions without answers are kept."""
     found: dict[str, QuestionBank] = {}
     for number, record in _records(source, faults):
         metadata = record.get("metadata")
@@ -60,7 +55,7 @@ def read_question_banks(path: str | PathLike[str]) -> Parsed[Mapping[str, Questi
             at.warning(f"No gold answer for {empty} of {every}.", "These are not scored.")
     if not found and not faults.faulty:
         faults.error(0, "The file holds no bank.", "Write one JSON object a topic.")
-    return Parsed(found, faults.done())
+    return found
 
 
 def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:

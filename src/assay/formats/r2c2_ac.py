@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
-from assay.formats.parsed import FaultList, Parsed, Spot
+from assay.formats.parsed import FaultList, Spot
 from assay.formats.r2c2_marks import MarkPlaces, NuggetBlock
 from assay.formats.r2c2_nuggets import (
     MAX_NUGGETS,
@@ -24,7 +23,7 @@ from assay.formats.r2c2_nuggets import (
     looks_like_record,
     read_answer,
 )
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, read_text, reads_file
 from assay.model.errors import AssayError, Fault, FormatError
 from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question, SharedAnswers
 from assay.model.wording import listed, quoted
@@ -111,24 +110,23 @@ def _closes(text: str, question: str) -> re.Match[str] | None:
     return found if found and normal_id(_inner(found.group(1))[1]) == question else None
 
 
+@reads_file
 def read_ac_run(
-    path: str | PathLike[str],
+    source: SourceText,
+    faults: FaultList,
     *,
     questions: Iterable[Question] | None = None,
     pr_runs: Mapping[str, PassageRun] | None = None,
     shared: SharedAnswers | None = None,
-) -> Parsed[AnswerRunFile]:
+) -> AnswerRunFile:
     """Reads an AC run, marked or not; its name is the file's.
 
     With ``questions`` the block ids are checked and questions without a block are listed; with
     ``pr_runs`` every PassageKey must exist in one of them for its question. A block whose
     confidence could not be read is left out of the value, as is a nugget whose number, rank or
-    mark could not. Raises :class:`FormatError` only where the file cannot be read at all.
-    ``shared`` is what several runs hold together.
+    mark could not. ``shared`` is what several runs hold together.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
-    name = run_name(path)
+    name = run_name(source.path)
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     nuggets = NuggetReader(faults, pr_runs, plain=source.plain)
@@ -144,8 +142,7 @@ def read_ac_run(
         at += taken
     answers = reader.done()
     run = AnswerRun(name, answers, marked=nuggets.marked > 0)
-    file = AnswerRunFile(run, source.path, sha256(source.data).digest(), reader.places)
-    return Parsed(file, faults.done())
+    return AnswerRunFile(run, source.path, sha256(source.data).digest(), reader.places)
 
 
 class _Line(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Literal, Protocol, TypeAlias
 
 from assay.formats.naming import (
@@ -20,8 +19,8 @@ from assay.formats.naming import (
     ranged_integer,
     run_name,
 )
-from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import SourceText, check_break, source_of
+from assay.formats.parsed import FaultList, Spot
+from assay.formats.text import SourceText, check_break, reads_file
 from assay.model.rag import Passage, PassageKey, PassageRun, Passages, Question
 from assay.model.scratch import Scratch
 from assay.model.wording import listed, printable, quoted
@@ -45,25 +44,24 @@ class DocumentTexts(Protocol):
 Corpus: TypeAlias = DocumentTexts | Callable[[str], str | None]
 
 
+@reads_file
 def read_pr_run(
-    given: str | PathLike[str] | SourceText,
+    source: SourceText,
+    faults: FaultList,
     *,
     questions: Iterable[Question] | None = None,
     max_passage_chars: int | None = None,
     corpus: Corpus | None = None,
     scratch: Scratch | None = None,
-) -> Parsed[PassageRun]:
+) -> PassageRun:
     """Reads a PR run, a file or its text; its name is the file's.
 
     With ``questions`` the question ids are checked, with ``max_passage_chars`` the length of
     every passage (white space included), with ``corpus`` that each document exists and holds
     the passage as one consecutive part (white space and NFC/NFD differences are forgiven).
-    Passages are in rank order in the value, whatever their order in the file. Raises
-    :class:`FormatError` only where the file cannot be read at all. ``scratch`` takes the passages
-    of several runs.
+    Passages are in rank order in the value, whatever their order in the file. ``scratch`` takes the
+    passages of several runs.
     """
-    source = source_of(given)
-    faults = FaultList(source.file, source.faults)
     name = run_name(source.path)
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
@@ -227,7 +225,7 @@ class _PassageReader:
                 "Shorten it, or split it into two passages.",
             )
 
-    def done(self, scratch: Scratch) -> Parsed[PassageRun]:
+    def done(self, scratch: Scratch) -> PassageRun:
         for one, lines in self.seen.items():
             missing = sorted(set(range(1, lines.highest)) - set(lines.passages))
             if missing and not lines.faulty:
@@ -250,7 +248,7 @@ class _PassageReader:
             for one, lines in self.seen.items()
             if lines.passages
         }
-        return Parsed(PassageRun(self.name, passages), self.faults.done())
+        return PassageRun(self.name, passages)
 
 
 def _fold(text: str) -> str:

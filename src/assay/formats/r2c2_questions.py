@@ -10,11 +10,10 @@ answers, which the task's own file does not carry.
 from __future__ import annotations
 
 import re
-from os import PathLike
 
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import check_break, read_text
+from assay.formats.parsed import FaultList, Spot
+from assay.formats.text import SourceText, check_break, reads_file
 from assay.model.rag import Question
 from assay.model.records import folded_text
 from assay.model.wording import listed, printable, quoted
@@ -49,15 +48,15 @@ def known_category(text: str) -> str | None:
     return _BY_KEY.get(_key(text))
 
 
-def read_questions(path: str | PathLike[str]) -> Parsed[tuple[Question, ...]]:
+@reads_file
+def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...]:
     """Reads a question file, with or without a header line.
 
     A line without a tab but with a ``;`` is taken as ``id;text``, with a warning. Categories
     compare without case and punctuation and come out in the task's own spelling; an unknown one
-    is kept as it stands. Raises :class:`FormatError` only where the file cannot be read at all.
+    is kept as it stands.
     """
-    source = read_text(path)
-    reader = _QuestionReader(FaultList(source.file, source.faults))
+    reader = _QuestionReader(faults)
     for number, line in source.numbered():
         if line.strip():
             reader.line(number, line)
@@ -148,7 +147,7 @@ class _QuestionReader:
             )
         self.questions[question.id] = question
 
-    def done(self) -> Parsed[tuple[Question, ...]]:
+    def done(self) -> tuple[Question, ...]:
         if self.with_semicolon:
             lines = listed([str(number) for number in self.with_semicolon], 10)
             self.faults.warning(
@@ -158,7 +157,7 @@ class _QuestionReader:
             )
         if not self.questions:
             self.faults.error(0, "The file holds no question.", "Write id, a tab, the question.")
-        return Parsed(tuple(self.questions.values()), self.faults.done())
+        return tuple(self.questions.values())
 
 
 def _check_id(at: Spot) -> None:

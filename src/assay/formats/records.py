@@ -9,14 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from os import PathLike
 from typing import Any
 
 from assay.formats.jsonl import one_id, read_objects
 from assay.formats.naming import normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.passages import sentences
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, reads_file
 from assay.model.records import (
     UNKNOWN,
     AskedQuestion,
@@ -41,17 +40,13 @@ _BREAK = re.compile(r"[\t\r\n]")
 _ROLES = ("user", "assistant")
 
 
-def read_records(path: str | PathLike[str]) -> Parsed[tuple[Record, ...]]:
-    """Read answers. A record without ``run`` belongs to the run that the file is named after.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_records(source: SourceText, faults: FaultList) -> tuple[Record, ...]:
+    """Read answers. A record without ``run`` belongs to the run that the file is named after."""
     found: dict[tuple[str, str], Record] = {}
     for line, row in read_objects(source, faults):
         one = _RecordRow(line, row, faults)
-        record = one.record(run_name(path), str(path))
+        record = one.record(run_name(source.path), str(source.path))
         if record is None:
             continue
         first = found.setdefault((record.run, record.id), record)
@@ -64,16 +59,12 @@ def read_records(path: str | PathLike[str]) -> Parsed[tuple[Record, ...]]:
             )
     if not found and not faults.faulty:
         faults.error(0, "There are no answers.", "Write one JSON object a line.")
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())
 
 
-def read_asked(path: str | PathLike[str]) -> Parsed[tuple[AskedQuestion, ...]]:
-    """Read questions: ``{"id", "question", "references", "answerable", "category"}`` a line.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_asked(source: SourceText, faults: FaultList) -> tuple[AskedQuestion, ...]:
+    """Read questions: ``{"id", "question", "references", "answerable", "category"}`` a line."""
     found: dict[str, AskedQuestion] = {}
     for line, row in read_objects(source, faults):
         one = _RecordRow(line, row, faults)
@@ -86,7 +77,7 @@ def read_asked(path: str | PathLike[str]) -> Parsed[tuple[AskedQuestion, ...]]:
             faults.error(line, "The question is there twice.", "Keep one line.", name)
         category = one.text("category", required=False)
         found[name] = AskedQuestion(name, question, references, answerable, category)
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())
 
 
 class _RecordRow:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from os import PathLike
 from typing import Any
 
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import read_text
+from assay.formats.parsed import FaultList, Spot
+from assay.formats.text import SourceText, reads_file
 from assay.model.rubrics import Criterion, GradedAnswer, GradedCriterion, Met
 from assay.model.wording import listed, quoted
 
@@ -26,16 +25,12 @@ _RUN_KEYS = ("run_id", "run", "model", "pdf")
 _FAILED = ("failed", "fail", "error")
 
 
+@reads_file
 def read_graded(
-    path: str | PathLike[str], *, graded: bool = True
-) -> Parsed[tuple[GradedAnswer, ...]]:
+    source: SourceText, faults: FaultList, *, graded: bool = True
+) -> tuple[GradedAnswer, ...]:
     """Read graded answers, or rubrics alone (``graded`` false). A criterion without a verdict, or
-    with ``failed``, has none.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+    with ``failed``, has none."""
     found: dict[tuple[str, str], GradedAnswer] = {}
     for number, record in read_objects(source, faults):
         metadata = record.get("metadata")
@@ -71,7 +66,7 @@ def read_graded(
     verdicts = (each for one in found.values() for each in one.criteria)
     if graded and found and all(one.verdict is None for one in verdicts):
         faults.error(0, "No criterion has a verdict.", "Give each criterion its verdict.")
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())
 
 
 def _criterion(item: Any, place: int, at: Spot) -> GradedCriterion | None:

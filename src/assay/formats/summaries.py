@@ -10,26 +10,21 @@ Abandonment: a table with ``line, count``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 from assay.formats.cells import read_cells
 from assay.formats.jsonl import dump_line, read_values
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import read_text
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText, reads_file
 from assay.model.summaries import CitedText, Document, Preference, Summary, SummarySection
 from assay.model.wording import quoted
 
 _PREFERENCES = ("query_id", "left", "right", "labeller", "preference")
 
 
-def read_summaries(path: str | PathLike[str]) -> Parsed[tuple[Summary, ...]]:
-    """Reads summaries with all faults of the file.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_summaries(source: SourceText, faults: FaultList) -> tuple[Summary, ...]:
+    """Reads summaries with all faults of the file."""
     found: list[Summary] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in read_values(source, faults, "Write one summary a line."):
@@ -48,7 +43,7 @@ def read_summaries(path: str | PathLike[str]) -> Parsed[tuple[Summary, ...]]:
         found.append(made)
     if not found and not any(one.severity == "error" for one in faults.done()):
         faults.error(0, "There are no summaries.", "Is this the right file?")
-    return Parsed(tuple(found), faults.done())
+    return tuple(found)
 
 
 class _SummaryReader:
@@ -194,13 +189,9 @@ def _row(summary: Summary) -> dict[str, Any]:
     return row
 
 
-def read_preferences(path: str | PathLike[str]) -> Parsed[tuple[Preference, ...]]:
-    """Reads preferences. A labeller's second word on a pair is a fault.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference, ...]:
+    """Reads preferences. A labeller's second word on a pair is a fault."""
     rows = _table(source.lines, _PREFERENCES, faults)
     found: dict[tuple[str, str, str, str], Preference] = {}
     for number, row in rows:
@@ -227,17 +218,13 @@ def read_preferences(path: str | PathLike[str]) -> Parsed[tuple[Preference, ...]
             continue
         test = None if not split else split == "test"
         found[pair] = Preference(query, left, right, who, said == "LEFT", test)  # type: ignore[index]
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())
 
 
-def read_abandonment(path: str | PathLike[str]) -> Parsed[tuple[float, ...]]:
+@reads_file
+def read_abandonment(source: SourceText, faults: FaultList) -> tuple[float, ...]:
     """Reads how many users left at each line: counts of line 1, 2, …; lines that are not named
-    have none.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+    have none."""
     counts: dict[int, float] = {}
     for number, row in _table(source.lines, ("line", "count"), faults):
         try:
@@ -253,7 +240,7 @@ def read_abandonment(path: str | PathLike[str]) -> Parsed[tuple[float, ...]]:
     if not any(counts.values()):
         faults.error(0, "No user left anywhere.", "Give a count above 0.")
     most = max(counts, default=0)
-    return Parsed(tuple(counts.get(line, 0.0) for line in range(1, most + 1)), faults.done())
+    return tuple(counts.get(line, 0.0) for line in range(1, most + 1))
 
 
 def _table(

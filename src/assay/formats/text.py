@@ -12,17 +12,20 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import accumulate, islice
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
 
-from assay.formats.parsed import FaultList, Spot
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import printable, quoted
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MAX_BYTES = 4 << 30
 """Most bytes that a file may hold once decompressed: a guard against decompression bombs."""
@@ -168,6 +171,25 @@ def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
 def source_of(given: str | PathLike[str] | SourceText) -> SourceText:
     """A file's text, read unless it is what is given: a pipe can be read only once."""
     return given if isinstance(given, SourceText) else read_text(given)
+
+
+def reads_file(
+    read: Callable[Concatenate[SourceText, FaultList, P], T | None],
+) -> Callable[Concatenate[str | PathLike[str] | SourceText, P], Parsed[T]]:
+    """A reader of files (or of a text that was read already), made of what reads a text, puts its
+    faults into the list and returns the value. It raises :class:`FormatError` only where the file
+    cannot be read at all."""
+
+    @wraps(read)
+    def reader(
+        given: str | PathLike[str] | SourceText, /, *args: P.args, **options: P.kwargs
+    ) -> Parsed[T]:
+        source = source_of(given)
+        faults = FaultList(source.file, source.faults)
+        value = read(source, faults, *args, **options)
+        return Parsed(value, faults.done())
+
+    return reader
 
 
 def check_break(text: str, what: str, at: Spot) -> None:

@@ -13,12 +13,11 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from os import PathLike
 from sys import intern
 
 from assay.formats.integers import parse_integer
-from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import SourceText, read_text, source_of
+from assay.formats.parsed import FaultList, Spot
+from assay.formats.text import SourceText, reads_file
 from assay.model.exam import Ranking, Run
 from assay.model.wording import listed, printable, quoted
 
@@ -68,27 +67,24 @@ class Qrels:
     grades: Mapping[str, Mapping[str, int]] = field(repr=False)
 
 
-def read_trec_run(given: str | PathLike[str] | SourceText) -> Parsed[TrecRun]:
+@reads_file
+def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
     """Reads a run file, or its text; the run's name is its last column.
 
-    The first of several lines about one document of a topic is kept. Raises
-    :class:`FormatError` only where the file cannot be read at all.
+    The first of several lines about one document of a topic is kept.
     """
-    source = source_of(given)
-    reader = _RunReader(FaultList(source.file, source.faults))
+    reader = _RunReader(faults)
     reader.read(source.lines)
     return reader.done()
 
 
-def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
+@reads_file
+def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
     """Reads a qrels file. Grades are integers and may be negative.
 
     A document judged twice with the same grade is a warning, with two grades an error (the
-    first is kept). A PassageKey whose run name holds spaces is put together again. Raises
-    :class:`FormatError` only where the file cannot be read at all.
+    first is kept). A PassageKey whose run name holds spaces is put together again.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     grades: dict[str, dict[str, int]] = {}
     small = {str(grade): grade for grade in range(10)}
     iterations: dict[str, int] = {}
@@ -140,15 +136,13 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
         )
     if not grades and not faults.faulty:
         faults.error(0, "The file holds no judgment.", "Write topic, 0, document id, grade.")
-    return Parsed(Qrels(grades), faults.done())
+    return Qrels(grades)
 
 
-def read_topic_list(path: str | PathLike[str]) -> Parsed[tuple[str, ...]]:
+@reads_file
+def read_topic_list(source: SourceText, faults: FaultList) -> tuple[str, ...]:
     """Reads topic ids, one a line; what stands after a tab is not looked at. Blank lines are
-    passed over, an id twice is an error. Raises :class:`FormatError` only where the file cannot
-    be read at all."""
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+    passed over, an id twice is an error."""
     lines: dict[str, int] = {}
     for number, line in source.numbered():
         topic = line.partition("\t")[0].strip()
@@ -157,7 +151,7 @@ def read_topic_list(path: str | PathLike[str]) -> Parsed[tuple[str, ...]]:
             faults.at(number, topic).error(why, "Remove one of the lines.")
     if not lines:
         faults.error(0, "The file names no topic.", "Write one topic id a line.")
-    return Parsed(tuple(lines), faults.done())
+    return tuple(lines)
 
 
 def _columns(line: str, wanted: int) -> list[str]:
@@ -312,7 +306,7 @@ class _RunReader:
             cure = f"Separate the columns with spaces or tabs, not with commas. {cure}"
         self.faults.error(number, f"The line has {_count(line, cells)}, not {_RUN_COLUMNS}.", cure)
 
-    def done(self) -> Parsed[TrecRun]:
+    def done(self) -> TrecRun:
         scores = {topic: docs for topic, docs in self.scores.items() if docs}
         ranks = {topic: self.ranks[topic] for topic in scores}
         if len(self.names) > 1:
@@ -331,7 +325,7 @@ class _RunReader:
                 "Write topic, Q0, document id, rank, score, run name.",
             )
         name = next(iter(self.names), "")
-        return Parsed(TrecRun(printable(name), scores, ranks), self.faults.done())
+        return TrecRun(printable(name), scores, ranks)
 
     def _against(self, topic: str) -> bool:
         """True where two documents share a rank or a lower-ranked one has the higher score."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from os import PathLike
 
 from assay.formats.integers import parse_integer
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import read_text
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText, reads_file
 from assay.formats.trec import qrels_columns
 from assay.model.wording import quoted
 
@@ -25,14 +24,12 @@ class SubtopicQrels:
     grades: Mapping[str, Mapping[str, int]] = field(repr=False)
 
 
-def read_subtopic_qrels(path: str | PathLike[str]) -> Parsed[SubtopicQrels]:
+@reads_file
+def read_subtopic_qrels(source: SourceText, faults: FaultList) -> SubtopicQrels:
     """Read qrels whose second column is the subtopic; ``0`` on all lines means a single one.
 
-    A document may be judged once for each subtopic of its topic. Raises FormatError where the file
-    cannot be read at all.
+    A document may be judged once for each subtopic of its topic.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     subtopics: dict[str, dict[str, dict[str, int]]] = {}
     grades: dict[str, dict[str, int]] = {}
     for number, line in source.numbered():
@@ -66,4 +63,4 @@ def read_subtopic_qrels(path: str | PathLike[str]) -> Parsed[SubtopicQrels]:
         best[document] = max(best.get(document, grade), grade)
     if not grades and not faults.faulty:
         faults.error(0, "The file holds no judgment.", "Write topic, subtopic, document id, grade.")
-    return Parsed(SubtopicQrels(subtopics, grades), faults.done())
+    return SubtopicQrels(subtopics, grades)

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
-_TABLES = tomllib.loads(
+_TABLES: Mapping[str, Mapping[str, str]] = tomllib.loads(
     files("assay.systems.retrieval").joinpath("languages.toml").read_text("utf-8")
 )
-NAMES: Mapping[str, str] = _TABLES["names"]
+NAMES = _TABLES["names"]
 """Languages by ISO 639-1 code."""
 
 _BY_SCRIPT = re.compile(
