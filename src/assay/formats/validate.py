@@ -7,7 +7,8 @@ and a function that recognises one. Formats of other protocols join with :func:`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -173,15 +174,17 @@ def validate(
             f"There is no format {printable(format_name)}; there are: {listed(FORMATS)}."
         )
     reports: list[FileReport] = []
-    asked = _questions(questions, reports)
-    against = Against(
-        asked,
-        _pr_runs(pr_runs, asked, reports),
-        max_passage_chars,
-        corpus,
-        _topics(topics, reports),
-        year,
-    )
+    if isinstance(questions, str | PathLike):
+        many = partial(_many, "questions")
+        questions = _held(questions, "r2c2-questions", "questions", read_questions, many, reports)
+    asked = None if questions is None else tuple(questions)
+    runs_by_name = _pr_runs(pr_runs, asked, reports)
+    texts = None
+    if topics is not None:
+        many = partial(_many, "topics")
+        found = _held(topics, "trec-rag-topics", "topics", read_topics, many, reports)
+        texts = None if found is None else {one.id: one.text for one in found}
+    against = Against(asked, runs_by_name, max_passage_chars, corpus, texts, year)
     runs: dict[str, str] = {}
     for path in map(Path, paths):
         name = format_name
@@ -222,42 +225,28 @@ def guess_format(path: str | PathLike[str], *, track: bool = False) -> str:
     raise FormatError([fault])
 
 
-def _questions(
-    given: str | PathLike[str] | Sequence[Question] | None, reports: list[FileReport]
-) -> tuple[Question, ...] | None:
-    if given is None:
-        return None
-    if not isinstance(given, (str, PathLike)):
-        return tuple(given)
-    path = Path(given)
+def _many(what: str, found: Sequence[object]) -> dict[str, int]:
+    return {what: len(found)}
+
+
+def _held(
+    path: str | PathLike[str],
+    name: str,
+    role: str,
+    read: Callable[[Path], Parsed[T]],
+    count: Callable[[T], Mapping[str, int]],
+    reports: list[FileReport],
+) -> T | None:
+    """What a file holds that others are checked against; its faults go into the reports."""
+    given = Path(path)
     try:
-        parsed = read_questions(path)
+        parsed = read(given)
     except FormatError as error:
-        reports.append(_unreadable(path, "r2c2-questions", error, "questions"))
+        reports.append(_unreadable(given, name, error, role))
         return None
-    counts = {"questions": len(parsed.value or ())}
-    reports.append(
-        FileReport(printable(str(path)), "r2c2-questions", parsed.faults, counts, role="questions")
-    )
+    counts = {} if parsed.value is None else count(parsed.value)
+    reports.append(FileReport(printable(str(given)), name, parsed.faults, counts, role=role))
     return parsed.value
-
-
-def _topics(
-    path: str | PathLike[str] | None, reports: list[FileReport]
-) -> Mapping[str, str] | None:
-    """The official topics' texts by id."""
-    if path is None:
-        return None
-    name = "trec-rag-topics"
-    try:
-        parsed = read_topics(path)
-    except FormatError as error:
-        reports.append(_unreadable(Path(path), name, error, "topics"))
-        return None
-    found = parsed.value or ()
-    counts = {"topics": len(found)}
-    reports.append(FileReport(printable(str(path)), name, parsed.faults, counts, role="topics"))
-    return {one.id: one.text for one in found}
 
 
 def _pr_runs(
@@ -270,19 +259,13 @@ def _pr_runs(
         return given or None
     runs: dict[str, PassageRun] = {}
     seen: dict[str, str] = {}
+    read = partial(read_pr_run, questions=questions)
     for path in map(Path, given):
-        try:
-            parsed = read_pr_run(path, questions=questions)
-        except FormatError as error:
-            reports.append(_unreadable(path, "r2c2-pr", error, "pr-run"))
-            continue
-        faults = parsed.faults
-        counts: dict[str, int] = {}
-        if parsed.value is not None:
-            faults = _same_run(path, parsed.value.name, seen) + faults
-            runs.setdefault(parsed.value.name, parsed.value)
-            counts = pr_counts(parsed.value)
-        reports.append(FileReport(printable(str(path)), "r2c2-pr", faults, counts, role="pr-run"))
+        run = _held(path, "r2c2-pr", "pr-run", read, pr_counts, reports)
+        if run is not None:
+            faults = _same_run(path, run.name, seen) + reports[-1].faults
+            reports[-1] = replace(reports[-1], faults=faults)
+            runs.setdefault(run.name, run)
     return runs or None
 
 
