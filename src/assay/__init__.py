@@ -5,41 +5,37 @@ What is named here is loaded when it is first used: ``import assay`` itself load
 
 from __future__ import annotations
 
-from assay.model.version import __version__ as __version__
+from assay.model.version import __version__
 
 TYPE_CHECKING = False  # true for type checkers; that of typing takes ten times as long to load
 
 if TYPE_CHECKING:
-    from assay.api import corpus as corpus
-    from assay.api import index as index
-    from assay.api.answering import answer as answer
-    from assay.api.comparing import agree as agree
-    from assay.api.comparing import compare as compare
-    from assay.api.comparing import correlate as correlate
-    from assay.api.evaluation import Evaluation as Evaluation
-    from assay.api.evaluation import evaluate as evaluate
+    from assay.api import corpus, index
+    from assay.api.answering import answer
+    from assay.api.comparing import agree, compare, correlate
+    from assay.api.evaluation import Evaluation, evaluate
     from assay.api.evaluation import open as open  # noqa: A004 (assay.open)
-    from assay.api.labelling import label as label
-    from assay.api.measuring import measure as measure
-    from assay.api.measuring import read_qrels as read_qrels
-    from assay.api.measuring import read_run as read_run
-    from assay.api.retrieving import retrieve as retrieve
-    from assay.measures import AP as AP
-    from assay.measures import ERR as ERR
-    from assay.measures import RBP as RBP
-    from assay.measures import RR as RR
-    from assay.measures import Judged as Judged
-    from assay.measures import P as P
-    from assay.measures import Q as Q
-    from assay.measures import Recall as Recall
-    from assay.measures import Rprec as Rprec
-    from assay.measures import Success as Success
-    from assay.measures import alpha_nDCG as alpha_nDCG
-    from assay.measures import iRBU as iRBU
-    from assay.measures import nDCG as nDCG
-    from assay.measures import nDCG_JK as nDCG_JK
-    from assay.measures import nERR as nERR
-    from assay.measures import niRBU as niRBU
+    from assay.api.labelling import label
+    from assay.api.measuring import measure, read_qrels, read_run
+    from assay.api.retrieving import retrieve
+    from assay.measures import (
+        AP,
+        ERR,
+        RBP,
+        RR,
+        Judged,
+        P,
+        Q,
+        Recall,
+        Rprec,
+        Success,
+        alpha_nDCG,
+        iRBU,
+        nDCG,
+        nDCG_JK,
+        nERR,
+        niRBU,
+    )
 
 _EVALUATION = frozenset(("Evaluation", "evaluate", "open"))
 _COMPARING = frozenset(("agree", "compare", "correlate"))

@@ -79,7 +79,10 @@ def generate(
     target = into or bank_file(opened.path)
     bank = open_bank(target)
     who = opened.labellers([GENERATE])[GENERATE.name]
-    asked = {query: _unit(query, count) for query in queries}
+    asked = {
+        query: {"query": query.text, "subtopic": query.facet_text or "", "count": count}
+        for query in queries
+    }
     requests = [
         Request(GENERATE, GENERATE.unit.model_validate(content)) for content in asked.values()
     ]
@@ -109,10 +112,6 @@ def generate(
     if new:
         extend(target, bank, who.id.name, new)
     return GeneratedQuestions(target, len(new), missing)
-
-
-def _unit(query: Query, count: int) -> dict[str, Any]:
-    return {"query": query.text, "subtopic": query.facet_text or "", "count": count}
 
 
 def _new(

@@ -38,18 +38,6 @@ class PairKind:
         return Request(self.task, self.unit(pair))
 
 
-def _support(pair: Pair) -> Unit:
-    return SupportUnit(passage=pair.texts["passage"], sentence=pair.texts["claim"])
-
-
-def _answers(pair: Pair) -> Unit:
-    return RatingUnit(passage=pair.texts["passage"], question=pair.texts["question"])
-
-
-def _correct(pair: Pair) -> Unit:
-    return AnswerUnit(question=pair.texts["question"], answer=pair.texts["answer"], gold=pair.gold)
-
-
 def _rated(verdict: Mapping[str, Any]) -> str:
     """4 (a small gap) and 5 are a yes, as in EXAM++; 2 and 3 answer in part."""
     rating = verdict["rating"]
@@ -57,9 +45,17 @@ def _rated(verdict: Mapping[str, Any]) -> str:
 
 
 KINDS: Mapping[PairTask, PairKind] = {
-    PairTask.SUPPORT: PairKind(SUPPORT, _support, lambda verdict: _SUPPORT[verdict["support"]]),
-    PairTask.ANSWERS: PairKind(SELF_RATING, _answers, _rated),
-    PairTask.CORRECT: PairKind(ANSWER, _correct, lambda verdict: YES if verdict["correct"] else NO),
+    PairTask.SUPPORT: PairKind(
+        SUPPORT,
+        lambda pair: SupportUnit(passage=pair.texts["passage"], sentence=pair.texts["claim"]),
+        lambda verdict: _SUPPORT[verdict["support"]],
+    ),
+    PairTask.ANSWERS: PairKind(SELF_RATING, lambda pair: RatingUnit(**pair.texts), _rated),
+    PairTask.CORRECT: PairKind(
+        ANSWER,
+        lambda pair: AnswerUnit(**pair.texts, gold=pair.gold),
+        lambda verdict: YES if verdict["correct"] else NO,
+    ),
 }
 
 

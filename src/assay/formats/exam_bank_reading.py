@@ -102,7 +102,11 @@ def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuesti
     if isinstance(gold, str) or not all(isinstance(one, str) for one in gold):
         raise ValueError("'gold_answers' is no list of strings.", 'Write ["…"].')
     weight = item.get("weight", 1.0)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not _usable(weight):
+    if (
+        isinstance(weight, bool)
+        or not isinstance(weight, int | float)
+        or not 0 <= weight < math.inf
+    ):
         raise ValueError(f"'weight' is no number from 0 up: {weight!r}.", "Leave it out for 1.")
     choices = item.get("choices") or {}
     if not isinstance(choices, dict):
@@ -206,10 +210,6 @@ class _BankReader:
             for query, text in self._texts.items()
         }
         return Bank(banks, self.collection, self.form, tuple(self.rows))
-
-
-def _usable(weight: float) -> bool:
-    return math.isfinite(weight) and weight >= 0
 
 
 def _id(row: Mapping[str, Any], name: str) -> str | None:

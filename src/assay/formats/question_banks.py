@@ -125,7 +125,7 @@ def nuggets_of_bank(bank: QuestionBank) -> NuggetList:
     nuggets = [
         RagNugget(
             nugget_text(one.text, answer.text),
-            _importance(one.importance),
+            Importance.OKAY if one.importance == Importance.OKAY else Importance.VITAL,
             one.text,
             answer.references,
         )
@@ -139,7 +139,3 @@ def nuggets_of_bank(bank: QuestionBank) -> NuggetList:
 def nugget_text(question: str, answer: str) -> str:
     """What a nugget made of a question and one of its answers says."""
     return f"{question} {answer}"
-
-
-def _importance(given: str | None) -> Importance:
-    return Importance.OKAY if given == Importance.OKAY else Importance.VITAL

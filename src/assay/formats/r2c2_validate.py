@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sized
+from functools import partial
 from pathlib import Path
 
 from assay.formats.parsed import FaultList, Parsed
@@ -12,7 +13,7 @@ from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
-from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
+from assay.formats.trec import read_qrels, read_trec_run
 from assay.formats.validate import Against, Checked, Format, counted_by, pr_counts
 from assay.model.errors import Fault
 
@@ -42,12 +43,10 @@ def _answers(parsed: Parsed[AnswerRunFile], extra: tuple[Fault, ...] = ()) -> Ch
     return Checked(extra + parsed.faults, counts, run.name)
 
 
-def _check_ac(path: Path, against: Against) -> Checked:
-    return _answers(read_ac_run(path, questions=against.questions, pr_runs=against.pr_runs))
-
-
-def _check_marked(path: Path, against: Against) -> Checked:
+def _check_ac(path: Path, against: Against, *, marked: bool) -> Checked:
     parsed = read_ac_run(path, questions=against.questions, pr_runs=against.pr_runs)
+    if not marked:
+        return _answers(parsed)
     faults = FaultList(str(path))
     run = parsed.value.run if parsed.value else None
     if run and not run.marked and any(answer.nuggets for answer in run.answers.values()):
@@ -59,12 +58,8 @@ def _check_marked(path: Path, against: Against) -> Checked:
     return _answers(parsed, faults.done())
 
 
-def _of_run(run: TrecRun) -> dict[str, int]:
-    return {"topics": len(run.scores), "documents": sum(map(len, run.scores.values()))}
-
-
-def _of_qrels(qrels: Qrels) -> dict[str, int]:
-    return {"topics": len(qrels.grades), "judgments": sum(map(len, qrels.grades.values()))}
+def _of_topics(what: str, by_topic: Mapping[str, Sized]) -> dict[str, int]:
+    return {"topics": len(by_topic), what: sum(map(len, by_topic.values()))}
 
 
 def _most(pattern: str) -> Callable[[SourceText], bool]:
@@ -126,26 +121,30 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "r2c2-ac",
         "R2C2 answer run: a block with answer, confidence and nuggets for each question",
-        _check_ac,
+        partial(_check_ac, marked=False),
         _looks_answered,
     ),
     Format(
         "r2c2-marked",
         "R2C2 answer run with B, R or N before each nugget",
-        _check_marked,
+        partial(_check_ac, marked=True),
         _looks_marked,
     ),
     Format(
         "trec-run",
         "TREC run: topic Q0 docid rank score run",
-        counted_by(read_trec_run, _of_run, lambda run: run.name or None),
+        counted_by(
+            read_trec_run,
+            lambda run: _of_topics("documents", run.scores),
+            lambda run: run.name or None,
+        ),
         _most(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
         of_track="trec-rag",
     ),
     Format(
         "qrels",
         "TREC relevance judgments: topic 0 docid grade",
-        counted_by(read_qrels, _of_qrels),
+        counted_by(read_qrels, lambda qrels: _of_topics("judgments", qrels.grades)),
         _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$"),
     ),
 )

@@ -57,35 +57,21 @@ class Source:
         )
 
 
-def _support_of(content: Plain) -> Plain:
-    return {"passage": content["passage"], "sentence": content["nugget"]}
-
-
-def _entailment_of(content: Plain) -> Plain:
-    return {"passage": content["passage"], "nugget": content["sentence"]}
-
-
-def _entailed(support: Plain) -> Plain:
-    return {"entailed": support["support"] == "full"}
-
-
-def _supported(entailment: Plain) -> Plain | None:
-    return {"support": "full"} if entailment["entailed"] else None
-
-
-def _cannot_be_full(entailment: Plain, support: Plain) -> bool:
-    return not entailment["entailed"] and support["support"] == "full"
-
-
 SOURCES: Mapping[str, tuple[Source, ...]] = {
-    ENTAILMENT.name: (Source(SUPPORT, _support_of, _entailed),),
+    ENTAILMENT.name: (
+        Source(
+            SUPPORT,
+            lambda content: {"passage": content["passage"], "sentence": content["nugget"]},
+            lambda support: {"entailed": support["support"] == "full"},
+        ),
+    ),
     SUPPORT.name: (
         Source(
             ENTAILMENT,
-            _entailment_of,
-            _supported,
+            lambda content: {"passage": content["passage"], "nugget": content["sentence"]},
+            lambda entailment: {"support": "full"} if entailment["entailed"] else None,
             "NO does not tell partial support from none",
-            _cannot_be_full,
+            lambda entailment, own: not entailment["entailed"] and own["support"] == "full",
         ),
     ),
 }

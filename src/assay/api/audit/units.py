@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from assay.labellers.base import Labeller, Request, request_key
@@ -92,15 +93,13 @@ def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> UnitSource:
             by_kind["no"] = [base for base in some if base.value < view.positive]
             by_kind["yes"] = [base for base in some if base.value >= view.top]
         for kind, more in by_kind.items():
-            drawn[kind] = heapq.nsmallest(n * _SPARE, [*drawn[kind], *more], key=_place)
+            drawn[kind] = heapq.nsmallest(
+                n * _SPARE, [*drawn[kind], *more], key=attrgetter("order")
+            )
     asks = count > 0 or any(
         True for part, step in one.steps for _ in step.requests(part.book(ledger))
     )
     return UnitSource(one, {kind: tuple(some) for kind, some in drawn.items()}, count, asks)
-
-
-def _place(base: Base) -> str:
-    return base.order
 
 
 def bases(one: Labelled, ledger: Ledger, seed: int) -> Iterator[Base]:
