@@ -13,9 +13,10 @@ from assay.api.auditing import SAYS, Audit
 from assay.api.opened import html_of
 from assay.judging.progress import Tally
 from assay.model.wording import counted
-from assay.page.page import Definition, Gap, Page
+from assay.page.page import Gap, Page
 from assay.page.parts import Part, Table, Value
 from assay.page.wording import number, shortened
+from assay.protocols.definitions import glossary
 from assay.protocols.output import json_bytes, write_bytes
 from assay.statistics.significance import holm
 from assay.tasks.base import canonical
@@ -29,31 +30,6 @@ _LEDE = (
 )
 
 _HEADING = ("probe", "n", "↑", "↓", "before", "after", "figure", "p")
-
-DEFINITIONS = (
-    Definition(
-        "n, ↑, ↓",
-        "How many units were judged both ways, and how many verdicts rose and fell.",
-        "docs/audit.md",
-    ),
-    Definition(
-        "before, after",
-        "The share that is judged yes (the mean grade, where grades are compared), without the "
-        "change or with a harmless one of the same kind, and with it.",
-        "docs/audit.md",
-    ),
-    Definition(
-        "p",
-        "Of yes and no: McNemar’s test, exact. Of grades: the paired bootstrap test by topic.",
-        "McNemar 1947; Sakai 2006",
-    ),
-    Definition(
-        "interval",
-        "Of a difference of paired shares (Bonett and Price), of a share (Wilson), of grades and "
-        "slopes the percentile bootstrap by topic, of a draw of topics Student’s t.",
-        "Bonett & Price 2012; Wilson 1927",
-    ),
-)
 
 
 def tables(found: Sequence[Finding], *, texts: bool = False) -> Iterator[Table]:
@@ -168,7 +144,7 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
         protocol="Audit of the judge",
         policy="", policy_says="", scores={}, boards=(),
         parts=tuple(parts),
-        definitions=DEFINITIONS,
+        definitions=glossary("audit"),
         settings={"n": wanted.n, "seed": wanted.seed, "repeats": wanted.repeats,
                   "level": wanted.level, "families": _families(audit),
                   "runs that used the judge": list(wanted.used)},

@@ -18,12 +18,13 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.battles import Battle, BattleVerdict
 from assay.model.wording import counted
-from assay.page.page import Board, Definition, Gap
+from assay.page.page import Board, Gap
 from assay.page.parts import Grid, Part, Table, Value
 from assay.protocols.base import Assumed, Protocol, Reading, Step
 from assay.protocols.battles.inputs import ENTRIES, BattleInputs, BattleSettings, Counted, load
 from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
 from assay.protocols.contents import Content
+from assay.protocols.definitions import glossary
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Findings
@@ -35,20 +36,6 @@ from assay.tasks.battles import BATTLE
 
 ROUNDS = 5
 """In how many rounds battles are chosen adaptively, each by what the ones before it came to."""
-
-DEFINITIONS = (
-    Definition(
-        "Rating",
-        "Strength by the battles that were judged: 400 points are odds of 10 to 1, 1000 is the "
-        "middle. Its interval is over topics, each with all of its battles.",
-        "Bradley & Terry 1952; Davidson 1970; Rao & Kupper 1967",
-    ),
-    Definition(
-        "WinRate",
-        "The share of battles won, ties half; from all that are missing lost to all won.",
-        "RAGDoll",
-    ),
-)
 
 
 class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
@@ -116,7 +103,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
                     columns=_columns(counts, rated),
                 ),
             ),
-            definitions=DEFINITIONS,
+            definitions=glossary("battles"),
             facts=(
                 ("Topics", f"{len(inputs.topics):,}"),
                 ("Runs", f"{len(inputs.runs):,}"),

@@ -9,9 +9,10 @@ from functools import partial
 from assay.measures.scores import Score
 from assay.model.exam import Bank, Run
 from assay.model.wording import counted, named
-from assay.page.page import Board, Definition, Gap
+from assay.page.page import Board, Gap
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.contents import Content
+from assay.protocols.definitions import glossary
 from assay.protocols.exam.files import PACKED, own_files
 from assay.protocols.exam.grading import (
     GradedPool,
@@ -48,35 +49,6 @@ from assay.protocols.means import score_table
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER
-
-DEFINITIONS = (
-    Definition(
-        COVER,
-        "The share of the query's exam questions that some of the run's first k passages answer "
-        "with a grade of at least τ. 0 where the run is silent. Where grades are missing it runs "
-        "from its value with each of them 0 to that with each of them the best.",
-        "Farzi & Dietz, EXAM++, equation 1",
-    ),
-    Definition(WEIGHTED, "The same, each question counting by its weight.", "Assay; docs/exam.md"),
-    Definition(
-        NORMALISED,
-        "Of the questions that the whole pool can answer, those that the run answers; 0 where the "
-        "pool answers none. Where grades are missing, both ends are reached.",
-        "Assay; docs/exam.md",
-    ),
-    Definition(
-        "EXAM-Label",
-        "The highest grade of a passage over the bank: its relevance label in qrels.txt. AP, "
-        "Rprec, RR and other binary measures ask for a label of at least τ, nDCG takes it as gain.",
-        "Farzi & Dietz, EXAM++, equation 2",
-    ),
-    Definition(
-        "α-nDCG",
-        "Gain for questions that no passage above answers; each repetition counts half. Where "
-        "grades are missing its ends, and those of nDCG, are safe, but need not be reached.",
-        "Clarke et al. 2008; the questions are the intents",
-    ),
-)
 
 
 class Exam(Protocol[ExamSettings, ExamInputs]):
@@ -121,7 +93,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             scores=scores,
             per_topic=values,
             boards=(_board(inputs, scorer, measures, settings),),
-            definitions=DEFINITIONS,
+            definitions=glossary("exam"),
             facts=_facts(inputs, scorer, bank, pool, settings),
             gaps=tuple(_gaps(inputs, scorer, values, settings)),
             files=own_files(inputs, settings, pool, scorer, scores, values, found.swept),

@@ -23,6 +23,7 @@ from assay.model.records import HISTORY_VERSION, Record
 from assay.model.wording import counted, listed
 from assay.page.page import Board, Gap
 from assay.protocols.categories import scores_by_category
+from assay.protocols.definitions import glossary
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.rag.inputs import RagInputs, RagSettings
@@ -35,7 +36,7 @@ from assay.protocols.rag.scoring import (
     scores,
     worst,
 )
-from assay.protocols.rag.views import DEFINITIONS, parts
+from assay.protocols.rag.views import parts
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings
@@ -93,7 +94,7 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         scores=table,
         per_topic=per_topic,
         boards=tuple(_boards(table, settings)),
-        definitions=DEFINITIONS,
+        definitions=glossary("rag"),
         facts=tuple(_facts(inputs)),
         gaps=tuple(_gaps(found)),
         files=dict(_files(found)),

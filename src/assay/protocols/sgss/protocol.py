@@ -8,9 +8,10 @@ from dataclasses import asdict
 from assay.measures.ranges import Range
 from assay.measures.summaries import weight_warnings
 from assay.model.wording import counted, listed, named
-from assay.page.page import Board, Definition, Gap
+from assay.page.page import Board, Gap
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.contents import Content, cited
+from assay.protocols.definitions import glossary
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -35,48 +36,7 @@ from assay.tasks.base import AnyTask
 from assay.tasks.sgss import COVERAGE, PREFERENCE
 from assay.tasks.trec_rag import SUPPORT
 
-_SOURCE = "Sakai et al. 2026"
-_OVERVIEW, _STATEMENT = f"{_SOURCE}, section 3.2.1", f"{_SOURCE}, section 3.2.3"
 _CRITERIA = "Means of the labels, 0 to 1; 0 where there is nothing."
-DEFINITIONS = (
-    Definition("SGSS", "XUX plus w_Comp times Comp.", f"{_SOURCE}, equation 12"),
-    Definition(
-        "XUX",
-        "Expected user experience: the mean of X(l) over the lines that are read. X(l) is what "
-        "the lines up to l are worth, divided by l, so that good content counts more the earlier "
-        "it comes.",
-        f"{_SOURCE}, equations 2, 7 and 8",
-    ),
-    Definition(
-        "XUX_F",
-        "The mean of X(l) over the overview and each section's last line, for readers who leave "
-        "only there.",
-        f"{_SOURCE}, equation 3",
-    ),
-    Definition(
-        "XUX_G", "Σ Pr(l) X(l) for the abandonment distribution of the settings.",
-        f"{_SOURCE}, equation 4",
-    ),
-    Definition(
-        "Comp",
-        "Comprehensiveness: 1 − the Jensen–Shannon divergence between how the summary covers the "
-        "sections of all summaries of the query, and even cover. 0 for a summary without "
-        "sections; undefined in an evaluation of one summariser.",
-        f"{_SOURCE}, equations 9 to 11",
-    ),
-    Definition("OS", "Overview sufficiency: does it satisfy the need?", _OVERVIEW),
-    Definition("OF", "Overview faithfulness: do the cited documents entail it?", _OVERVIEW),
-    Definition("OR", "Overview representativeness: is it one of the sections?", _OVERVIEW),
-    Definition("HR", "Heading representativeness: mean over headings.", f"{_SOURCE}, equation 6"),
-    Definition("SRel", "Statement relevance to the query: mean over statements.", _STATEMENT),
-    Definition("SF", "Statement faithfulness to the cited documents: mean.", _STATEMENT),
-    Definition(
-        "MAR",
-        "Mean agreement rate: over pairs of summaries, the share of preferences that agree with "
-        "the sign of the difference in SGSS.",
-        f"{_SOURCE}, equations 13 and 14",
-    ),
-)  # fmt: skip
 
 
 class Sgss(Protocol[SgssSettings, SgssInputs]):
@@ -137,7 +97,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
                 Board("Summarisers", names, _board_note(inputs, settings)),
                 Board("Criteria", criteria, _CRITERIA),
             ),
-            definitions=DEFINITIONS,
+            definitions=glossary("sgss"),
             facts=(
                 ("Queries", f"{len(inputs.summaries):,}"),
                 ("Summarisers", f"{len(inputs.runs):,}"),
