@@ -155,13 +155,7 @@ class _ConfidenceReader:
                 )
             return None
         for what, lines in self.empty.items():
-            if lines:
-                self.faults.warning(
-                    lines[0],
-                    f"“{what}” is missing on {len(lines)} "
-                    f"line{'s' if len(lines) > 1 else ''} ({listed(map(str, lines), 10)}).",
-                    "Scores that hang on them are ranges.",
-                )
+            self.faults.missing(f"“{what}”", lines, "Scores that hang on them are ranges.")
         if not self.found:
             self.faults.error(0, "The file holds no row.", "Add one line a run and topic.")
         percent = self._percent()

@@ -198,13 +198,7 @@ def _labels(
         if value is None:
             empty.append(number)
         found[unit] = value
-    if empty:
-        faults.warning(
-            empty[0],
-            f"The label is missing on {len(empty)} line{'s' if len(empty) > 1 else ''} "
-            f"({listed(map(str, empty), 10)}).",
-            "These are counted as unlabelled.",
-        )
+    faults.missing("The label", empty, "These are counted as unlabelled.")
     return found
 
 

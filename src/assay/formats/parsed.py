@@ -6,12 +6,12 @@ file unusable (:meth:`Parsed.require` raises them all at once); warnings do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from assay.model.errors import Fault, FormatError
-from assay.model.wording import printable, quoted
+from assay.model.wording import counted, listed, printable, quoted
 
 T = TypeVar("T")
 
@@ -63,6 +63,12 @@ class FaultList:
     def warning(self, line: int, why: str, cure: str, topic: str | None = None) -> None:
         """A fault that leaves the file usable."""
         self._add(line, why, cure, topic, "warning")
+
+    def missing(self, what: str, lines: Sequence[int], cure: str) -> None:
+        """A warning where ``what`` is missing on some lines."""
+        if lines:
+            where = f"{counted(len(lines), 'line')} ({listed(map(str, lines), 10)})"
+            self.warning(lines[0], f"{what} is missing on {where}.", cure)
 
     def at(self, line: int, topic: str | None = None) -> Spot:
         """Where faults of one line are told."""

@@ -287,14 +287,7 @@ class _ScoreReader:
             uncertain = uncertainty((one for _, one in self.open), option, name)
             why, cure = uncertain
             self.faults.warning(self.open[0][0], why, f"Missing here; {cure}")
-        if self.empty:
-            self.faults.warning(
-                self.empty[0],
-                f"The score is missing on {len(self.empty)} "
-                f"line{'s' if len(self.empty) > 1 else ''} "
-                f"({listed(map(str, self.empty), 10)}).",
-                "They count as missing.",
-            )
+        self.faults.missing("The score", self.empty, "They count as missing.")
         if not self.lines:
             self.faults.error(0, "The file holds no score.", "Add one line a run.")
         return uncertain
