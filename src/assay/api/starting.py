@@ -11,7 +11,10 @@ from typing import Any
 from assay.model.errors import SettingsError
 from assay.protocols import registry
 from assay.protocols.output import write_bytes
-from assay.protocols.starts import STARTS, Start
+
+_STARTS = Path(__file__).with_name("starts")
+"""Of each protocol its inputs, the settings that the example needs with the embedded judge, and a
+small example of each file, to be replaced by one's own."""
 
 
 def start(folder: Path, protocol: str, labeller: str = "embedded") -> list[Path]:
@@ -23,16 +26,19 @@ def start(folder: Path, protocol: str, labeller: str = "embedded") -> list[Path]
             "next."
         )
     found = registry.find_protocol(protocol)
-    begin = STARTS.get(protocol, Start('# what the protocol reads: NAME = "FILE"\n'))
-    files = {folder / name: text for name, text in begin.files.items()}
-    written = [path for path in files if not path.exists()]
-    for path in written:
-        write_bytes(path, files[path].encode())
-    write_bytes(folder / "assay.toml", _toml(found, protocol, begin, labeller).encode())
+    written = []
+    example = _STARTS / protocol / "files"
+    for source in sorted(path for path in example.rglob("*") if path.is_file()):
+        path = folder / source.relative_to(example)
+        if not path.exists():
+            write_bytes(path, source.read_bytes())
+            written.append(path)
+    write_bytes(folder / "assay.toml", _toml(found, protocol, labeller).encode())
     return [folder / "assay.toml", *written]
 
 
-def _toml(protocol: Any, name: str, begin: Start, labeller: str) -> str:
+def _toml(protocol: Any, name: str, labeller: str) -> str:
+    inputs, settings = (_lines(name, table) for table in ("inputs", "settings"))
     return f"""\
 # An evaluation under {protocol.title}.
 # assay evaluate FOLDER     judges what is missing, scores, writes out/ and its report
@@ -43,7 +49,7 @@ protocol = {json.dumps(name)}
 # title = "…"                # heads the report
 
 [inputs]                     # files and patterns, relative to this folder
-{begin.inputs}
+{inputs}
 [labellers]
 default = {json.dumps(labeller)}         # openai:MODEL[@URL], embedded, recorded:FILE, human:NAME …
 # {protocol.tasks(protocol.settings())[0].name} = "…"   # one task by somebody else
@@ -53,11 +59,19 @@ default = {json.dumps(labeller)}         # openai:MODEL[@URL], embedded, recorde
 # concurrency = 32
 
 [settings]                   # what is commented out is the default
-{begin.settings}{"".join(_settings(protocol.settings, begin.settings))}
+{settings}{"".join(_settings(protocol.settings, settings))}
 # [gate]                     # what assay gate asks of a run in CI
 # baseline = "baseline.json"
 # measures = {{ MEASURE = {{ loss = 0.0, min = 0.5 }} }}
 """
+
+
+def _lines(protocol: str, table: str) -> str:
+    """The lines of a table as the example has it."""
+    path = _STARTS / protocol / f"{table}.toml"
+    if path.exists():
+        return path.read_text("utf-8")
+    return '# what the protocol reads: NAME = "FILE"\n' if table == "inputs" else ""
 
 
 def _settings(model: Any, given: str) -> Iterator[str]:
