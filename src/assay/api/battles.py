@@ -13,7 +13,9 @@ import numpy as np
 
 from assay.api.reading import Note, all_used
 from assay.api.undefined import LEVEL, RESAMPLES
-from assay.formats.battles import Crowd, read_battles, read_responses
+from assay.formats.battles import DIMENSIONS as DIMENSIONS
+from assay.formats.battles import Crowd as Crowd
+from assay.formats.battles import read_battles, read_responses
 from assay.measures.bootstrap import ends_of
 from assay.measures.confidence import Integers
 from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged

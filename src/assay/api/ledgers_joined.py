@@ -9,7 +9,8 @@ from pathlib import Path
 from assay.ledger import Ledger
 from assay.ledger.address import SCHEMES, without_password
 from assay.ledger.chain import Head
-from assay.ledger.merging import Merged, merge
+from assay.ledger.merging import Merged as Merged
+from assay.ledger.merging import merge
 from assay.ledger.store import Place
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard

@@ -12,7 +12,8 @@ from assay.api.reading import Note, used
 from assay.formats.rubrics import read_graded, write_rubrics
 from assay.formats.trec_rag_nuggets import read_nuggets
 from assay.measures.ranges import Range
-from assay.measures.rubrics import RUBRIC_MEASURES, Failed, rubric_score, unmet
+from assay.measures.rubrics import RUBRIC_MEASURES, rubric_score, unmet
+from assay.measures.rubrics import Failed as Failed
 from assay.model.rubrics import MANDATORY, GradedAnswer, GradedCriterion, Met, rubric_of_nuggets
 from assay.model.wording import counted, listed
 from assay.protocols.sheets import Sheet, Topics, Values

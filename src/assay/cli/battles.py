@@ -9,10 +9,17 @@ from typing import Annotated, Any, get_args
 import numpy as np
 import typer
 
-from assay.api.battles import COLUMNS, NEXT_COLUMNS, BattleScores, Settings, battle_scores
+from assay.api.battles import (
+    COLUMNS,
+    DIMENSIONS,
+    NEXT_COLUMNS,
+    BattleScores,
+    Crowd,
+    Settings,
+    battle_scores,
+)
 from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
 from assay.cli.taking import takes
-from assay.formats.battles import DIMENSIONS, Crowd
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table, Value

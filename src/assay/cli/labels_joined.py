@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from assay.api.ledgers_joined import copy_ledger, merge_ledgers
+from assay.api.ledgers_joined import Merged, copy_ledger, merge_ledgers
 from assay.cli.common import FolderArgument, forms, present
 from assay.cli.judging import going
-from assay.ledger.merging import Merged
 from assay.model.options import Argument
 from assay.model.wording import counted
 

@@ -8,10 +8,9 @@ from typing import Annotated, cast, get_args
 
 import typer
 
-from assay.api.rubrics import Rubric, rubric_scores, rubrics_of_nuggets
+from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
 from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, one_of, remark
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
-from assay.measures.rubrics import Failed
 from assay.model.options import Argument, Option
 
 app = group(
