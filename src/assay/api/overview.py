@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.api.results import Results, board_scores
-from assay.page.page import Definition, Gap, Page
+from assay.page.page import Gap, Page
 from assay.page.parts import Part, Table, Value
+from assay.protocols.definitions import glossary
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import REPORT
 from assay.protocols.pages import all_usable, policy_in_words
 from assay.protocols.results import Result
-
-DEFINITIONS = (
-    Definition(
-        "τ-b",
-        "Kendall’s rank correlation of the two leaderboards’ scores over the runs that both have; "
-        "1: the same order, −1: the reverse.",
-        "Kendall 1945",
-    ),
-    Definition("ρ", "Spearman’s rank correlation over the same runs.", "Spearman 1904"),
-)
 
 AGREEMENT_HEADING = ("leaderboard", "and", "τ-b", "ρ", "runs", "low", "high")
 
@@ -85,7 +76,7 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
         scores={},
         boards=(),
         parts=parts,
-        definitions=DEFINITIONS,
+        definitions=glossary("leaderboards"),
         settings={},
         gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
         nothing=all_usable(_labels(found)),
