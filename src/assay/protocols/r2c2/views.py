@@ -16,37 +16,17 @@ from assay.protocols.answers.requests import several
 from assay.protocols.answers.results import PRECISION, RECALL, AnswerFindings, answer_gaps
 from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
-from assay.protocols.definitions import CONFIDENCE, RANKING
+from assay.protocols.definitions import CONFIDENCE, RANKING, glossary
 from assay.protocols.pages import best_in_words
 from assay.protocols.places import UsedLabels, WhereUsed
 from assay.protocols.r2c2.inputs import R2C2Settings
 from assay.protocols.relevance import relevance_gaps, relevance_part
 
-DEFINITIONS = (
-    *CONFIDENCE,
-    Definition(
-        PRECISION,
-        "Relevant nuggets over all nuggets of a question (0 without nuggets), averaged over the"
-        " questions. Relevant: entailed by its passage and of help in finding a right answer."
-        " Bogus: not entailed. Higher is better.",
-        "R2C2 task paper, step 5",
-    ),
-    *RANKING,
-)
-
-
-_RECALL = Definition(
-    RECALL,
-    "Share of the required answers that an answer gives, averaged over the questions; of a"
-    " question with one answer, whether it is correct. Where several answers are required, an"
-    " answer is correct (Accuracy, HMR) only if it gives all of them. Higher is better.",
-    "Assay; the R2C2 task paper leaves it open (section 4.5)",
-)
-
 
 def definitions(found: AnswerFindings) -> tuple[Definition, ...]:
     """What the measures are that are shown."""
-    return (*((_RECALL,) if several(found.questions) else ()), *DEFINITIONS)
+    recall, precision = glossary("r2c2")
+    return (*((recall,) if several(found.questions) else ()), *CONFIDENCE, precision, *RANKING)
 
 
 def boards(
