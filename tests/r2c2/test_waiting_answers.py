@@ -175,3 +175,27 @@ def test_answers_that_will_wait_are_foretold_by_those_that_do(
     bench("judge", "--json")
     assert len(bench.asked()) == 40
     assert abs(half - 40) <= 4
+
+
+def test_why_labels_failed_is_told_also_where_a_former_labeller_knew(bench: Bench):
+    bench.fails()
+    assert bench("judge", "--json").returncode == 0
+    settings = bench.path / "assay.toml"
+    other = settings.read_text().replace("failing_nuggets:decide", "failing_nuggets:again")
+    settings.write_text(other)
+    with (bench.path / "failing_nuggets.py").open("a") as file:
+        file.write("\n\ndef again(task, unit):\n    return decide(task, unit)\n")
+    sys.modules.pop("failing_nuggets", None)
+    bench.fails("y")
+    assert json.loads(bench("judge", "--json").stdout)["failed"] == 1
+    warnings = bench.document("score")["warnings"]
+    (why,) = (one for one in warnings if one.startswith("Failed labels"))
+    assert why.endswith("(1)"), why
+    row = {
+        "task": "r2c2.entailment", "labeller": "human:KIM", "verdict": {"entailed": "NO"},
+        "unit": {"passage": "passage", "nugget": "y"},
+    }  # fmt: skip
+    file = bench.path / "labels.jsonl"
+    file.write_text(json.dumps(row) + "\n")
+    assert bench("labels", "import", file).returncode == 0
+    assert not any("Failed labels" in one for one in bench.document("score")["warnings"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -167,8 +167,19 @@ class ParquetLedger:
     def judged_by_people(self) -> set[str]:
         return self._by_people
 
-    def why_failed(self, task: str) -> Counter[str]:
-        of_task, usable = pl.col("task") == task, pl.col("status") == Status.OK.value
+    def why_failed(self, task: str, by: Collection[int]) -> Counter[str]:
+        who = (one for one, number in self._who.items() if number in by)
+        by_these = pl.any_horizontal(
+            ~_EACH,
+            *(
+                (pl.col("labeller") == name)
+                & (pl.col("kind") == kind)
+                & (pl.col("params") == given)
+                for name, kind, given in who
+            ),
+        )
+        of_task = (pl.col("task") == task) & by_these
+        usable = pl.col("status") == Status.OK.value
         newest: dict[str, str | None] = {}
         for frame in self._frames(("unit_hash", "error"), of_task & ~usable):
             newest |= frame.iter_rows()

@@ -85,6 +85,14 @@ class Policy:
             self.machine or (self.tasks is not None and task not in self.tasks)
         )
 
+    def counts(self, who: LabellerId, task: str, configured: LabellerId | None) -> bool:
+        """Whether labels of a task by somebody may count, where ``configured`` labels it."""
+        if self.only is not None:
+            return who.name == self.only
+        if who.is_human:
+            return self.people and (self.tasks is None or task in self.tasks)
+        return who == configured and self.counts_machine(task)
+
     def rank(self, label: Label, configured: LabellerId | None) -> int:
         """How much a label weighs: 0 does not count, 1 a machine's, 2 a person's."""
         if label.labeller.is_audited:

@@ -77,16 +77,18 @@ class Reading:
             )
             return {name for (name,) in rows}
 
-    def why_failed(self, task: str) -> Counter[str]:
-        """Units of a task whose labels all failed, by the error of the newest, up to its first
-        colon: what comes after it differs from unit to unit."""
+    def why_failed(self, task: str, by: Collection[int]) -> Counter[str]:
+        """Units of a task whose labels by some labellers, given by their numbers, all failed, by
+        the error of the newest, up to its first colon: what comes after it differs from unit to
+        unit."""
         with self._db.explained():
             rows = self._db.execute(
-                "SELECT error, COUNT(*) FROM labels JOIN (SELECT MAX(labels.id) AS newest FROM "
-                "labels JOIN tasks ON tasks.id = task WHERE name = ? GROUP BY unit "
+                "SELECT error, COUNT(*) FROM labels JOIN (SELECT MAX(labels.id) AS newest FROM "  # noqa: S608
+                "labels JOIN tasks ON tasks.id = task WHERE name = ? "
+                f"AND labeller IN ({marks(by)}) GROUP BY unit "
                 "HAVING MAX(CASE WHEN status = 'ok' THEN 1 ELSE 0 END) = 0) AS units "
                 "ON newest = labels.id GROUP BY error",
-                [task],
+                [task, *by],
             ).fetchall()
         return by_reason(rows)
 

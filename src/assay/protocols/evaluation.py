@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -392,12 +393,16 @@ _REASONS = 3
 
 
 def _why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
-    """Why labels in the ledger failed, the most frequent reasons first. Units that are not asked
-    any more may be among them."""
+    """Why labels in the ledger failed, the most frequent reasons first, of units that have no
+    usable label by anybody who counts here: one by others, or by the labeller with former settings,
+    is none. Units that are not asked any more may be among them."""
     for task in tasks:
         if book.book is None or not book.failed[task.name]:
             continue
-        why = book.book.ledger.why_failed(task.name)
+        own, ledger = book.book.configured[task.name], book.book.ledger
+        who = ledger.labellers().items()
+        counts = [n for n, one in who if book.book.policy.counts(one, task.name, own)]
+        why = ledger.why_failed(task.name, counts) if counts else Counter[str]()
         first = why.most_common(_REASONS)
         told = [f"{reason} ({count:,})" for reason, count in first]
         rest = why.total() - sum(count for _, count in first)
