@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shutil
+from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from rich.console import Console
 
 from assay.page.tables import Table
 from assay.reports.tables import table
-from tests.command import run_here
+from tests.command import run_here, without_keys
 from tests.conftest import ROOT, Assay
 from tests.golden.stage import ORACLE, Stage
 
@@ -92,16 +94,20 @@ NAMES: dict[str, tuple[str, ...]] = {
 """What has to stand in one piece, beside what ``scores.csv`` names."""
 
 
-def drawn(assay: Assay, judged: Path, what: str, width: int) -> list[str]:
-    done = assay(*COMMANDS[what], cwd=judged, env={"COLUMNS": str(width), "NO_COLOR": "1"})
+@cache
+def drawn(judged: Path, what: str, width: int) -> tuple[str, ...]:
+    """What a command prints on a screen of this width. It leaves the folders as they are, so that
+    it is run once for all tests."""
+    env = {**without_keys(), "NO_COLOR": "1", "COLUMNS": str(width)}
+    done = run_here(*COMMANDS[what], cwd=judged, env=env)
     assert done.returncode in (0, 1), done.stderr
-    return done.stdout.splitlines()
+    return tuple(done.stdout.splitlines())
 
 
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("what", COMMANDS)
 def test_names_stand_in_one_piece(what: str, width: int, assay: Assay, judged: Path):
-    lines = drawn(assay, judged, what, width)
+    lines = drawn(judged, what, width)
     assert lines
     inside = [line for line in lines if line.startswith(" ") or "─" in line]
     if what != "validate":
@@ -127,17 +133,15 @@ def _alone(name: str, text: str) -> bool:
 
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_no_measure_and_no_score_of_a_leaderboard_is_broken(
-    folder: str, width: int, assay: Assay, judged: Path
-):
+def test_no_measure_and_no_score_of_a_leaderboard_is_broken(folder: str, width: int, judged: Path):
     """Each measure that a wide screen shows stands on a narrow one, too, over the same numbers."""
-    wide = drawn(assay, judged, f"score {folder}", 400)
-    narrow = drawn(assay, judged, f"score {folder}", width)
+    wide = drawn(judged, f"score {folder}", 400)
+    narrow = drawn(judged, f"score {folder}", width)
     assert _cells(wide)
     assert _cells(narrow) == _cells(wide)
 
 
-def _cells(lines: list[str]) -> dict[tuple[str, str], str]:
+def _cells(lines: Sequence[str]) -> dict[tuple[str, str], str]:
     """The first number of each cell, by run and measure. Columns begin where their titles do."""
     found: dict[tuple[str, str], str] = {}
     for at, line in enumerate(lines):
