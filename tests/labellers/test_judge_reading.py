@@ -123,3 +123,13 @@ def test_an_error_reaches_everyone_who_waits() -> None:
 
     failures = asyncio.run(run())
     assert [str(failure) for failure in failures] == ["out of memory"] * 3
+
+
+def test_a_word_that_opens_an_answer_to_which_is_not_read() -> None:
+    assert answer_text("Who played Creed?", "No, it was Carl.") == (
+        "answer: it was Carl. | question: Who played Creed?"
+    )
+    assert answer_text("In which year?", "Well: 1976").startswith("answer: 1976 |")
+    assert answer_text("Did Carl play Creed?", "No, it was Tony.").startswith("answer: No, it was")
+    for whole in ("No.", "Noah, a king", "No one", "Yes"):
+        assert answer_text("Who was it?", whole).startswith(f"answer: {whole} |")

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 
-TEXTS_VERSION = 5
+TEXTS_VERSION = 6
 """Changes whenever the same unit is put to the encoder in other words or parts."""
 GOLD_WORDS = 48
 """How many words of gold answers are read; the nearest to the answer come first."""
@@ -24,6 +24,8 @@ _ABBREVIATED = re.compile(
 )
 _CLAUSE = re.compile(r";\s+|,\s+(?=(?:and|but|while|which|who|where|when|with|after|before)\s)")
 _WORD = re.compile(r"\w+")
+_ASKS_WHICH = re.compile(r"(?:\w+ )?(?:who|whom|whose|what|which|when|where|how|why)\b", re.I)
+_OPENING = re.compile(r"(?:yes|no|well|okay)[,.:;!]\s+(?=\S)", re.I)
 
 
 class Ability(StrEnum):
@@ -54,8 +56,12 @@ def question_text(question: str) -> str:
 
 def answer_text(question: str, answer: str) -> str:
     """The answer before the question, so that a long question does not push it out. Of an answer
-    the first ``ANSWER_WORDS`` words are read, of a question the last ``QUESTION_WORDS``."""
-    said = one_line(answer).split()[:ANSWER_WORDS]
+    the first ``ANSWER_WORDS`` words are read, of a question the last ``QUESTION_WORDS``. A *No,* or
+    *Yes,* that opens an answer to a question of who, what or when answers something else that was
+    said, and is not read."""
+    line = one_line(answer)
+    opening = _OPENING.match(line) if _ASKS_WHICH.match(one_line(question)) else None
+    said = line[opening.end() if opening else 0 :].split()[:ANSWER_WORDS]
     asked = one_line(question).split()[-QUESTION_WORDS:]
     return f"answer: {' '.join(said)} | question: {' '.join(asked)}"
 
