@@ -11,7 +11,7 @@ help:
 	@echo "make test         install, then lint, type-check and run all tests"
 	@echo "make docs         install, then the documentation site in build/site"
 	@echo "make dist         what a release consists of, in dist: wheel, source, bill of materials"
-	@echo "make judge        train the embedded judge anew (hours of one core; see training/README.md)"
+	@echo "make judge        train the embedded judge anew (minutes of a GPU, days of one core; training/README.md)"
 	@echo "make lock         bring requirements*.lock up to date"
 
 $(BIN)/python:
@@ -97,41 +97,34 @@ lock: install-test
 # Trains the embedded judge anew from the folder of labelled pairs; see training/README.md.
 SHARED ?= ../shared/data
 WORK ?= .judge
-STEPS ?= 560
-COOL ?= 375
-# Steps of a second training, with more pairs of claims, and where its rate starts to fall; 0: none.
-MORE ?= 1750
-MORE_COOL ?= 950
-LONGER := $(filter-out 0,$(MORE))
-# A third training, on attacks and the sources that came later: half of them, then all; it starts from
-# the second.
-HALF ?= 1000
-HALF_COOL ?= 650
-LATER ?= 150
-LATER_COOL ?= 60
-BEFORE ?= $(WORK)/$(if $(LONGER),further,run)/judge.pt
-# As ONNX, to find claims with another name that it takes for supported.
-MINER := $(if $(filter %.onnx,$(BEFORE)),$(BEFORE),$(WORK)/before.onnx)
-THREADS ?= 1
+# The encoder that the judge is trained from.
+START ?= $(WORK)/start/model.safetensors
+# Pairs that the larger network reads, then the judge beside it, in two parts.
+TAUGHT_BY ?= 352128
+FIRST ?= 622592
+SECOND ?= 893952
+BATCH ?= 1024
+LARGE_BATCH ?= 384
+# How much of all pairs the pool has; to see every step run, .001 is enough.
+PART ?= 1
 # Where the judge goes; by default the package, which then ships it.
 JUDGE ?= src/assay/labellers/judge/data
 # Pairs of a source that are read to calibrate and to evaluate; empty: as the programs say.
 MOST ?=
 SAMPLE := $(if $(MOST),--most $(MOST))
 READ := --data $(WORK)/data --readings $(WORK)/readings.jsonl $(SAMPLE)
-TRAIN := OMP_WAIT_POLICY=passive .venv-train/bin/python training/train.py --threads $(THREADS)
+TRAIN := .venv-train/bin/python training/train.py --pool $(WORK)/pool.npz
 
 .PHONY: judge
 judge: .venv-train/.installed
 	.venv-train/bin/python training/start.py --out $(WORK)/start
-	.venv-train/bin/python training/prepare.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data
-	$(TRAIN) --data $(WORK)/data/train.npz --start $(WORK)/start/model.safetensors --out $(WORK)/run --steps $(STEPS) --cool $(COOL)
-	$(if $(LONGER),$(TRAIN) --data $(WORK)/data/further.npz --start $(WORK)/run/judge.pt --out $(WORK)/further --steps $(MORE) --cool $(MORE_COOL) --warm 60)
-	$(if $(filter %.onnx,$(BEFORE)),,.venv-train/bin/python training/export.py --weights $(BEFORE) --out $(MINER))
-	.venv-train/bin/python training/broaden.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data --judge $(MINER)
-	$(TRAIN) --data $(WORK)/data/half.npz --start $(BEFORE) --out $(WORK)/half --steps $(HALF) --cool $(HALF_COOL) --warm 40 --rate 1e-4
-	$(TRAIN) --data $(WORK)/data/later.npz --start $(WORK)/half/judge.pt --out $(WORK)/later --steps $(LATER) --cool $(LATER_COOL) --warm 15 --rate 6e-5
-	.venv-train/bin/python training/export.py --weights $(WORK)/later/judge.pt --out $(WORK)/judge.onnx
+	.venv-train/bin/python training/start.py --out $(WORK)/large --large
+	.venv-train/bin/python training/prepare.py --shared $(SHARED) --out $(WORK)/data
+	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part $(PART)
+	$(TRAIN) --large --start $(WORK)/large/model.safetensors --out $(WORK)/teacher --pairs $(TAUGHT_BY) --batch $(LARGE_BATCH) --micro 48000 --rate 5e-5 --read $(WORK)/said.npy
+	$(TRAIN) --teacher $(WORK)/said.npy --start $(START) --out $(WORK)/first --pairs $(FIRST) --batch $(BATCH)
+	$(TRAIN) --teacher $(WORK)/said.npy --start $(WORK)/first/judge.pt --out $(WORK)/second --pairs $(SECOND) --batch $(BATCH) --rate 2.5e-4 --seed 6
+	.venv-train/bin/python training/export.py --weights $(WORK)/second/judge.pt --out $(WORK)/judge.onnx
 	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)
 

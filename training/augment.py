@@ -44,21 +44,6 @@ _SURNAMES = [
 ]
 
 
-# How many pairs are made for train.npz, and for further.npz.
-MADE = {
-    "claims swapped": 1500,
-    "questions swapped": 900,
-    "answers swapped": 500,
-    "joined": 1600,
-    "beside": 0,
-}
-MADE_FURTHER = {
-    "claims swapped": 5000,
-    "questions swapped": 2500,
-    "answers swapped": 800,
-    "joined": 2000,
-    "beside": 3000,
-}
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Lt|Col|Inc|Co|etc)|\b[A-Z])\.$"
@@ -94,25 +79,6 @@ class Augmenter:
         for row in rows:
             if row.source == "evouna":
                 self.questions[row.question].append(row)
-
-    def augmented(self, rows: list[Row], counts: dict[str, int]) -> list[Row]:
-        """``rows``, some dressed up, and further ones made of them as ``counts`` says, shuffled."""
-        chance = self.chance
-        answers = [row for row in rows if row.source == "evouna"]
-        made = [self.dressed(row) if chance.random() < 0.25 else row for row in rows]
-        made = [self.facts_for_gold(row) if chance.random() < 0.3 else row for row in made]
-        made += self.some(rows, counts["claims swapped"], self.swapped_claim)
-        made += self.some(rows, counts["questions swapped"], self.swapped_question)
-        made += self.some(answers, counts["answers swapped"], self.swapped_answer)
-        made += self.some(rows, counts["joined"], self.joined)
-        if counts["beside"]:
-            made += self.some(rows, counts["beside"], self.beside)
-        made += self.some(answers, 500, self.joined_answers)
-        made += self.some(rows, 1500, self.attacked)
-        made += self.some(rows, 300, self.emptied)
-        made += self.some([r for r in rows if r.ability != "C"], 1400, self.stranger)
-        chance.shuffle(made)
-        return made
 
     def some(self, rows: list[Row], count: int, make: Callable[[Row], Row | None]) -> list[Row]:
         found: list[Row] = []

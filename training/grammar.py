@@ -233,9 +233,10 @@ class Framer:
     def rows(
         self, claims: int, questions: int, answers: int, *, plain: bool = False
     ) -> Iterator[Row]:
-        """Rows on so many claims, questions and answers, about half of them attacks; ``plain``:
-        a third."""
+        """Rows on so many claims, questions and (where there are some) answers, about half of them
+        attacks; ``plain``: a third."""
         chance = self.chance
+        answers = answers if self.answers else 0
         count = 0
         denying, wrong = (0.82, 0.8) if plain else (0.65, 0.65)
         while count < claims:

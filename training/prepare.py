@@ -1,6 +1,6 @@
-"""Make the training, calibration and test pairs of the judge from the folder of labelled pairs.
+"""Split the folder of labelled pairs, and write the calibration and test pairs of the judge.
 
-    python training/prepare.py --shared ../shared/data --start FOLDER --out FOLDER
+    python training/prepare.py --shared ../shared/data --out FOLDER
 
 Pairs that share a premise, paragraph, question or sentence are one group, and a group is in one
 split only: 80 % of the groups train, 8 % calibrate, 12 % test. WiCE's dev claims, OpenQA-eval and
@@ -16,17 +16,16 @@ import json
 import random
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from augment import MADE, MADE_FURTHER, Augmenter
+from augment import Augmenter
 from grammar import Framer, Grammar
 from rows import Row
-from tokenizers import Tokenizer
 
 sys.path.append(str(Path(__file__).parents[1] / "calibration"))
 from pairs import all_pairs, read_rows
@@ -36,48 +35,7 @@ UNSEEN = ("openqa_eval", "conjnli")
 LATER = (
     "bump", "contract_nli", "covid_qa", "defacto", "fib", "infotabs", "pubmedqa", "summedits",
 )  # fmt: skip
-"""Sources that only the third training reads (broaden.py)."""
-FIRST_TOKENS = 160
-WINDOW = 288
-"""Tokens of a pair; answerable questions whose paragraph is longer are left out of training, for
-what answers them might be cut off."""
-
-# How many training pairs are taken of each source, (label 0, label .5 or 1): in train.npz, of which
-# the shipped judge saw a third, and in further.npz, with which a training can go on.
-PLAN = {
-    "snli": (5600, 3400),
-    "cad_nli": (3600, 1900),
-    "breaking_nli": (1100, 600),
-    "med_monotonicity": (900, 700),
-    "fever": (4200, 4000),
-    "fever_symmetric": (350, 350),
-    "factcheck_gpt": (1100, 800),
-    "wice": (0, 300),
-    "squad2": (4000, 4000),
-    "disfl_qa": (2300, 2000),
-    "qnli": (1900, 1900),
-    "selqa": (3200, 1900),
-    "evouna": (3900, 5000),
-    "semeval2013_sra": (4200, 3000),
-    "truthfulqa_judge": (3000, 2600),
-}
-FURTHER = {
-    "snli": (9400, 4700),
-    "cad_nli": (5300, 2700),
-    "breaking_nli": (1500, 800),
-    "med_monotonicity": (2100, 1900),
-    "fever": (4700, 4400),
-    "fever_symmetric": (400, 400),
-    "factcheck_gpt": (1300, 900),
-    "wice": (0, 300),
-    "squad2": (4300, 4300),
-    "disfl_qa": (2300, 2200),
-    "qnli": (2000, 1900),
-    "selqa": (3200, 1900),
-    "evouna": (3900, 5000),
-    "semeval2013_sra": (4200, 3000),
-    "truthfulqa_judge": (2600, 2400),
-}
+"""Sources whose dev part is what is tested on."""
 
 
 def key(text: str) -> str:
@@ -202,7 +160,6 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--shared", type=Path, required=True, help="folder with judge/")
-    parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=5)
     options = parser.parse_args()
@@ -211,15 +168,7 @@ def main() -> int:
     split = assign(rows, options.shared)
     largest = Counter(grouped(rows).values()).most_common(5)
     print("largest groups:", largest)
-    train = [row for row in rows if split[row.id] == "train" and row.source not in LATER]
-    tokenizer = Tokenizer.from_file(str(options.start / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
     report = {"splits": Counter(f"{r.source} {split[r.id]}" for r in rows)}
-    for name, plan, counts in (("train", PLAN, MADE), ("further", FURTHER, MADE_FURTHER)):
-        chosen = choose(train, plan, random.Random(options.seed))
-        made = Augmenter(train, random.Random(options.seed + 1)).augmented(chosen, counts)
-        report[name] = store(made, tokenizer, options.out / f"{name}.npz")
     for name in ("calib", "test"):
         own = [row for row in rows if split[row.id] == name]
         people = list(own)
@@ -268,60 +217,6 @@ def framed_ones(rows: list[Row], chance: random.Random) -> list[Row]:
     """Attacks, and what looks like them, made of ``rows`` in wordings never trained on."""
     framer = Framer(rows, Augmenter(rows, chance), Grammar(chance, held=True))
     return [replace(row, split="made") for row in framer.rows(120, 60, 120)]
-
-
-def choose(rows: list[Row], plan: dict[str, tuple[int, int]], chance: random.Random) -> list[Row]:
-    """Rows of every source as ``plan`` says, balanced between labels and spread over groups."""
-    by_kind: dict[tuple[str, bool], list[Row]] = defaultdict(list)
-    for row in rows:
-        by_kind[row.source, row.label > 0].append(row)
-    chosen: list[Row] = []
-    for source, wanted in plan.items():
-        for positive, count in zip((False, True), wanted, strict=True):
-            found = by_kind[source, positive]
-            chance.shuffle(found)
-            chosen.extend(spread(found, count))
-    return chosen
-
-
-def spread(rows: list[Row], count: int) -> list[Row]:
-    """``count`` of ``rows``, as few of one premise or question as will do."""
-    seen: Counter[str] = Counter()
-    order = []
-    for place, row in enumerate(rows):
-        mark = group_keys(row)[0]
-        order.append((seen[mark], place))
-        seen[mark] += 1
-    return [rows[place] for _, place in sorted(order)[:count]]
-
-
-def store(rows: list[Row], tokenizer: Tokenizer, path: Path) -> Counter[str]:
-    """Write token ids. Two texts of a row are one after the other; ``first`` is how long the
-    first is."""
-    pairs = [row.texts() for row in rows]
-    firsts = tokenizer.encode_batch([a for a, _ in pairs], add_special_tokens=False)
-    seconds = tokenizer.encode_batch([b for _, b in pairs], add_special_tokens=False)
-    ids: list[int] = []
-    bounds, first, ability, level = [0], [], [], []
-    count: Counter[str] = Counter()
-    for row, one, other in zip(rows, firsts, seconds, strict=True):
-        a = one.ids[:FIRST_TOKENS]
-        room = WINDOW - 3 - len(a)
-        if len(other.ids) > room and row.label > 0 and row.ability != "C":
-            continue
-        b = other.ids[:room]
-        ids += [*a, *b]
-        bounds.append(len(ids))
-        first.append(len(a))
-        ability.append("EAC".index(row.ability))
-        level.append(round(row.label * 2))
-        count[f"{row.source} {row.label}"] += 1
-        count["tokens"] += len(a) + len(b) + 3
-    np.savez(
-        path, ids=np.array(ids, np.int32), bounds=np.array(bounds), first=np.array(first),
-        ability=np.array(ability), level=np.array(level),
-    )  # fmt: skip
-    return count
 
 
 if __name__ == "__main__":

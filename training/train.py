@@ -1,204 +1,254 @@
-"""Train the judge on the CPU; goes on from the last checkpoint where it was stopped.
+"""Train a network on a pool of pairs, on a GPU where there is one; goes on from the last checkpoint
+where it was stopped.
 
-    python training/train.py --data FILE --start FILE --out FOLDER --steps N --cool N
+    python training/train.py --pool FILE --start FILE --out FOLDER --pairs N [--teacher FILE.npy]
+    python training/train.py --large --pool FILE --start FILE --out FOLDER --pairs N --read FILE.npy
 
-The order of pairs, the learning rate and the weights at the start depend on the seed alone. Another
-number of threads changes the last digits of sums, and so the weights a little.
+``--large`` trains the network that teaches; ``--read`` then writes what it says of every pair of
+the pool, which ``--teacher`` of the judge's training takes. Which pairs are drawn, the learning
+rate and the weights at the start depend on the seed alone; sums differ in their last digits from
+machine to machine, and so do the weights a little.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
-import os
 import signal
 import sys
 import time
 from pathlib import Path
 
+import large
 import numpy as np
 import torch
-from encoder import Judge, batch, shipped, started
+from encoder import CLS, LEVELS, SEP, Judge, started
+from torch import Tensor, nn
 from torch.nn import functional
 
-STEP = 48
-"""Pairs a step."""
-MICRO = 2304
-"""Padded tokens at most that go through the network at once."""
+DROPOUT = 0.1
+SMOOTHING = 0.02
+TAUGHT = 0.6
+"""What the teacher's word counts beside people's, in the loss of a labelled pair."""
+UNLABELLED = 0.25
+"""Of the pairs that are drawn beside a teacher, how many nobody labelled."""
+WARM = 12
+"""The learning rate rises over one step of so many, and then falls in a line."""
+FROZEN = ("words.weight", "places.weight", "near.weight")
+EVERY = 240
+"""Seconds between checkpoints."""
 
 
-class Data:
-    """The pairs of ``train.npz``."""
+class Pool:
+    """The pairs of a file of pool.py, on ``device``."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, device: str) -> None:
         with np.load(path) as found:
-            self.ids, self.bounds = found["ids"], found["bounds"]
-            self.first, self.ability, self.level = found["first"], found["ability"], found["level"]
+            self.bounds = found["bounds"].astype(np.int64)
+            self.weight, self.level = found["weight"].astype(np.float64), found["level"]
+            parts = (self.bounds, found["first"], found["ability"], self.level)
+            self.ids = torch.from_numpy(found["ids"].astype(np.int32)).to(device)
+        self.device = device
+        self.length = np.diff(self.bounds) + 3
+        self._bounds, self._first, self._ability, self._level = (
+            torch.from_numpy(part.astype(np.int64)).to(device) for part in parts
+        )
 
     def __len__(self) -> int:
-        return len(self.first)
+        return len(self.length)
 
-    def pair(self, row: int) -> tuple[list[int], list[int]]:
-        whole = self.ids[self.bounds[row] : self.bounds[row + 1]].tolist()
-        return whole[: self.first[row]], whole[self.first[row] :]
+    def micro_batches(self, rows: np.ndarray, most: int) -> list[np.ndarray]:
+        """``rows`` by length, in parts of at most ``most`` padded tokens."""
+        order = rows[np.argsort(self.length[rows], kind="stable")]
+        parts, begin = [], 0
+        for at, row in enumerate(order):
+            if at > begin and (at + 1 - begin) * self.length[row] > most:
+                parts.append(order[begin:at])
+                begin = at
+        return [*parts, order[begin:]]
 
-    def micro_batches(self, rows: np.ndarray) -> list[np.ndarray]:
-        """``rows`` by length, in parts of at most ``MICRO`` padded tokens."""
-        lengths = self.bounds[rows + 1] - self.bounds[rows] + 3
-        order = rows[np.argsort(lengths, kind="stable")]
-        parts: list[list[int]] = [[]]
-        for row in order:
-            length = self.bounds[row + 1] - self.bounds[row] + 3
-            if parts[-1] and (len(parts[-1]) + 1) * length > MICRO:
-                parts.append([])
-            parts[-1].append(row)
-        return [np.array(part) for part in parts]
+    def here(self, rows: np.ndarray) -> Tensor:
+        return torch.from_numpy(rows).to(self.device, non_blocking=True)
+
+    def batch(self, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+        """Ids, kinds and mask of ``rows``, padded to the longest."""
+        chosen = self.here(rows)
+        begin, own = self._bounds[chosen][:, None], self._first[chosen][:, None]
+        whole = self._bounds[chosen + 1][:, None] - begin
+        place = torch.arange(int(self.length[rows].max()), device=self.device)[None]
+        at = begin + place - 1 - (place > own).long()
+        ids = self.ids[at.clamp(0, len(self.ids) - 1)].long()
+        ids = torch.where(place == 0, CLS, ids)
+        ids = torch.where((place == own + 1) | (place == whole + 2), SEP, ids)
+        mask = (place < whole + 3).long()
+        return ids * mask, (place > own + 1).long() * mask, mask
+
+    def logits(self, network: nn.Module, rows: np.ndarray, dropout: float = 0.0) -> Tensor:
+        """What ``network`` says of every row's ability, of shape (rows, levels)."""
+        with torch.autocast(self.device, dtype=torch.bfloat16):
+            found = network(*self.batch(rows), dropout)
+        chosen = self.here(rows)
+        return found[torch.arange(len(rows), device=self.device), self._ability[chosen]].float()
+
+    def levels(self, rows: np.ndarray) -> Tensor:
+        return self._level[self.here(rows)]
+
+    def drawn(self, taught: bool) -> np.ndarray:
+        """Running sums of how often each pair is drawn."""
+        weight = self.weight.copy()
+        unlabelled = self.level < 0
+        if taught and unlabelled.any():
+            weight[~unlabelled] *= (1 - UNLABELLED) / weight[~unlabelled].sum()
+            weight[unlabelled] = UNLABELLED / unlabelled.sum()
+        return np.cumsum(weight / weight.sum())
+
+
+def loss_of(logits: Tensor, level: Tensor, taught: Tensor | None) -> Tensor:
+    """The summed loss of pairs: of people's labels (``level`` −1 where there is none), and of what
+    the teacher says of them, where there is one."""
+    known = level >= 0
+    own = functional.cross_entropy(
+        logits, level.clamp(min=0), label_smoothing=SMOOTHING, reduction="none"
+    )
+    if taught is None:
+        return (own * known).sum()
+    other = -(taught.float().softmax(-1) * logits.log_softmax(-1)).sum(-1)
+    return torch.where(known, (1 - TAUGHT) * own + TAUGHT * other, other).sum()
+
+
+def one_step(
+    network: nn.Module, pool: Pool, rows: np.ndarray, taught: Tensor | None, micro: int
+) -> Tensor:
+    """Gradients of the mean loss over ``rows``, and that loss."""
+    total = torch.zeros((), device=pool.device)
+    for part in pool.micro_batches(rows, micro):
+        said = None if taught is None else taught[pool.here(part)]
+        loss = loss_of(pool.logits(network, part, DROPOUT), pool.levels(part), said) / len(rows)
+        loss.backward()
+        total += loss.detach()
+    return total
+
+
+def schedule(step: int, steps: int) -> float:
+    warm = max(1, steps // WARM)
+    return min((step + 1) / warm, (steps - step) / (steps - warm))
+
+
+def make_optimiser(network: nn.Module) -> torch.optim.Optimizer:
+    trained = [one for one in network.parameters() if one.requires_grad]
+    groups = [
+        {"params": [one for one in trained if one.ndim > 1], "weight_decay": 0.01},
+        {"params": [one for one in trained if one.ndim <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, fused=True)
+
+
+def train(
+    network: nn.Module, pool: Pool, options: argparse.Namespace, taught: Tensor | None
+) -> bool:
+    """Whether the training came to its end; SIGTERM stops it after a step."""
+    steps, checkpoint = options.pairs // options.batch, options.out / "checkpoint.pt"
+    optimiser = make_optimiser(network)
+    begin = 0
+    if checkpoint.exists():
+        state = torch.load(checkpoint, weights_only=True)
+        network.load_state_dict(state["network"])
+        optimiser.load_state_dict(state["optimiser"])
+        begin = state["step"]
+        print(f"going on from step {begin} of {steps}", flush=True)
+    share, chance = pool.drawn(taught is not None), np.random.default_rng(options.seed)
+    chance.random(begin * options.batch)  # what was drawn before
+    stop: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
+    network.train()
+    start = saved = time.monotonic()
+    losses: list[Tensor] = []
+    for step in range(begin, steps):
+        for group in optimiser.param_groups:
+            group["lr"] = options.rate * schedule(step, steps)
+        rows = np.searchsorted(share, chance.random(options.batch)).clip(0, len(pool) - 1)
+        losses.append(one_step(network, pool, rows, taught, options.micro))
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        done, now = step + 1, time.monotonic()
+        if done % 50 == 0 or done == steps:
+            mean = float(torch.stack(losses[-50:]).mean())
+            print(f"step {done}/{steps} loss {mean:.4f}, {now - start:.0f} s", flush=True)
+        if now - saved > EVERY or stop:
+            kept = {"network": network.state_dict(), "optimiser": optimiser.state_dict()}
+            torch.save({**kept, "step": done}, checkpoint.with_suffix(".new"))
+            checkpoint.with_suffix(".new").replace(checkpoint)
+            saved = now
+        if stop:
+            print(f"stopped after step {done}", flush=True)
+            return False
+    network.eval()
+    return True
+
+
+@torch.no_grad()
+def read(network: nn.Module, pool: Pool, micro: int) -> np.ndarray:
+    """The logits of every pair's ability, of shape (pairs, levels), in half precision."""
+    found = torch.zeros(len(pool), LEVELS, device=pool.device, dtype=torch.float16)
+    for part in pool.micro_batches(np.arange(len(pool)), 4 * micro):
+        found[pool.here(part)] = pool.logits(network, part).half()
+    return found.cpu().numpy()
+
+
+def begun(path: Path) -> Judge:
+    """The published encoder with a new head, or the judge of a training."""
+    if path.suffix == ".safetensors":
+        return started(path)
+    judge = Judge()
+    judge.load_state_dict(torch.load(path, weights_only=True))
+    return judge
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="an .npz file of prepare.py")
+    parser.add_argument("--pool", type=Path, required=True, help="an .npz file of pool.py")
     parser.add_argument(
-        "--start",
-        type=Path,
-        required=True,
-        help="model.safetensors, judge.pt of a training, or an exported judge.onnx",
+        "--start", type=Path, required=True, help="model.safetensors, or judge.pt of a training"
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints")
-    parser.add_argument("--steps", type=int, required=True, help=f"steps of {STEP} pairs in all")
-    parser.add_argument(
-        "--cool", type=int, required=True, help="step at which the rate starts to fall"
-    )
-    parser.add_argument("--warm", type=int, default=90, help="steps over which the rate rises")
-    parser.add_argument("--rate", type=float, default=8e-5, help="highest learning rate")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the network")
+    parser.add_argument("--large", action="store_true", help="train the network that teaches")
+    parser.add_argument("--pairs", type=int, required=True, help="that are drawn in all")
+    parser.add_argument("--batch", type=int, default=1024, help="pairs of a step")
+    parser.add_argument("--micro", type=int, default=96_000, help="padded tokens at once")
+    parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
     parser.add_argument("--seed", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--every", type=float, default=240, help="seconds between checkpoints")
-    parser.add_argument("--stop-after", type=int, help="steps, to measure the speed")
+    parser.add_argument("--teacher", type=Path, help="what the large network said, of --read")
+    parser.add_argument("--read", type=Path, help="where what the network says of the pool goes")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
     torch.manual_seed(options.seed)
+    torch.set_float32_matmul_precision("high")
     options.out.mkdir(parents=True, exist_ok=True)
-    steps = options.steps
-    data = Data(options.data)
-    order = shuffled(len(data), steps * STEP, options.seed)
-    judge = begun(options.start)
-    for table in (judge.words, judge.places):
-        table.weight.requires_grad = False  # saves a tenth of the time, and 36 MB of optimiser
-    optimiser = make_optimiser(judge, options.rate)
-    checkpoint = options.out / "checkpoint.pt"
-    done, spent = 0, 0.0
-    if checkpoint.exists():
-        state = torch.load(checkpoint, weights_only=True)
-        judge.load_state_dict(state["judge"])
-        optimiser.load_state_dict(state["optimiser"])
-        done, spent = state["step"], state["seconds"]
-        print(f"going on from step {done} of {steps}", flush=True)
-    start = saved = told = time.monotonic()
-    losses: list[float] = []
-    tokens = 0
-    stop: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
-    for step in range(done, min(steps, options.stop_after or steps)):
-        for group in optimiser.param_groups:
-            group["lr"] = options.rate * schedule(step, options.warm, options.cool, steps)
-        rows = order[step * STEP : (step + 1) * STEP]
-        loss, count = one_step(judge, data, rows)
-        torch.nn.utils.clip_grad_norm_(judge.parameters(), 1.0)
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        losses.append(loss)
-        tokens += count
-        now = time.monotonic()
-        if now - told > 20 or step + 1 == steps:
-            pace = tokens / (now - start)
-            left = (steps - step - 1) * (now - start) / (step + 1 - done) / 60
-            print(
-                f"step {step + 1}/{steps} loss {np.mean(losses[-50:]):.4f} {pace:.0f} tokens/s, "
-                f"{left:.0f} min left",
-                flush=True,
+    network: nn.Module = large.started(options.start) if options.large else begun(options.start)
+    for name, parameter in network.named_parameters():
+        parameter.requires_grad = name not in FROZEN
+    network.to(device)
+    pool = Pool(options.pool, device)
+    taught = None
+    if options.teacher:
+        taught = torch.from_numpy(np.load(options.teacher)).to(device)
+        if len(taught) != len(pool):
+            raise SystemExit(
+                f"{options.teacher} is of {len(taught)} pairs, and {options.pool} has {len(pool)}"
             )
-            told = now
-        if now - saved > options.every or step + 1 == steps or stop:
-            save(checkpoint, judge, optimiser, step + 1, spent + now - start)
-            saved = now
-        if stop:
-            print(f"stopped after step {step + 1}", flush=True)
-            return 128 + stop[0]  # there is no judge yet for who would go on with it
-    if not options.stop_after:
-        torch.save(judge.state_dict(), options.out / "judge.pt")
-        about = {
-            "seed": options.seed, "rate": options.rate, "steps": steps, "cool": options.cool,
-            "pairs": steps * STEP, "seconds": round(spent + time.monotonic() - start),
-            "torch": torch.__version__,
-        }  # fmt: skip
-        (options.out / "trained.json").write_text(json.dumps(about, indent=1))
+    start = time.monotonic()
+    if not train(network, pool, options, taught):
+        return 128 + signal.SIGTERM  # there is no network yet for who would go on with it
+    if options.read:
+        np.save(options.read, read(network, pool, options.micro))
+    torch.save(network.cpu().state_dict(), options.out / "judge.pt")
+    about = {name: str(value) for name, value in vars(options).items()}
+    about |= {"seconds": str(round(time.monotonic() - start)), "torch": torch.__version__}
+    (options.out / "trained.json").write_text(json.dumps(about, indent=1))
     return 0
-
-
-def shuffled(size: int, count: int, seed: int) -> np.ndarray:
-    """At least ``count`` of ``size`` rows, each pass in an order of its own."""
-    passes = range(math.ceil(count / size))
-    return np.concatenate(
-        [np.random.default_rng([seed, number]).permutation(size) for number in passes]
-    )
-
-
-def make_optimiser(judge: Judge, rate: float) -> torch.optim.Optimizer:
-    trained = [(n, p) for n, p in judge.named_parameters() if p.requires_grad]
-    decay = [p for n, p in trained if p.ndim > 1]
-    plain = [p for n, p in trained if p.ndim <= 1]
-    groups = [{"params": decay, "weight_decay": 0.01}, {"params": plain, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=rate, fused=True)
-
-
-def begun(path: Path) -> Judge:
-    """The published encoder with a new head, or the judge of a training or of a package."""
-    if path.suffix == ".safetensors":
-        return started(path)
-    if path.suffix == ".onnx":
-        return shipped(path)
-    judge = Judge()
-    judge.load_state_dict(torch.load(path, weights_only=True))
-    return judge
-
-
-def schedule(step: int, warm: int, cool: int, steps: int) -> float:
-    """Up over the first ``warm`` steps, level until ``cool``, then down to 0 at ``steps``. As
-    nothing before ``cool`` depends on the end, a training can be made longer or shorter while it
-    runs, and repeated from the start all the same."""
-    return min((step + 1) / warm, 1.0, (steps - step) / (steps - cool))
-
-
-def one_step(judge: Judge, data: Data, rows: np.ndarray) -> tuple[float, int]:
-    """Gradients of the mean loss over ``rows``; the loss and the tokens read."""
-    total, tokens = 0.0, 0
-    for part in data.micro_batches(rows):
-        ids, kinds, mask = batch([data.pair(row) for row in part])
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            logits = judge(ids, kinds, mask)
-        chosen = logits[torch.arange(len(part)), torch.from_numpy(data.ability[part])].float()
-        level = torch.from_numpy(data.level[part])
-        loss = functional.cross_entropy(chosen, level, label_smoothing=0.02, reduction="sum")
-        (loss / len(rows)).backward()
-        total += float(loss.detach())
-        tokens += int(mask.sum())
-    return total / len(rows), tokens
-
-
-def save(
-    path: Path, judge: Judge, optimiser: torch.optim.Optimizer, step: int, seconds: float
-) -> None:
-    fresh = path.with_suffix(".new")
-    state = {
-        "judge": judge.state_dict(), "optimiser": optimiser.state_dict(), "step": step,
-        "seconds": seconds,
-    }  # fmt: skip
-    torch.save(state, fresh)
-    fresh.replace(path)
 
 
 if __name__ == "__main__":

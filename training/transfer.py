@@ -29,14 +29,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from augment import MADE, Augmenter
-from broaden import LATER, NEW, Broadener
-from calibrate import AT_CHANCE, FAMILIES, balanced, check_labels, fitted
+from calibrate import FAMILIES, balanced, check_labels, fitted
 from evaluate import DRAWS, Embedder, interval, judged, overlap, unit_range
-from prepare import PLAN, UNSEEN, assign, choose, framed_ones, grouped, load, made_ones, store
+from pool import pool, store, whole_texts
+from prepare import UNSEEN, assign, framed_ones, grouped, load, made_ones
 from readings import Reader
 from rows import Row, as_question, sampled
-from tokenizers import Tokenizer
 
 from assay.labellers.judge.model import empty, tokenising, verbatim
 from assay.labellers.judge.texts import ABILITIES, TEXTS_VERSION
@@ -44,6 +42,8 @@ from assay.measures.confidence import auroc
 
 TOGETHER = {**FAMILIES, "open questions": ("evouna", "openqa_eval")}
 """Both ask questions of Natural Questions."""
+PART = 0.4
+"""Of the shipped judge's pool, how large a fold's is."""
 BINS = 10
 NAMES = ("judge", "overlap", "cosine")
 
@@ -94,7 +94,7 @@ def folds_of(
     fitted_on = {
         (abilities[own[0]], name): own
         for name, own in families.items()
-        if any(one not in (*AT_CHANCE, *UNSEEN) for one in own)
+        if any(one not in UNSEEN for one in own)
     }
     for ability in sorted(set(abilities.values())):
         for fold in folds:
@@ -126,30 +126,19 @@ class Study:
         """The ONNX file of a network that read all sources but ``left``."""
         options = self.options
         folder.mkdir(parents=True, exist_ok=True)
-        data, found = folder / "train.npz", folder / "judge.onnx"
+        data, found = folder / "pool.npz", folder / "judge.onnx"
         if found.exists():
             return found
         if not data.exists():
-            rows = self.part("train", left)
-            plan = {
-                source: count
-                for source, count in {**PLAN, **NEW, **LATER}.items()
-                if source not in left
-            }
-            chosen = choose(rows, plan, random.Random(5))
-            dressed = Augmenter(rows, random.Random(6)).augmented(chosen, MADE)
-            tokenizer = Tokenizer.from_file(str(self.start / "tokenizer.json"))
-            tokenizer.no_truncation()
-            tokenizer.no_padding()
-            made = Broadener(rows, tokenizer, random.Random(7)).made(dressed, "plain")
+            tokenizer = whole_texts(self.start)
+            made = pool(self.part("train", left), tokenizer, f"without {left}", PART)
             fresh = folder / "new.npz"
             store(made, tokenizer, fresh)
             fresh.replace(data)
         here = Path(__file__).parent
-        schedule = {"steps": options.steps, "cool": options.cool, "warm": options.warm}
         run(
-            here / "train.py", data=data, start=self.start / "model.safetensors", out=folder,
-            threads=1, **schedule,
+            here / "train.py", pool=data, start=self.start / "model.safetensors", out=folder,
+            pairs=options.pairs, batch=256, rate=2e-4, micro=48_000,
         )  # fmt: skip
         run(here / "export.py", weights=folder / "judge.pt", out=folder / "new.onnx")
         (folder / "new.onnx").replace(found)
@@ -164,9 +153,7 @@ class Study:
         rows = [
             row
             for row in sampled(own, self.options.calibrate, "calib")
-            if not empty(as_question(row))
-            and not verbatim(as_question(row))
-            and row.source not in AT_CHANCE
+            if not empty(as_question(row)) and not verbatim(as_question(row))
         ]
         check_labels(rows, "raise --calibrate, or take more folds")
         features = reader.features([as_question(row) for row in rows])
@@ -331,7 +318,7 @@ def measured(study: Study) -> list[Pair]:
     abilities = {row.source: row.ability for row in study.rows}
     folds = folds_of(abilities, options.folds, sizes)
     # Another training is another folder, another reading another file.
-    training = f"{options.folds}-{options.steps}-{options.cool}-{options.warm}"
+    training = f"{options.folds}-{options.pairs}"
     reading = f"{TEXTS_VERSION}-{options.most}-{options.calibrate}"
     found = []
     for number, left in enumerate(folds, start=1):
@@ -360,9 +347,7 @@ def main() -> int:
     which.add_argument("--folds", help="how many, or all: a family of sources at a time")
     which.add_argument("--package", type=Path, help="a judge that is there already")
     parser.add_argument("--unread", nargs="+", help="with --package: sources that it never read")
-    parser.add_argument("--steps", type=int, default=560, help="of the training of a fold")
-    parser.add_argument("--cool", type=int, default=375, help="as train.py has it")
-    parser.add_argument("--warm", type=int, default=90, help="as train.py has it")
+    parser.add_argument("--pairs", type=int, default=80_000, help="that a fold is trained on")
     parser.add_argument("--most", type=int, default=130, help="test pairs of a source")
     parser.add_argument("--calibrate", type=int, default=60, help="calibration pairs of a source")
     parser.add_argument("--cosine", type=Path, help="ONNX file of the start weights (evaluate.py)")

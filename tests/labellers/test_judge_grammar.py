@@ -256,3 +256,43 @@ def test_no_wording_that_is_trained_on_is_one_that_is_measured(training):
     for name in whole:
         made = re.compile("|".join(f"(?:{pattern(one)})" for one in sections[name]))
         assert not [said for text, said in measured.items() if made.fullmatch(text)], name
+
+
+def test_kinds_are_drawn_by_their_share_and_yes_as_often_as_no(training):
+    import pool
+
+    grammar, _ = training
+    rows = [*people(grammar), *(made(grammar, held=False, counts=(30, 6, 20)))]
+    names = {"E": "claim", "A": "question", "C": "answer"}
+    rows = [
+        grammar.replace(row, source=f"made_framed {names[row.ability]}")
+        if row.source.startswith("made_")
+        else row
+        for row in rows
+    ]
+    rows.append(grammar.replace(rows[0], source="unlabelled", label=-0.5))
+    weight = pool.drawn(rows)
+    assert (weight >= 0).all()
+    assert weight[-1] == 0
+    for kind in set(names.values()):
+        own = [row.source == f"made_framed {kind}" for row in rows]
+        assert weight[own].sum() == pytest.approx(pool.SHARES[f"made_framed {kind}"])
+    given = [not row.source.startswith(("made_", "unlabelled")) for row in rows]
+    assert weight[given].sum() == pytest.approx(pool.SHARES["people"])
+    asked = [(row.source, row.label) for row in rows]
+    sides = [weight[[one == ("qnli", label) for one in asked]].sum() for label in (0.0, 1.0)]
+    assert sides[0] == pytest.approx(sides[1]) > 0
+
+
+def test_pairs_that_nobody_labelled_have_texts_of_the_same_source(training):
+    import pool
+
+    grammar, _ = training
+    rows = people(grammar)
+    found = list(pool.Stranger(rows, random.Random(3)).rows(60))
+    assert {row.ability for row in found} == {"E", "A", "C"}
+    assert {(row.source, row.label) for row in found} == {("unlabelled", -0.5)}
+    passages = {row.passage for row in rows if row.ability == "A"}
+    assert {row.passage for row in found if row.ability == "A"} <= passages
+    known = {(row.claim, row.question, row.gold) for row in rows if row.ability == "C"}
+    assert not known & {(row.claim, row.question, row.gold) for row in found if row.ability == "C"}
