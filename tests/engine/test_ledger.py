@@ -6,6 +6,8 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -107,6 +109,18 @@ def test_two_processes_write_to_one_ledger(place: Place):
     assert [process.wait(60) for process in both] == [0, 0]
     with Ledger.open(place) as ledger:
         assert len(list(ledger.labels())) == 400
+
+
+def test_many_open_a_ledger_that_is_not_there_yet(tmp_path: Path):
+    def open_it() -> None:
+        ready.wait()
+        Ledger.open(path).close()
+
+    for number in range(20):
+        path, ready = tmp_path / str(number), threading.Barrier(6)
+        with ThreadPoolExecutor(6) as threads:
+            for done in [threads.submit(open_it) for _ in range(6)]:
+                done.result()
 
 
 OLD_ROWS = """

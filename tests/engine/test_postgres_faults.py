@@ -212,9 +212,9 @@ def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, m
 def test_a_slow_server_holds_up_nobody_who_answers(breakable):
     with serve(entailed) as server, proxied(breakable, "slow") as (url, proxy):
         with Ledger.open(url) as ledger:
-            made = labeller(server.url, timeout=0.4)
+            made = labeller(server.url, timeout=1.2)
             planned = plan(ledger, made, requests(40))
-            proxy.delay = 0.06  # a write takes longer than an answer may
+            proxy.delay = 0.18  # a write takes longer than an answer may
             tally = judge([("t", planned)], ledger)
             proxy.delay = 0.0
         assert (tally.asked, tally.failed, tally.unanswered) == (40, 0, 0)

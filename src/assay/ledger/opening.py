@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ _READABLE = 3
 """The oldest version whose tables are read as they are; those before it took more room."""
 _DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatype mismatch")
 """What SQLite says of a file that was damaged."""
+PATIENCE = 30.0
+"""Seconds for which a file that another process holds is waited for."""
 LONGEST_LOG = 32768
 """Pages in the log at which whoever writes has to move them into the file."""
 _CACHE = 256 << 10
@@ -53,7 +56,7 @@ def opened(path: Path, kind: type[C]) -> C:
         log, shared = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
         alone = not shared.exists() and not (log.exists() and log.stat().st_size)
         where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
-    return sqlite3.connect(where, timeout=30, isolation_level=None, uri=is_uri, factory=kind)
+    return sqlite3.connect(where, timeout=PATIENCE, isolation_level=None, uri=is_uri, factory=kind)
 
 
 def _writable(path: Path) -> bool:
@@ -63,7 +66,12 @@ def _writable(path: Path) -> bool:
 
 def _check_version(db: sqlite3.Connection, path: Path, oldest: int = _READABLE) -> int:
     """The version of the ledger's tables, which must be one that can be read."""
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    db.execute("BEGIN")  # another process may be making the tables
+    try:
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        whole = (version >= SINCE) == has_digests(db)
+    finally:
+        roll_back(db)
     if version > len(MIGRATIONS):
         raise LedgerError(
             f"{path}: written by a newer Assay (ledger version {version}, this one knows "
@@ -74,7 +82,7 @@ def _check_version(db: sqlite3.Connection, path: Path, oldest: int = _READABLE) 
             f"{path}: may not be written, and is no ledger or that of an older Assay, whose tables "
             "have to be made anew. Copy the folder to where you may write."
         )
-    if (version >= SINCE) != has_digests(db):
+    if not whole:
         raise LedgerError(
             f"{path}: its tables are not those of version {version}, which the file names: the "
             "version was changed, or the file is damaged. Take labels.sqlite from a backup."
@@ -84,7 +92,7 @@ def _check_version(db: sqlite3.Connection, path: Path, oldest: int = _READABLE) 
 
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
     version = _check_version(db, path, 0)
-    db.execute("PRAGMA journal_mode = WAL")
+    _log_ahead(db)
     # NORMAL in WAL mode: a killed process loses nothing; only a power cut can lose the last rows.
     db.execute("PRAGMA synchronous = NORMAL")
     # Keys are random: the same index pages change again and again. Moving them from the log into
@@ -115,6 +123,21 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
             db.execute("VACUUM")  # give back the room of the older tables
         except sqlite3.OperationalError:
             return  # no room to do it in, or another process reads: the file only stays larger
+
+
+def _log_ahead(db: sqlite3.Connection) -> None:
+    """Have SQLite write a log. It does not wait by itself where another process opens the file for
+    the first time as well."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def move_log(path: Path) -> None:
