@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from assay.labellers.judge import NAME
-from assay.labellers.judge.local import FILE, Local, read_local
+from assay.labellers.judge.local import FILE
 from assay.labellers.judge.model import settings
 from assay.labellers.judge.texts import Ability
-from assay.labellers.judge.verdicts import ability_of
 from assay.ledger import Ledger
 from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
@@ -31,13 +29,13 @@ LEAST = 50
 LEAST_EITHER = 10
 """Of these, how many must be a yes, and how many none."""
 
-_SAID: Mapping[str, tuple[str, Any]] = {
-    ENTAILMENT.name: ("entailed", True),
-    SUPPORT.name: ("support", "full"),
-    RELEVANCE.name: ("relevant", True),
-    ANSWER.name: ("correct", True),
+_SAID: Mapping[str, tuple[Ability, str, Any]] = {
+    ENTAILMENT.name: (Ability.E, "entailed", True),
+    SUPPORT.name: (Ability.E, "support", "full"),
+    RELEVANCE.name: (Ability.A, "relevant", True),
+    ANSWER.name: (Ability.C, "correct", True),
 }
-"""Task → which field of its verdict has which value for a yes."""
+"""Task → ability, and which field of its verdict has which value for a yes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,34 +88,16 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
             f"label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
         )
     found = tuple(_fitted(ability, *map(np.array, pairs[ability])) for ability in sorted(pairs))
-    known = _known(folder / FILE)
     usable = {
-        one.ability.value: {**_as_before(one.fitted, known, one.ability), "units": one.units}
+        one.ability.value: {**one.fitted.parameters, "units": one.units}
         for one in found
         if one.fitted is not None
     }
     output = folder / FILE if usable and not dry_run else None
     if output is not None:
-        document = {"judge": settings().version, "abilities": usable, "named": dict(known.named)}
+        document = {"judge": settings().version, "abilities": usable}
         write_bytes(output, json_bytes(document))
     return Calibrated(found, output)
-
-
-def _known(path: Path) -> Local:
-    """What was learnt before; nothing where that is of another judge or cannot be read, as it is
-    written anew."""
-    with suppress(SettingsError):
-        return read_local(path) or Local({})
-    return Local({})
-
-
-def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, float]:
-    """The map, or the one of before where it differs by rounding alone: labels stay valid."""
-    parameters = fitted.parameters
-    before = known.maps.get(ability)
-    if before is None or not np.allclose((fitted.slope, fitted.shift), before, rtol=1e-9, atol=0):
-        return parameters
-    return {**parameters, "slope": before[0], "shift": before[1]}
 
 
 def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:
@@ -137,11 +117,11 @@ def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:
             for ruling in (
                 () if label.detail.get("by_rule") else label.detail.get("rulings", ())[:1]
             ):
-                if ruling["windows"] and ruling["ability"] == ability_of(label.task):
+                if ruling["windows"] and ruling["ability"] == _SAID[label.task][0]:
                     judge[key] = float(ruling.get("unfitted", ruling["yes"]))
     found: dict[Ability, tuple[list[float], list[bool]]] = defaultdict(lambda: ([], []))
     for key in sorted(people.keys() & judge.keys()):
-        ability, (field, yes) = ability_of(key[0]), _SAID[key[0]]
+        ability, field, yes = _SAID[key[0]]
         found[ability][0].append(judge[key])
         found[ability][1].append((people[key].verdict or {}).get(field) == yes)
     return found

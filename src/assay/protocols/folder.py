@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from assay.labellers.base import Labeller, for_task
+from assay.labellers.base import Labeller
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.hosted import Hosting
 from assay.labellers.pace import Limits
@@ -294,7 +294,7 @@ class Folder:
         made: dict[str, Labeller] = {}
         chosen = spec or self.labeller_spec
         return {
-            task.name: for_task(self.make_labeller(chosen(task), made), task)
+            task.name: self.make_labeller(chosen(task), made)
             for task in tasks
             if not task.by_people
         }
@@ -313,7 +313,7 @@ class Folder:
             if task.by_people:
                 continue
             try:
-                labeller = for_task(self.make_labeller(chosen(task), made), task)
+                labeller = self.make_labeller(chosen(task), made)
                 _ = labeller.id
             except (SettingsError, PrerequisiteError) as error:
                 result[task.name] = None

@@ -7,7 +7,6 @@ sorted by length.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from assay.labellers.base import BaseLabeller, ByTask, Estimate, Labeller, Outcome, Request
+from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
 from assay.labellers.denials import VERSION
 from assay.labellers.judge import NAME
 from assay.labellers.judge.local import Local
@@ -30,19 +29,17 @@ from assay.labellers.judge.model import (
     size_ahead,
     unasked,
 )
-from assay.labellers.judge.texts import TEXTS_VERSION, Ability
+from assay.labellers.judge.texts import TEXTS_VERSION
 from assay.labellers.judge.verdicts import (
     UNFITTED,
     WAYS,
     Levels,
-    abilities_in,
-    ability_of,
     refusal,
     ruled,
     unit_questions,
 )
 from assay.model.labels import LabellerId, Status
-from assay.tasks.base import AnyTask, Verdict, canonical, content_hash
+from assay.tasks.base import AnyTask, Verdict, canonical
 
 AT_ONCE = 64
 """Requests that are answered together."""
@@ -54,23 +51,9 @@ class _Waiting:
     answer: asyncio.Future[Outcome]
 
 
-class _Loading:
-    """The network, which is loaded once."""
-
-    def __init__(self, threads: int | None, network: Network | None) -> None:
-        self._threads, self._network, self._lock = threads, network, threading.Lock()
-
-    def network(self) -> Network:
-        with self._lock:
-            if self._network is None:
-                self._network = Network.packaged(self._threads)
-            return self._network
-
-
-class JudgeLabeller(BaseLabeller, ByTask):
+class JudgeLabeller(BaseLabeller):
     """Judges with the packaged encoder. ``threads`` is how many it may use, all by default;
-    ``local`` is what people of the collection taught it, of which a label's key has what that hangs
-    on (:meth:`for_task`); where it ``abstains``, the label of a unit
+    ``local`` is what people of the collection taught it; where it ``abstains``, the label of a unit
     that it knows too little of fails and says so; ``network`` is for tests. The model is loaded at
     the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
     missing."""
@@ -83,25 +66,24 @@ class JudgeLabeller(BaseLabeller, ByTask):
         local: Local | None = None,
         abstains: bool = False,
     ) -> None:
-        self._loading = _Loading(threads, network)
+        self._threads = threads
         self._local = local
         self._abstains = abstains
-        self._ability: Ability | None = None
-        self._by_ability: dict[Ability, JudgeLabeller] = {}
+        self._network = network
         self._worker: ThreadPoolExecutor | None = None
         self._waiting: list[_Waiting] = []
         self._busy: asyncio.Task[None] | None = None
 
     @cached_property
     def _id(self) -> LabellerId:
-        about, learnt = settings(), self._learnt()
+        about = settings()
         params = {
             "model": f"assay-judge {about.version}",
             "sha256": about.sha256,
             "settings": settings_hash(),
             "texts": TEXTS_VERSION,
             "denials": VERSION,
-            **({} if learnt is None else {"calibration": learnt}),
+            **({} if self._local is None else {"calibration": self._local.digest}),
             **({"abstains": True} if self._abstains else {}),
         }
         return LabellerId(f"embedded:{NAME}", "model", params)
@@ -109,23 +91,6 @@ class JudgeLabeller(BaseLabeller, ByTask):
     @property
     def id(self) -> LabellerId:
         return self._id
-
-    def _learnt(self) -> str | None:
-        """The name of what was learnt about the ability that tasks hang on first."""
-        if self._local is None:
-            return None
-        names = {one.value: self._local.name(one) for one in Ability}
-        return names[self._ability.value] if self._ability else content_hash(canonical(names))[:16]
-
-    def for_task(self, task: AnyTask) -> Labeller:
-        if self._local is None:
-            return self
-        ability = ability_of(task.name)
-        if ability not in self._by_ability:
-            own = JudgeLabeller(local=self._local, abstains=self._abstains)
-            own._loading, own._ability = self._loading, ability
-            self._by_ability[ability] = own
-        return self._by_ability[ability]
 
     @property
     def concurrency(self) -> int:
@@ -135,13 +100,7 @@ class JudgeLabeller(BaseLabeller, ByTask):
         return refusal(task) or missing()
 
     def rendered(self, request: Request) -> bytes:
-        """The unit, and the names of what else was learnt that its label hangs on."""
-        content, local, first = dict(request.content), self._local, self._ability
-        if local is None or first is None or request.task.name not in WAYS:
-            return canonical(content)
-        names = {one.value: local.name(one) for one in abilities_in(request)}
-        more = {one: name for one, name in names.items() if name != local.name(first)}
-        return canonical([content, more] if more else content)
+        return canonical(dict(request.content))
 
     def estimate(self, request: Request) -> Estimate:
         """One call; the tokens of all that is read, sentences beside windows."""
@@ -189,11 +148,12 @@ class JudgeLabeller(BaseLabeller, ByTask):
                     one.answer.cancel()
 
     def _answer(self, requests: Sequence[Request]) -> list[Outcome]:
-        network = self._loading.network()
+        if self._network is None:
+            self._network = Network.packaged(self._threads)
         started = time.perf_counter()
         asked = [unit_questions(request.task, request.unit) for request in requests]
         together = [question for questions, _ in asked for question in questions]
-        rulings = iter(rule(network, together))
+        rulings = iter(rule(self._network, together))
         each = (time.perf_counter() - started) / len(requests)
         outcomes = []
         for request, (questions, problem) in zip(requests, asked, strict=True):

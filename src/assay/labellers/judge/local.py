@@ -1,11 +1,12 @@
 """What people of one collection taught the judge: a map of its probabilities for each ability, kept
-beside the evaluation folder's settings and part of the keys of labels that hang on it."""
+beside the evaluation folder's settings and part of the key of every label given by it."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import orjson
 from assay.labellers.judge.model import Ruling, settings
 from assay.labellers.judge.texts import Ability
 from assay.model.errors import SettingsError
-from assay.tasks.base import canonical, content_hash
 
 FILE = "judge-calibration.json"
 """Its name in a folder; ``assay calibrate`` writes it."""
@@ -23,17 +23,11 @@ _LEAST = 0.005
 
 @dataclass(frozen=True)
 class Local:
-    """For each ability fitted, σ(``slope`` · logit p + ``shift``) of the probability of yes p.
-    ``named`` has other names of maps, by their digests, that labels are kept under."""
+    """For each ability fitted, σ(``slope`` · logit p + ``shift``) of the probability of yes p;
+    ``digest`` is the file's."""
 
     maps: Mapping[Ability, tuple[float, float]]
-    named: Mapping[str, str] = field(default_factory=dict)
-
-    def name(self, ability: Ability) -> str | None:
-        """What stands in labels for the map of an ability; None for one that nothing was learnt
-        about."""
-        digest = _digest(ability, self.maps.get(ability))
-        return self.named.get(digest, digest if ability in self.maps else None)
+    digest: str = ""
 
     def heard(self, ability: Ability, ruling: Ruling) -> tuple[Ruling, float | None]:
         """The ruling with its probabilities mapped, and the threshold of yes that then holds, one
@@ -68,12 +62,6 @@ def read_local(path: Path) -> Local | None:
             for name, one in document["abilities"].items()
         }
         version = str(document["judge"])
-        named = document.get("named")
-        if named is None:  # of before 0.2, where one name stood for all maps
-            named = dict.fromkeys(
-                (_digest(one, maps.get(one)) for one in Ability), content_hash(raw)[:16]
-            )
-        named = {str(digest): str(name) for digest, name in named.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
             f"{path}: is no calibration of the judge ({error}): remove it, or run "
@@ -84,8 +72,4 @@ def read_local(path: Path) -> Local | None:
             f"{path}: was fitted for judge {version}, and this is judge {settings().version}: "
             "remove it, judge, and run 'assay calibrate' again."
         )
-    return Local(maps, named)
-
-
-def _digest(ability: Ability, own: tuple[float, float] | None) -> str:
-    return content_hash(canonical([settings().version, ability, own]))[:16]
+    return Local(maps, hashlib.sha256(raw).hexdigest()[:16])

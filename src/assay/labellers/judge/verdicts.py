@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from assay.labellers.base import Request
 from assay.labellers.denials import declines_rightly, fault_in, fault_of_one, names
 from assay.labellers.judge.languages import other_language
 from assay.labellers.judge.model import JudgeQuestion, Ruling, question_of
@@ -43,7 +42,6 @@ from assay.tasks.r2c2 import (
     RequiredGiven,
     wordings_of,
 )
-from assay.tasks.sgss import COVERAGE, REPRESENTATIVENESS
 from assay.tasks.trec_rag import (
     ASSIGNMENT,
     RELEVANCE_AT_ONCE,
@@ -393,23 +391,6 @@ WAYS: Mapping[str, TaskQuestions] = {
     ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment, told=_BOTH),
 }
 """Every task that the judge can do, by name."""
-
-_ANSWERS = frozenset((ANSWER.name, EVERY_ANSWER.name))
-_CLAIMS = frozenset(
-    one.name
-    for one in (ENTAILMENT, SUPPORT, SUPPORT_IN_CONTEXT, ASSIGNMENT, REPRESENTATIVENESS, COVERAGE)
-)
-
-
-def ability_of(task: str) -> Ability:
-    """The ability that the verdict of a task of the judge hangs on first."""
-    return Ability.C if task in _ANSWERS else Ability.E if task in _CLAIMS else Ability.A
-
-
-def abilities_in(request: Request) -> set[Ability]:
-    """All that the verdict on a unit may hang on."""
-    return {question.ability for question in WAYS[request.task.name].questions(request.unit)}
-
 
 UNFITTED = frozenset((*_GRADES, GRADED_RELEVANCE.name, SELF_RATING.name))
 """Tasks whose scale none of the human labels has that the judge was fitted on: where one grade ends
