@@ -111,7 +111,7 @@ def checked_now(db: Store) -> Checked:
 def _unnumbered(db: Database) -> Iterator[Fault]:
     """What has a number below 1, at which the chain and every look begin."""
     for (uid,) in db.execute(_UNNUMBERED):
-        yield Fault(_FOREIGN, unpacked(uid) if uid is not None else None)
+        yield Fault(_FOREIGN, str(unpacked(uid)) if uid is not None else None)
     if db.execute(_UNNUMBERED_UNITS).fetchone()[0]:
         yield Fault("a unit was put in by other means than Assay's")
 
@@ -131,7 +131,7 @@ def _units(db: Store, after: int, told: Told) -> Iterator[tuple[int, str]]:
         except (TypeError, ValueError):
             fine = False
         if not fine:
-            yield number, f"the text of unit {unpacked(stored)[:8]} was changed"
+            yield number, f"the text of unit {str(unpacked(stored))[:8]} was changed"
 
 
 def _labels(db: Store, after: Checked, told: Told) -> Iterator[Seen]:
