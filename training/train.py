@@ -7,7 +7,8 @@ where it was stopped.
 ``--large`` trains the network that teaches; ``--read`` then writes what it says of every pair of
 the pool, which ``--teacher`` of the judge's training takes. Which pairs are drawn, the learning
 rate and the weights at the start depend on the seed alone; sums differ in their last digits from
-machine to machine, and so do the weights a little.
+machine to machine, a training that was stopped drops other values out after it goes on, and so the
+weights differ a little.
 """
 
 from __future__ import annotations
