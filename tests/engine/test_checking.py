@@ -212,6 +212,16 @@ def test_names_of_tables_that_are_no_utf_8_are_a_message(path: Path):
     assert told > 12
 
 
+@pytest.mark.parametrize("number", ["7", "9e999"])
+@pytest.mark.parametrize("column", ["labels SET uid", "units SET hash"])
+def test_a_hash_that_is_a_number_is_a_fault(path: Path, column: str, number: str):
+    tampered(path, f"UPDATE {column} = {number} WHERE id = 3")
+    with Ledger.open(path) as ledger:
+        assert [one.why for one in ledger.faults()]
+        with pytest.raises(LedgerError):
+            ledger.checked()
+
+
 def test_a_changed_text_is_named_with_its_labels(path: Path):
     tampered(path, "UPDATE units SET content = replace(content, 'p', 'q') WHERE id = 2")
     named, why = found(path)
