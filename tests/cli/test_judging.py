@@ -6,6 +6,10 @@ from importlib.resources import files
 
 import pytest
 
+from assay.ledger.parquet import ParquetLedger
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.protocol import R2C2
 from tests.command import run_here
 from tests.engine.server import completion, serve
 from tests.films import FILMS, PAIRS
@@ -135,3 +139,40 @@ def test_what_answers_will_read_is_foretold_from_the_nuggets_judged_so_far(films
         assay(films, "judge", "--shard", "1/2", labellers=spec)
         after = read()["answers"]
     assert (after - before) * sign > 0
+
+
+def test_agreement_is_with_the_labels_under_the_prompt_that_is_set_now(films):
+    """A prompt was changed, which turned the verdicts, and changed back: its labels are newest."""
+
+    def by_prompt(body, number):
+        return (always if "Say whether" in str(body["messages"]) else verdict)(body, number)
+
+    prompts, own = films / "prompts", "r2c2_entailment.j2"
+    source = files("assay.tasks").joinpath(f"templates/{own}").read_text()
+    with serve(by_prompt) as server:
+        spec = f'default = "openai:m@{server.url}"'
+        assay(films, "judge", labellers=spec)
+        exported = run_here("labels", "export", films).stdout.splitlines()
+        rows = [json.loads(one) for one in exported]
+        said = [
+            {"task": one["task"], "unit": one["unit"], "verdict": one["verdict"]}
+            for one in rows
+            if one["task"] == "r2c2.entailment"
+        ]
+        people = films / "people.jsonl"
+        people.write_text("".join(json.dumps(one) + "\n" for one in said))
+        run_here("labels", "import", films, people, "--by", "human:KIM")
+        prompts.mkdir()
+        (prompts / own).write_text(source.replace("Decide whether", "Say whether", 1))
+        assay(films, "judge", labellers=spec)
+        (prompts / own).unlink()
+        asked = len(server.requests)
+        assay(films, "judge", labellers=spec)
+        assert len(server.requests) == asked
+    evaluation = Evaluation.open(Folder.open(films), R2C2, None)
+    parquet = films / "labels"
+    run_here("labels", "export", films, "-o", parquet, "--parquet")
+    with evaluation.folder.open_ledger(create=False) as ledger:
+        for read in (ledger, ParquetLedger(parquet)):
+            (found,) = evaluation.score(read).beside().tasks
+            assert (found.units, found.agreement) == (PAIRS, 1.0)

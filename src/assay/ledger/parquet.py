@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,11 @@ class ParquetLedger:
         where = pl.col("number").is_in([one.rowid for one in every])
         found = {one.rowid: one for one in self._labels(where)}
         return (as_told(found[one.rowid], one) for one in every)
+
+    def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+        which = pl.col("unit_hash").is_in(list(units))
+        found = chain.from_iterable(map(_stored, self._frames(("unit_hash", "unit"), which)))
+        return {unpacked(unit): orjson.loads(content) for unit, content in found}
 
     def unit_contents(self, tasks: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         seen = set[bytes | str]()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
@@ -187,11 +187,20 @@ class Book:
         return [one for one in labels if one.rowid in now or one.labeller != labeller.id]
 
     def _asked_now(
-        self, task: AnyTask, content: Mapping[str, Any], labels: Sequence[Label]
+        self,
+        task: AnyTask,
+        content: Mapping[str, Any],
+        labels: Sequence[Label],
+        who: LabellerId | None = None,
     ) -> Sequence[Label]:
-        """Those of a unit's labels that were given to the question as its labeller is asked it now;
-        all where none was."""
-        labeller = self.labellers.get(task.name)
+        """Those of a unit's labels that were given to the question as its labeller (or ``who``) is
+        asked it now; all where none was."""
+        every = self.labellers.values()
+        labeller = (
+            self.labellers.get(task.name)
+            if who is None
+            else next((one for one in every if one is not None and one.id == who), None)
+        )
         if labeller is None:
             return labels
         key = request_key(labeller, Request(task, task.unit.model_validate(content)))
@@ -248,21 +257,36 @@ class Book:
         return found
 
     def machine(
+        self, task: AnyTask, unit: str, content: Mapping[str, Any], who: LabellerId | None = None
+    ) -> Label | None:
+        """The usable label of a machine for a unit, the evaluation's own unless another is named,
+        that counts where people's are left out; its labels under other tasks tell it, too."""
+        by = who or self.configured[task.name]
+        labels = [one for one in self.labels(task, unit, content) if one.labeller == by]
+        return self._usable_now(task, content, labels, who)
+
+    def machines(self, task: AnyTask, units: Iterable[str]) -> dict[str, Label]:
+        """The same of the evaluation's own machine, by unit, of labels under the task itself."""
+        own = self.configured[task.name]
+        given = {unit: [one for one in self.of(unit) if one.labeller == own] for unit in units}
+        contents = self.ledger.contents(unit for unit, some in given.items() if len(some) > 1)
+        found = {
+            unit: self._usable_now(task, contents.get(unit, {}), some)
+            for unit, some in given.items()
+        }
+        return {unit: label for unit, label in found.items() if label is not None}
+
+    def _usable_now(
         self,
         task: AnyTask,
-        unit: str,
-        content: Mapping[str, Any] | None = None,
+        content: Mapping[str, Any],
+        labels: Sequence[Label],
         who: LabellerId | None = None,
     ) -> Label | None:
-        """The newest usable label of a machine for a unit, the evaluation's own unless another is
-        named. With the unit's ``content`` also what its labels under other tasks tell."""
-        configured = who or self.configured[task.name]
-        found = [
-            label
-            for label in (self.of(unit) if content is None else self.labels(task, unit, content))
-            if label.status is Status.OK and label.labeller == configured
-        ]
-        return found[-1] if found else None
+        """Of one machine's labels of a unit the newest usable one that was given to the question as
+        it is asked now (as :func:`assay.ledger.policy.choose` has it)."""
+        now = labels if len(labels) < 2 else self._asked_now(task, content, labels, who)
+        return next((one for one in reversed(now) if one.status is Status.OK), None)
 
     def remarks(self, *, missing: bool) -> list[str]:
         """What a person should know of the labels: other versions, questions asked again, and,

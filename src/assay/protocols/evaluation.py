@@ -100,6 +100,11 @@ class Evaluation:
         more = self.protocol.more_labellers(self.folder, self.settings)
         return {**self.folder.labellers(self.tasks, self._spec), **more}
 
+    def _labellers_for_scoring(self) -> tuple[dict[str, Labeller | None], list[str]]:
+        """The same to know who they are and how they are asked; nobody is asked."""
+        found, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
+        return {**found, **self.protocol.more_labellers(self.folder, self.settings)}, warnings
+
     def _spec(self, task: AnyTask) -> str:
         """The labeller of a task; that of another under which a step asks it answers for both."""
         under = {step.task: step.asks for step in self.steps}
@@ -234,7 +239,7 @@ class Evaluation:
 
     def book(self, ledger: AnyLedger | None) -> LabelBook:
         """The labels under the evaluation's policy, for looking at."""
-        labellers, _ = self.folder.labellers_for_scoring(self.tasks, self._spec)
+        labellers, _ = self._labellers_for_scoring()
         return self._opened(ledger, labellers)
 
     # -- scoring -----------------------------------------------------------------------------
@@ -262,7 +267,7 @@ class Evaluation:
         return self.folder.policy is not None or "policy" in self.settings.model_fields_set
 
     def _score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
-        labellers, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
+        labellers, warnings = self._labellers_for_scoring()
         book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)
         if book.book is not None:
@@ -270,6 +275,7 @@ class Evaluation:
         warnings += book.uncalibrated()
         warnings += _why_failed(book, self.tasks)
         warnings += renamed(models_of(book.used))
+        titles = {task.name: task.title for task in self.tasks}
         of_labels = [] if found.unlabelled else _label_gaps(book, self.tasks)
         return Result(
             protocol=self.protocol.name,
@@ -277,8 +283,12 @@ class Evaluation:
             title=self.folder.config.evaluation.title or self.folder.path.resolve().name,
             policy=self.policy.name,
             findings=found,
-            labellers={name: None if one is None else one.id for name, one in labellers.items()},
-            task_titles={task.name: task.title for task in self.tasks},
+            labellers={
+                name: None if one is None else one.id
+                for name, one in labellers.items()
+                if name in titles
+            },
+            task_titles=titles,
             settings=self.settings.model_dump(mode="json"),
             used=book.used,
             asked=dict(book.asked),

@@ -103,8 +103,8 @@ class LabelBook:
     def machine(
         self, task: AnyTask, unit: Unit | Mapping[str, Any], who: LabellerId | None = None
     ) -> Label | None:
-        """The newest usable label of a unit by a machine, the evaluation's own unless another is
-        named."""
+        """The usable label of a unit by a machine, the evaluation's own unless another is named,
+        that counts where people's are left out."""
         content = _content(unit)
         identity = unit_hash(task.name, content)
         return None if self.book is None else self.book.machine(task, identity, content, who)

@@ -259,7 +259,8 @@ def _sides_part(sides: Sides) -> Part:
 
 
 def agreements(people: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[TaskAgreement]:
-    """How people's labels that counted in ``people`` agree with the machine's of the same units."""
+    """How people's labels that counted in ``people`` agree with the machine's of the same units
+    that count where people's are left out: not with those under a former prompt."""
     said: dict[str, dict[str, Label]] = {}
     for label, _ in people.used:
         if label.verdict is not None and is_independent(label):
@@ -267,9 +268,10 @@ def agreements(people: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[TaskAgre
     for task in (one for one in tasks if one.joins):
         columns: tuple[list[Any], list[Any]] = [], []
         named = ""
-        for unit, label in said.get(task.name, {}).items():
-            machine = None if people.book is None else people.book.machine(task, unit)
-            found = [compared_values(task.name, one and one.verdict) for one in (label, machine)]
+        own = said.get(task.name, {})
+        machines = {} if people.book is None else people.book.machines(task, own)
+        for unit, machine in machines.items():
+            found = [compared_values(task.name, one.verdict) for one in (own[unit], machine)]
             both = [one for one in found if one is not None]
             if len(both) == 2 and len(both[0][1]) == len(both[1][1]):
                 for column, (name, values) in zip(columns, both, strict=True):
