@@ -8,6 +8,7 @@ as do not, with the same words of doubt and denial in them, so that no word give
 
 from __future__ import annotations
 
+import html
 import random
 import re
 import zlib
@@ -20,6 +21,7 @@ from attacks import shuffled
 from augment import Augmenter, sentences
 from rows import Row
 
+_SECTION = re.compile(r"\[([a-z ]+)\]")
 _SLOT = re.compile(r"<(\w+)(\??)>")
 _AUXILIARY = re.compile(r"\b(is|was|are|were|can|could|will|would|has been|had been|have been)\b")
 _NEGATED = re.compile(r"\b(?:not|no|never|none|nobody|nothing|cannot)\b|n't\b", re.IGNORECASE)
@@ -42,9 +44,9 @@ class Grammar:
         name = ""
         path = Path(__file__).with_name("wordings.txt")
         for line in path.read_text(encoding="utf-8").splitlines():
-            if line.startswith("["):
-                name = line.strip("[]")
-            elif line and not line.startswith("#"):
+            if heading := _SECTION.fullmatch(line):
+                name = heading[1]
+            elif line and not line.startswith("# "):
                 sections[name] += [part.strip() for part in line.split(" | ")]
         self.sections = {
             name: [one for one in own if (zlib.crc32(one.encode()) % HELD == 0) is held] or own
@@ -54,7 +56,7 @@ class Grammar:
     def draw(self, name: str) -> str:
         """A wording of section ``name``, its parts filled, its braces not."""
         text = self.chance.choice(self.sections[name])
-        return _SLOT.sub(lambda slot: self._part(slot), text)
+        return html.unescape(_SLOT.sub(lambda slot: self._part(slot), text))
 
     def _part(self, slot: re.Match[str]) -> str:
         return "" if slot[2] and self.chance.random() < 0.5 else self.draw(slot[1])
@@ -101,6 +103,11 @@ class Framer:
             row
             for row in answers
             if 5 <= len(row.claim.split()) <= 25 and len(sentences(row.claim)) == 1
+        ]
+        self.long = [
+            row
+            for row in answers
+            if len(row.claim.split()) <= 90 and 2 <= len(sentences(row.claim)) <= 5
         ]
         self.short = [text for text in maker.passages if len(text) < 420]
         golds = sorted({row.gold[0] for row in self.answers})
@@ -163,6 +170,24 @@ class Framer:
         label = float(yes == row.claim)
         return Row("", "E", "made_framed", "made", row.claim, self.placed(text), label)
 
+    def told(self) -> Row | None:
+        """Two reports one after the other: where they are the same sentence but for a name or
+        number, the second sets the first right; where they are on different things, both hold."""
+        row, chance = self.claim(), self.chance
+        swapped = self.maker.swapped(row.claim, row.passage)
+        if swapped and chance.random() < 0.7:
+            label = float(chance.random() < 0.5)
+            yes, no = (row.claim, swapped) if label else (swapped, row.claim)
+            wording = self.grammar.draw("told otherwise")
+        else:
+            label, other = 1.0, self.claim().claim
+            if other == row.claim:
+                return None
+            yes, no = (row.claim, other) if chance.random() < 0.5 else (other, row.claim)
+            wording = self.grammar.draw("told too")
+        text = filled(wording, yes=clause(yes), no=clause(no))
+        return Row("", "E", "made_framed", "made", row.claim, self.placed(text), label)
+
     def beside_claim(self) -> Row | None:
         """A passage whose label stays: beside a sentence on something else, or, where it does not
         support the claim, beside one that does not assert it."""
@@ -212,13 +237,24 @@ class Framer:
         if kind == "given and denied":
             label = float(chance.random() < 0.5)
             yes, no = (gold, other) if label else (other, gold)
-            text = filled(self.grammar.draw(kind), yes=yes, no=no)
+            text = filled(self.grammar.draw(kind), yes=yes, no=no, third=third)
         else:
             if kind == "plain answer" and chance.random() < 0.3:
                 gold, label = other, 0.0
             wording = self.grammar.draw(kind)
             text = filled(wording, gold=gold, other=other, third=third)
         return replace(row, claim=text, label=label, source="made_framed")
+
+    def courteous(self, row: Row) -> Row:
+        """An answer as it stands, or with what a chat puts before and after any answer."""
+        way, text = self.chance.random(), row.claim
+        if way > 0.3:
+            return row
+        before = self.grammar.draw("greeting") if way < 0.2 else ""
+        end = "" if text[-1] in ".?!" else "."
+        after = f"{end} {self.grammar.draw('goodbye')}" if way > 0.1 else ""
+        text = filled(f"{before} {text}{after}", question=row.question.strip())
+        return replace(row, claim=text)
 
     def around_said(self) -> Row | None:
         """A system's answer in a whole sentence, right or wrong, as a claim is put."""
@@ -228,6 +264,18 @@ class Framer:
         if text is None:
             return None
         label = row.label if kind == "asserted" else 0.0
+        return replace(row, claim=text, label=label, source="made_framed")
+
+    def around_long(self) -> Row:
+        """A system's answer of some sentences, right or wrong, with what a chat puts around it,
+        upheld or taken back."""
+        row, chance = self.chance.choice(self.long), self.chance
+        way, label = chance.random(), row.label
+        text = row.claim.strip()
+        if way < 0.65:
+            kind = "keeps" if way < 0.35 else "takes back"
+            label = row.label if kind == "keeps" else 0.0
+            text = filled(self.grammar.draw(kind), said=text, other=self.others(row)[0])
         return replace(row, claim=text, label=label, source="made_framed")
 
     def rows(
@@ -242,7 +290,9 @@ class Framer:
         while count < claims:
             way = chance.random()
             made: Row | None
-            if way < 0.18:
+            if way < 0.06:
+                made = self.told()
+            elif way < 0.18:
                 made = self.one_of_two()
             elif way < 0.28:
                 made = self.beside_claim()
@@ -264,6 +314,8 @@ class Framer:
                 made = self.around_answer("plain answer")
             elif way < wrong - 0.15:
                 made = self.around_answer("given and denied")
+            elif way < wrong - 0.09 and self.long:
+                made = self.around_long()
             elif way < wrong - 0.03:
                 made = self.around_said()
             elif way < wrong:
@@ -272,4 +324,4 @@ class Framer:
                 made = self.around_answer(chance.choice(WRONG))
             if made is not None:
                 count += 1
-                yield made
+                yield self.courteous(made)

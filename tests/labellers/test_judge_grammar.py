@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import random
 import re
 import sys
@@ -74,8 +75,11 @@ def test_every_part_of_a_wording_is_filled(training, held):
     grammar, _ = training
     rows = made(grammar, held=held, counts=(300, 100, 300))
     assert len(rows) == 700
+    sections = grammar.Grammar(random.Random(1), held=held).sections
+    texts = "claim|not_claim|gold|other|third|yes|no|question|said"
+    unfilled = re.compile(rf"<(?:{'|'.join(sections)})\??>|\{{(?:{texts})\}}|&(?:lt|gt|#124);")
     for row in rows:
-        assert not re.search(r"[<>{}]", row.claim + row.passage), row
+        assert not unfilled.search(row.claim + row.passage), row
     for ability in "EAC":
         assert {row.label for row in rows if row.ability == ability} == {0.0, 1.0}
 
@@ -109,6 +113,45 @@ def test_one_of_two_claims_is_asserted_and_which_decides(training):
     for _ in range(40):
         row = framer.around_answer("given and denied")
         assert (row.claim.partition(", not ")[0] == row.gold[0]) == bool(row.label)
+
+
+def test_a_report_that_is_set_right_is_not_asserted_and_one_added_to_is(training):
+    grammar, _ = training
+    chance = random.Random(2)
+    rows = people(grammar)
+    framer = grammar.Framer(
+        rows, grammar.Augmenter(rows, chance), grammar.Grammar(chance, held=False)
+    )
+    framer.short = ["Rain fell."]
+    framer.grammar.sections |= {"told otherwise": ["{no} NO {yes}"], "told too": ["{yes} AND {no}"]}
+    seen = set()
+    for row in filter(None, (framer.told() for _ in range(80))):
+        told, way, truth = re.split(r" (NO|AND) ", row.passage.casefold(), flags=re.IGNORECASE)
+        claim = row.claim.rstrip(".").casefold()
+        assert (claim in truth or (way == "and" and claim in told)) == bool(row.label)
+        seen.add((way, row.label))
+    assert seen == {("no", 0.0), ("no", 1.0), ("and", 1.0)}
+
+
+def test_a_long_answer_keeps_its_label_unless_it_is_taken_back(training):
+    grammar, _ = training
+    chance = random.Random(2)
+    rows = people(grammar)
+    rows += [
+        grammar.replace(row, claim=f"It was {row.gold[0]}. It was long ago.", label=float(at % 2))
+        for at, row in enumerate(row for row in rows if row.ability == "C")
+    ]
+    framer = grammar.Framer(
+        rows, grammar.Augmenter(rows, chance), grammar.Grammar(chance, held=False)
+    )
+    framer.grammar.sections |= {"keeps": ["{said} Yes."], "takes back": ["{said} No."]}
+    known = {row.gold: row.label for row in framer.long}
+    for _ in range(60):
+        row = framer.around_long()
+        assert row.label == (0.0 if row.claim.endswith(" No.") else known[row.gold])
+        polite = framer.courteous(row)
+        assert row.claim in polite.claim
+        assert polite == grammar.replace(row, claim=polite.claim)
 
 
 def test_a_claim_is_negated_once_or_not_at_all(training):
@@ -221,7 +264,7 @@ def test_no_wording_that_is_trained_on_is_one_that_is_measured(training):
     sections = grammar.Grammar(random.Random(1), held=False).sections
 
     def words(text):
-        return re.findall(r"\w+", re.sub(r"\{\w+\}", " SLOT ", text).casefold())
+        return re.findall(r"\w+", re.sub(r"\{\w+\}", " SLOT ", html.unescape(text)).casefold())
 
     def pattern(text):
         found, last = "", 0
@@ -254,8 +297,14 @@ def test_no_wording_that_is_trained_on_is_one_that_is_measured(training):
         name for name in sections if any("{" in one for one in sections[name]) or name == "declined"
     ]
     for name in whole:
-        made = re.compile("|".join(f"(?:{pattern(one)})" for one in sections[name]))
-        assert not [said for text, said in measured.items() if made.fullmatch(text)], name
+        for one in sections[name]:
+            fixed = [
+                "".join(f"{word} " for word in words(part)) for part in re.split(r"<\w+\??>", one)
+            ]
+            near = [text for text in measured if all(part in text for part in fixed)]
+            if near:  # a regular expression with all parts is slow to compile
+                made = re.compile(pattern(one))
+                assert not [measured[text] for text in near if made.fullmatch(text)], (name, one)
 
 
 def test_kinds_are_drawn_by_their_share_and_yes_as_often_as_no(training):
