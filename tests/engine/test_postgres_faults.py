@@ -192,6 +192,64 @@ def test_a_commit_of_which_nobody_heard_is_not_made_twice(breakable, monkeypatch
         assert [one.uid for one in ledger.labels()] == added
 
 
+class Ended:
+    """Ends the session of a ledger before every so manyth query."""
+
+    def __init__(self, server: Server, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, every: int):
+        self.times, self.asked, self.every = 0, 0, every
+        self._store, self._server = ledger._db, server
+        self._execute = ledger._db.execute
+        monkeypatch.setattr(ledger._db, "execute", self)
+
+    def __call__(self, *query):
+        self.asked += 1
+        if self.asked % self.every == 0:
+            self.times += 1
+            pid = self._store._connection.info.backend_pid
+            self._server.run(f"SELECT pg_terminate_backend({pid})")
+        return self._execute(*query)
+
+
+def test_sessions_that_are_ended_while_all_is_read(breakable, monkeypatch):
+    """Each label is read once, in its order, whatever others write meanwhile."""
+    url = breakable.url("ended")
+    with Ledger.open(url) as ledger, Ledger.open(url) as other:
+        ledger.add([label(n) for n in range(2500)])
+        expected = [one for block in ledger.lines() for one in block]
+        units, head = ledger.units(), ledger.head()
+        ended = Ended(breakable, ledger, monkeypatch, every=3)
+        rows = ledger.checked_lines({"r2c2.entailment"}, head)
+        found = next(rows)
+        other.add([label(2500)])
+        assert [*found, *(one for block in rows for one in block)] == expected
+        assert ledger.checked().labels == 2501
+        labels = ledger.labels()
+        assert next(labels).rowid == 1
+        assert [one.rowid for one in labels] == list(range(2, 2502))
+        assert ledger.units() == units | other.units()
+        assert len(ledger.known_keys(one.key for one in other.labels())) == 2501
+        assert ended.times > 10
+        ended.every, ended.asked, ended.times = 1000, 985, 0  # once
+        with ledger.copy() as copy:
+            assert copy.checked() == other.head()
+        assert ended.times == 1
+
+
+def test_a_session_that_is_ended_while_a_ledger_is_opened(breakable, monkeypatch):
+    settle, lost = module.PostgresStore._settle, []
+
+    def lost_once(store, connection):
+        settle(store, connection)
+        if not lost:
+            lost.append(connection.info.backend_pid)
+            breakable.run(f"SELECT pg_terminate_backend({lost[0]}, 5000)")
+
+    monkeypatch.setattr(module.PostgresStore, "_settle", lost_once)
+    with Ledger.open(breakable.url("opening")) as ledger:
+        assert ledger.add([label(1)])
+    assert lost
+
+
 def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.2)
     with serve(entailed) as server, proxied(breakable, "away") as (url, proxy):

@@ -37,7 +37,7 @@ _VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and chara
 _LABELS = (  # of constants
     f"SELECT {lines.COLUMNS}, {{digest}}, labels.unit, labels.task, units.task FROM labels "  # noqa: S608
     "LEFT JOIN tasks ON tasks.id = labels.task LEFT JOIN units ON units.id = labels.unit "
-    "WHERE labels.id > ? ORDER BY labels.id"
+    "WHERE labels.id <= ? AND labels.id > ? ORDER BY labels.id"
 )
 _DIGEST, _UNIT = 20, 21
 SAYS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
@@ -46,9 +46,10 @@ LINKS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
 """The same for :func:`assay.ledger.chain.linked`."""
 _UNITS = (
     "SELECT units.id, hash, name, {} FROM units "
-    "LEFT JOIN tasks ON tasks.id = units.task WHERE units.id > ? ORDER BY units.id"
+    "LEFT JOIN tasks ON tasks.id = units.task WHERE units.id <= ? AND units.id > ? "
+    "ORDER BY units.id"
 )
-_COUNT_UNITS = "SELECT count(*) FROM units WHERE id > ?"
+_COUNT_UNITS = "SELECT count(*) FROM units WHERE id > ? AND id <= ?"
 _UNNUMBERED = "SELECT uid FROM labels WHERE id < 1"
 _UNNUMBERED_UNITS = "SELECT count(*) FROM units WHERE id < 1"
 _FOREIGN = "it was put in by other means than Assay's"
@@ -60,9 +61,6 @@ class Checked(NamedTuple):
 
     head: Head = Head()
     unit: int = 0
-
-
-_NOTHING = Checked()
 
 
 class Fault(NamedTuple):
@@ -81,31 +79,39 @@ Seen = tuple[Sequence[Row], Sequence[Fault]]
 
 def faults(db: Store, *, told: Told = unheard) -> Iterator[Fault]:
     """All that is not as it was written, the structure first."""
-    return chain.from_iterable(found for _, found in looked_through(db, _NOTHING, told=told))
+    return chain.from_iterable(found for _, found in Look(db, Checked(), told=told))
 
 
-def looked_through(
-    db: Store, after: Checked, *, by_index: bool = True, told: Told = unheard
-) -> Iterator[Seen]:
+class Look:
     """The labels that were written ``after``, some at a time, and all that is not as it was written
     since. Of the indexes of the large tables it is only looked how long they are where nothing is
-    going to be looked up in them (``by_index``)."""
-    try:
-        if not after.head.labels:
-            for why, readable in db.structure(by_index=by_index):
-                yield (), [Fault(why)]
-                if not readable:
-                    return
-        yield (), [*_unnumbered(db)]
-        yield from _labels(db, after, told)
-        yield (), [*map(Fault, faulty_draws(db))]
-    except sqlite3.DatabaseError as error:
-        yield (), [Fault(f"cannot be read on: {error}")]
+    going to be looked up in them (``by_index``).
 
+    How far is settled as it begins (``until``): labels that others write meanwhile are left out, so
+    that it can go on in another connection where one is lost."""
 
-def checked_now(db: Store) -> Checked:
-    """How far a ledger was checked that was looked through."""
-    return Checked(head(db), db.execute("SELECT max(id) FROM units").fetchone()[0] or 0)
+    def __init__(
+        self, db: Store, after: Checked, *, by_index: bool = True, told: Told = unheard
+    ) -> None:
+        self.until = after
+        self._db, self._after, self._by_index, self._told = db, after, by_index, told
+
+    def __iter__(self) -> Iterator[Seen]:
+        db = self._db
+        try:
+            if not self._after.head.labels:
+                for why, readable in db.structure(by_index=self._by_index):
+                    yield (), [Fault(why)]
+                    if not readable:
+                        return
+            units = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
+            until = Checked(head(db), units)
+            yield (), [*_unnumbered(db)]
+            yield from _labels(db, self._after, until, self._told)
+            yield (), [*map(Fault, faulty_draws(db))]
+            self.until = until
+        except sqlite3.DatabaseError as error:
+            yield (), [Fault(f"cannot be read on: {error}")]
 
 
 def _unnumbered(db: Database) -> Iterator[Fault]:
@@ -116,10 +122,11 @@ def _unnumbered(db: Database) -> Iterator[Fault]:
         yield Fault("a unit was put in by other means than Assay's")
 
 
-def _units(db: Store, after: int, told: Told) -> Iterator[tuple[int, str]]:
+def _units(db: Store, after: int, until: int, told: Told) -> Iterator[tuple[int, str]]:
     """The units whose text is another than the one that was hashed, by number."""
     begins: dict[str | None, bytes] = {}
-    rows = _checked(db, "units", _UNITS.format(db.content), after, partial(told, "texts checked"))
+    query = _UNITS.format(db.content)
+    rows = _checked(db, query, after, until, partial(told, "texts checked"))
     for number, stored, task, content, kind in chain.from_iterable(rows):
         try:
             begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
@@ -134,19 +141,19 @@ def _units(db: Store, after: int, told: Told) -> Iterator[tuple[int, str]]:
             yield number, f"the text of unit {str(unpacked(stored))[:8]} was changed"
 
 
-def _labels(db: Store, after: Checked, told: Told) -> Iterator[Seen]:
+def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[Seen]:
     """The labels, and what is wrong with texts and with them. Texts are read with the labels that
     are about them: all on their own only where something is wrong, or some are no label's."""
     who, said, digests = _labellers(db), Verdicts({None: None}), has_digests(db)
-    last, digest, _ = after.head
+    (last, digest, _), (newest, as_stored, _) = after.head, until.head
     changed: set[int] | None = None  # units, once all were looked at
     count, highest = 0, after.unit  # units have the order of their first labels
     query = _LABELS.format(digest="digest" if digests else "NULL")
-    for some in _checked(db, "labels", query, last, partial(told, "labels checked")):
+    for some in _checked(db, query, last, newest, partial(told, "labels checked")):
         columns = list(zip(*some, strict=True))
         fine = digests and not changed and _fine(columns, digest, who, said)
         if changed is None and not (fine and _texts_fine(columns)):
-            texts = dict(_units(db, after.unit, told))
+            texts = dict(_units(db, after.unit, until.unit, told))
             changed = set(texts)
             yield (), [*map(Fault, texts.values())]
         if fine and not changed:
@@ -158,8 +165,10 @@ def _labels(db: Store, after: Checked, told: Told) -> Iterator[Seen]:
         count, highest = count + len(new), max(new, default=highest)
         last, stored = some[-1][0], some[-1][_DIGEST]
         digest = stored if type(stored) is bytes else b""
-    if changed is None and count != db.execute(_COUNT_UNITS, [after.unit]).fetchone()[0]:
-        yield (), [Fault(why) for _, why in _units(db, after.unit, told)]
+    if last < newest or (digests and digest != as_stored):
+        yield (), [Fault("labels were changed while they were looked at")]
+    if changed is None and count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
+        yield (), [Fault(why) for _, why in _units(db, after.unit, until.unit, told)]
 
 
 def _texts_fine(columns: Sequence[Row]) -> bool:
@@ -242,7 +251,8 @@ def _unlinked(last: int, digest: bytes, row: Row, stored: object) -> str | None:
 def _labellers(db: Store) -> dict[int, orjson.Fragment]:
     """Labellers by number, as uids cover them."""
     found = {}
-    every = db.blocks("SELECT id, name, kind, params FROM labellers", [], lines.ROWS)
+    query = "SELECT id, name, kind, params FROM labellers WHERE id <= ? AND id > ? ORDER BY id"
+    every = db.blocks(query, [lines.ANY, -lines.ANY - 1], lines.ROWS)
     for number, name, kind, params in chain.from_iterable(every):
         if type(params) is not str:
             continue
@@ -288,12 +298,12 @@ def uid_of(
 
 
 def _checked(
-    db: Store, table: str, query: str, after: int, told: Callable[[int, float | None], None]
+    db: Store, query: str, after: int, until: int, told: Callable[[int, float | None], None]
 ) -> Iterator[list[Row]]:
-    """The rows of a table above a number, some at a time; ``told`` hears how many were had."""
-    newest = f"SELECT max(id) FROM {table}"  # noqa: S608 (constants)
-    left, done = (db.execute(newest).fetchone()[0] or 0) - after, 0
-    for some in db.blocks(query, [after], lines.ROWS):
+    """The rows of a table above a number up to another, some at a time; ``told`` hears how many
+    were had."""
+    done = 0
+    for some in db.blocks(query, [until, after], lines.ROWS):
         done += len(some)
-        told(done, share_of(done, left))
+        told(done, share_of(done, until - after))
         yield some

@@ -19,10 +19,9 @@ from assay.ledger.checking import (
     GONE,
     Checked,
     Fault,
+    Look,
     Row,
-    checked_now,
     faults,
-    looked_through,
 )
 from assay.ledger.copying import OTHERWISE, copied
 from assay.ledger.draws import Draw, add_draw, draws
@@ -253,12 +252,13 @@ class Ledger(Reading):
         self, opened: AbstractContextManager[Store], *, by_index: bool = True
     ) -> Iterator[Sequence[Row]]:
         """The same of those that were not checked yet."""
-        with self._db.explained(), opened as db, db.snapshot():  # nobody's labels come in between
-            for rows, wrong in looked_through(db, self._checked, by_index=by_index, told=self.told):
+        with self._db.explained(), opened as db:
+            look = Look(db, self._checked, by_index=by_index, told=self.told)
+            for rows, wrong in look:
                 for fault in wrong:
                     raise LedgerError(f"{self.name}: {fault}. {CURE}")
                 yield rows
-            self._checked = checked_now(db)
+            self._checked = look.until
 
     def faults(self) -> Iterator[Fault]:
         """All that is not as it was written."""

@@ -11,6 +11,8 @@ from assay.ledger.hashes import unpacked
 from assay.ledger.reading import of_tasks
 from assay.ledger.store import Database, Rows, Store
 
+ANY = (1 << 63) - 1
+"""The highest number that there can be."""
 ROWS = 512  # labels that are read at once: up to 2 MB of lines
 
 Line = tuple[int, bytes | None, bytes]
@@ -34,28 +36,30 @@ _WHOLE = COLUMNS.replace("labeller", "labellers.name, kind, params")
 
 def whole_rows(db: Store, tasks: Sequence[str] | None) -> Rows:
     """The labels of the named tasks, or of all, as ``WHOLE`` rows, oldest first."""
-    return db.each(*_query(_WHOLE, tasks, 0))
+    return db.each(*_query(_WHOLE, tasks, ANY, 0))
 
 
 def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
     """The labels after a number, of the named tasks or of all, oldest first, some at a time."""
-    who, last = Labellers(db), after - 1
-    while last < after:  # with what others wrote meanwhile
-        last = after
-        for some in db.blocks(*_query(COLUMNS, tasks, last), ROWS, "replace"):
-            after = some[-1][0]
+    who, newest = Labellers(db), "SELECT max(id) FROM labels"
+    while (until := db.execute(newest).fetchone()[0] or 0) > after:  # also what others wrote since
+        for some in db.blocks(*_query(COLUMNS, tasks, until, after), ROWS, "replace"):
             yield json_block(some, who)
+        after = until
 
 
-def _query(columns: str, tasks: Sequence[str] | None, after: int) -> tuple[str, list[Any]]:
-    """The query for the labels after a number, of the named tasks or of all, and its values."""
+def _query(
+    columns: str, tasks: Sequence[str] | None, until: int, after: int
+) -> tuple[str, list[Any]]:
+    """The query for the labels up to a number and after another, of the named tasks or of all, and
+    its values."""
     chosen = of_tasks("labels.task", tasks) or "WHERE TRUE"
     query = (
         f"SELECT {columns} FROM labels JOIN units ON units.id = unit "  # noqa: S608 (constants)
         "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labeller "
-        f"{chosen} AND labels.id > ? ORDER BY labels.id"
+        f"{chosen} AND labels.id <= ? AND labels.id > ? ORDER BY labels.id"
     )
-    return query, [*(tasks or []), after]
+    return query, [*(tasks or []), until, after]
 
 
 class Labellers(dict[int, orjson.Fragment]):

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Self
 
 import psycopg
@@ -74,12 +74,19 @@ class PostgresStore:
         self._listens = False
         self._changed = True
         with self.explained():
-            self._connection = self._connect()
-            try:
+            self._connection = self._connect()  # nobody is waited for who was not there before
+
+        def begun(retried: bool) -> None:
+            with self.explained():
+                if not retried:
+                    self._settle(self._connection)
                 migrate(self, self._address, create=create)
-            except BaseException:
-                self._connection.close()
-                raise
+
+        try:
+            self.persistently(begun)
+        except BaseException:
+            self._connection.close()
+            raise
 
     @staticmethod
     def exists(url: str) -> bool:
@@ -99,10 +106,13 @@ class PostgresStore:
         given["application_name"] = f"assay {os.getpid()} {socket.gethostname()}"[:63]
         if self._address.password is not None:
             given["password"] = self._address.password
-        connection = psycopg.connect(
+        return psycopg.connect(
             self._address.url, autocommit=True, prepare_threshold=None,
             cursor_factory=psycopg.RawCursor, **given,
         )  # fmt: skip
+
+    def _settle(self, connection: psycopg.Connection[Any]) -> None:
+        """What holds for as long as the session lasts."""
         adapted(connection)
         connection.add_notify_handler(self._notified)
         connection.execute(
@@ -112,7 +122,6 @@ class PostgresStore:
             "set_config('client_encoding', 'UTF8', false)",
             [self._address.schema],
         )
-        return connection
 
     def _notified(self, notice: psycopg.Notify) -> None:
         self._changed |= notice.pid != self._connection.info.backend_pid
@@ -126,6 +135,7 @@ class PostgresStore:
                 with self.explained():
                     self._connection.close()
                     self._connection = self._connect()
+                    self._settle(self._connection)
                     self._cursors.forget()
                     for (name, shards), what in self._claims.items():
                         self._take(name, shards, what)
@@ -140,6 +150,8 @@ class PostgresStore:
             pause = min(2 * pause, 1.0)
 
     def persistently(self, write: Callable[[bool], T]) -> T:
+        if self._within:  # whoever began it begins again
+            return write(False)
         with self._lock:
             for attempt in range(_TRIES):
                 try:
@@ -190,16 +202,24 @@ class PostgresStore:
                 raise self._explained(error) from None
 
         with self._lock:
-            if self._within:  # whoever began it begins again
-                return asked(False)
             return self.persistently(asked)
 
     def each(self, sql: str, values: Row = (), /) -> Rows:
         return self._cursors.each(sql, values, holds=not self._within)
 
     def blocks(self, sql: str, values: Row, size: int, /, errors: str = "") -> Iterator[list[Any]]:
-        rows = self.each(sql, values)
-        return iter(lambda: rows.fetchmany(size), [])
+        # Each a query of its own: nothing of it is at the server that could be lost, or held there.
+        # For so many numbers, not rows: a server that has not counted them yet would sort all.
+        *more, until, last = values
+        while last < until:
+            end = min(last + size, until)
+            some = self.execute(sql, [*more, end, last]).fetchall()
+            if not some:
+                some = self.execute(f"{sql} LIMIT {size}", [*more, until, last]).fetchall()
+                end = some[-1][0] if some else until
+            if some:
+                yield some
+            last = end
 
     @property
     def in_transaction(self) -> bool:
@@ -242,13 +262,18 @@ class PostgresStore:
 
     @contextmanager
     def copy(self) -> Iterator[Store]:
-        store = SqliteStore.in_memory(self.place, self.name)
-        try:
-            with self.snapshot():
-                copied(self, store)
+        def made(_retried: bool) -> SqliteStore:
+            store = SqliteStore.in_memory(self.place, self.name)
+            try:
+                with self.snapshot():
+                    copied(self, store)
+            except BaseException:
+                store.close()
+                raise
+            return store
+
+        with closing(self.persistently(made)) as store:
             yield store
-        finally:
-            store.close()
 
     def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, str, Row]:
         begin = (

@@ -50,8 +50,9 @@ class Reading:
     def known_keys(self, keys: Collection[str]) -> set[str]:
         """Those of the keys that any label has, whatever its unit; goes through all labels."""
         wanted = {packed(key) for key in keys}
+        every = "SELECT key FROM labels ORDER BY id"
         with self._db.explained():
-            found = (key for (key,) in self._db.each("SELECT key FROM labels") if key in wanted)
+            found = (key for (key,) in self._db.each(every) if key in wanted)
             return {unpacked(key) for key in found}
 
     def size(self) -> int:
@@ -285,7 +286,7 @@ class Reading:
         names = None if tasks is None else list(tasks)
         with self._db.explained():
             rows = self._db.each(
-                f"SELECT hash, content FROM units {of_tasks('task', names)}",  # noqa: S608
+                f"SELECT hash, content FROM units {of_tasks('task', names)} ORDER BY id",  # noqa: S608
                 names or [],
             )
             for unit, content in rows:
@@ -322,7 +323,7 @@ class Reading:
             "SELECT tasks.name, version, labellers.name, status, detail, COUNT(*) FROM labels "
             "JOIN labellers ON labellers.id = labels.labeller "
             "JOIN tasks ON tasks.id = labels.task "
-            "WHERE detail LIKE ? GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5",
+            "WHERE detail LIKE ? GROUP BY 1, 2, 3, 4, 5 ORDER BY MIN(labels.id)",
             ['%"cache%'],
         )
         found: defaultdict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [None, None])

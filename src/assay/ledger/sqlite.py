@@ -67,7 +67,7 @@ class SqliteStore(sqlite3.Connection):
         try:
             rows = self.execute(sql, values)
             while some := rows.fetchmany(size):
-                last = (*values[:-1], some[-1][0]) if values else ()
+                last = (*values[:-1], some[-1][0])
                 yield some
         except (sqlite3.OperationalError, UnicodeDecodeError) as error:
             if "decode" not in str(error) or self.text_factory is not str:

@@ -60,12 +60,14 @@ class Store(Database, Protocol):
     """Whether writing waits for another machine."""
 
     def each(self, sql: str, values: Row = (), /) -> Rows:
-        """As ``execute``, of which there may be very many rows."""
+        """As ``execute``, of which there may be very many rows, in an order in which those that are
+        written later come last: where a connection is lost, they are read on in the next."""
 
     def blocks(self, sql: str, values: Row, size: int, /, errors: str = "") -> Iterator[list[Any]]:
-        """The same, so many at a time. The first column is their number, ascending, which is to be
-        above the last of ``values``, where there are any. A text that is no UTF-8 is read as one
-        that cannot have been written, or with other ``errors`` as :meth:`bytes.decode` has it."""
+        """The same, so many at a time at most. The first column is their number, ascending, which
+        is to be at most the last but one of ``values``, and above the last. A text that is no UTF-8
+        is read as one that cannot have been written, or with other ``errors`` as
+        :meth:`bytes.decode` has it."""
 
     @property
     def in_transaction(self) -> bool: ...
