@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -48,15 +49,30 @@ def bytes_of(out: Path) -> dict[Path, bytes]:
     return {one.relative_to(out): one.read_bytes() for one in out.rglob("*") if one.is_file()}
 
 
-@pytest.fixture
-def scored(tmp_path: Path) -> Path:
-    """An evaluation of 400 labels, scored from its own ledger."""
-    folder = tmp_path / "own"
+@pytest.fixture(scope="module")
+def scored_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An evaluation of 400 labels, scored from its own ledger, which nobody changes."""
+    folder = tmp_path_factory.mktemp("scored") / "own"
     folder.mkdir()
     large.WRITERS["r2c2"](folder, 400)
     assay("judge", folder, "--json")
     assay("score", folder, "--csv")
     return folder
+
+
+@pytest.fixture
+def scored(scored_once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(scored_once, tmp_path / "own"))
+
+
+@pytest.fixture(scope="module")
+def exported_once(scored_once: Path) -> Path:
+    """Its labels in Parquet files of a few each."""
+    labels = scored_once.with_name("labels")
+    with mock.patch("assay.api.labels_parquet.AT_ONCE", 37):
+        assay("labels", "export", scored_once, "-o", labels, "--parquet")
+    return labels
 
 
 def test_labels_on_a_server_give_the_same_bytes_with_little_memory(
@@ -147,12 +163,10 @@ def parquet_with_a_fault(labels: Path, fault: str) -> str:
      "labeller=other", "created=2020-01-01", "detail=no JSON", "key=" + "0" * 32],
 )  # fmt: skip
 def test_what_is_wrong_with_parquet_files_is_said(
-    scored: Path, tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+    scored_once: Path, exported_once: Path, tmp_path: Path, fault: str
 ) -> None:
-    monkeypatch.setattr("assay.api.labels_parquet.AT_ONCE", 37)
-    labels = tmp_path / "labels"
-    assay("labels", "export", scored, "-o", labels, "--parquet")
+    labels = Path(shutil.copytree(exported_once, tmp_path / "labels"))
     said = parquet_with_a_fault(labels, fault)
-    done = run_here("score", scored, "--labels", labels)
+    done = run_here("score", scored_once, "--labels", labels)
     assert done.returncode == 2
     assert re.search(said, " ".join(done.stderr.split())), done.stderr
