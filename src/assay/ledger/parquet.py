@@ -184,7 +184,7 @@ class ParquetLedger:
         newest: dict[str, str | None] = {}
         for frame in self._frames(("unit_hash", "error"), of_task & ~usable):
             newest |= frame.iter_rows()
-        of_these = of_task & usable & pl.col("unit_hash").is_in(list(newest))
+        of_these = of_task & usable & _among("unit_hash", newest)
         for frame in self._frames(("unit_hash",), of_these):
             for unit in frame["unit_hash"]:
                 newest.pop(unit, None)
@@ -215,24 +215,24 @@ class ParquetLedger:
         }
 
     def usable_by_each(self) -> Iterator[Label]:
-        first = pl.col("number").is_in(list(self._firsts.values()))
+        first = _among("number", self._firsts.values())
         by_people = (pl.col("status") == Status.OK.value) & (pl.col("kind") == "human")
         yield from self._labels(first | by_people)
 
     def whole(self, labels: Iterable[Label]) -> Iterator[Label]:
         every = list(labels)
-        where = pl.col("number").is_in([one.rowid for one in every])
+        where = _among("number", (one.rowid for one in every))
         found = {one.rowid: one for one in self._labels(where)}
         return (as_told(found[one.rowid], one) for one in every)
 
     def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-        which = pl.col("unit_hash").is_in(list(units))
+        which = _among("unit_hash", units)
         found = chain.from_iterable(map(_stored, self._frames(("unit_hash", "unit"), which)))
         return {unpacked(unit): orjson.loads(content) for unit, content in found}
 
     def unit_contents(self, tasks: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         seen = set[bytes | str]()
-        for frame in self._frames(("unit_hash", "unit"), pl.col("task").is_in(list(tasks))):
+        for frame in self._frames(("unit_hash", "unit"), _among("task", tasks)):
             for unit, content in _stored(frame):
                 if unit not in seen:
                     seen.add(unit)
@@ -240,7 +240,7 @@ class ParquetLedger:
 
     def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[list[Line]]:
         who = {one: labeller_json(*one) for one in self._who}
-        for frame in self._frames(where=pl.col("task").is_in(list(tasks))):
+        for frame in self._frames(where=_among("task", tasks)):
             for some in frame.iter_slices(ROWS):
                 yield json_block(_rows(some), who)
 
@@ -267,6 +267,12 @@ class ParquetLedger:
             pending = pending.filter(~due)
             if len(ready):
                 yield from ready.sort("number").select(wanted).iter_slices(_ROWS)
+
+
+def _among(column: str, values: Iterable[Any]) -> pl.Expr:
+    """Whether a column has one of these values. As one list: polars compares many values that stand
+    each by itself with what each piece of a file says of its own, one after the other."""
+    return pl.col(column).is_in(pl.Series([*values], dtype=SCHEMA[column]).implode())
 
 
 AnyLedger = Ledger | ParquetLedger
