@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -149,19 +148,32 @@ def visit(tabs):
     assert not [text for text in tabs.console if any(one in text for one in wrong)]
 
 
+UNIT = """(() => {
+  const bench = document.getElementById("bench");
+  return bench?.checkVisibility() ? bench.dataset.unit : "";
+})()"""
+
+
 def unit_of(page) -> str:
     """The unit that is shown; empty where the queue is."""
-    return page.get_attribute("#bench", "data-unit") if page.is_visible("#bench") else ""
+    return page.evaluate(UNIT)
+
+
+def becomes(page, what: str) -> bool:
+    """Wait in the page until an expression is true there, 8 seconds at most; whether it is."""
+    return page.evaluate(f"""async () => {{
+      for (const end = Date.now() + 8000; Date.now() < end;) {{
+        try {{ if ({what}) return true; }} catch {{ /* what it looks at is not there yet */ }}
+        await new Promise((done) => setTimeout(done, 5));
+      }}
+      return false;
+    }}""")
 
 
 def goes_on(page, before: str) -> None:
     """Wait until another unit is shown, or none is left."""
-    deadline = time.time() + 8
-    while time.time() < deadline:
-        if unit_of(page) != before:
-            return
-        page.wait_for_timeout(20)
-    raise AssertionError(f"still at {before}: {page.inner_text('#status')}")
+    if not becomes(page, f"{UNIT} !== '{before}'"):
+        raise AssertionError(f"still at {before}: {page.inner_text('#status')}")
 
 
 def plain(text: str) -> str:

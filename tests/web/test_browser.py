@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Error
 
-from tests.web.conftest import goes_on, unit_of, write_folder
+from tests.web.conftest import becomes, goes_on, unit_of, write_folder
 from tests.web.test_server import human_labels
 
 pytestmark = pytest.mark.browser
@@ -22,10 +23,9 @@ def until(page, what):
     """Wait until an expression is true in the page."""
     deadline = time.time() + 8
     while time.time() < deadline:
-        with contextlib.suppress(Exception):  # the page may be going to another
-            if page.evaluate(what):
+        with contextlib.suppress(Error):  # the page may be going to another
+            if becomes(page, what):
                 return
-        page.wait_for_timeout(20)
     raise AssertionError(what)
 
 
@@ -337,13 +337,13 @@ def test_no_rule_of_accessibility_is_broken(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f")
     server = serve(folder)
     page = visit(server.link, bypass_csp=True)
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        label = "/label/r2c2."
-        for path in ("/", f"{label}entailment", f"{label}answer", "/runs", "/live", "/people",
-                     "/topic/0?a=0&b=1", "/unit/1", "/search?q=bridge"):  # fmt: skip
-            page.goto(f"{server.base}{path}")
-            page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    label = "/label/r2c2."
+    for path in ("/", f"{label}entailment", f"{label}answer", "/runs", "/live", "/people",
+                 "/topic/0?a=0&b=1", "/unit/1", "/search?q=bridge"):  # fmt: skip
+        page.goto(f"{server.base}{path}")
+        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
             rules = '{runOnly: ["color-contrast"]}' if scheme == "dark" else ""  # all else is alike
             found = page.evaluate(f"axe.run({rules}).then((one) => one.violations)")
             said = [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found]

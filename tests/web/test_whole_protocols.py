@@ -110,29 +110,39 @@ claims = "rag.claims"
 """
 
 
+ITEMS = "[...document.querySelectorAll('li.item kbd')].map((one) => one.innerText)"
+# Of each scale the last key, or that of an answer: it does not decline.
+SCALES = """[...document.querySelectorAll("[role=radiogroup].choice")].map((group) =>
+  (group.querySelector("[data-verdict=answer] kbd") ?? [...group.querySelectorAll("kbd")].at(-1))
+    .innerText)"""
+LISTS = "document.querySelector('button.add') && !document.querySelector('ol.list li')"
+UNSAID = "[...document.querySelectorAll('#verdict select')].some((one) => !one.value)"
+FOCUSED = """(() => {
+  const at = document.activeElement;
+  if (at.tagName === "SELECT" && !at.value) return "unsaid";
+  return at.dataset.command;
+})()"""
+
+
 def answer(page, to_the_button):
     """Give some verdict on the unit that is shown: the last key of each scale, the second value of
     each item, an entry in each list that is empty, the last value of what is left open; and submit
     it, with ``to_the_button`` where that is."""
     unit = unit_of(page)
-    for key in page.locator("li.item kbd").all_inner_texts():
+    for key in page.evaluate(ITEMS):
         page.keyboard.press(key)
-    for group in page.locator("[role=radiogroup].choice").all():
-        answers = group.locator("[data-verdict=answer] kbd")  # it does not decline
-        page.keyboard.press(
-            (answers if answers.count() else group.locator("kbd").last).inner_text()
-        )
-    if page.locator("button.add").count() and not page.locator("ol.list li").count():
+    for key in page.evaluate(SCALES):
+        page.keyboard.press(key)
+    if page.evaluate(LISTS):
         page.keyboard.press("+")
         page.keyboard.type("Something that is told, 90% sure?")
         page.keyboard.press("Escape")
-    unsaid = "[...document.querySelectorAll('#verdict select')].some((one) => !one.value)"
-    for _ in range(80 if to_the_button or page.evaluate(unsaid) else 0):
+    for _ in range(80 if to_the_button or page.evaluate(UNSAID) else 0):
         page.keyboard.press("Tab")
-        at = "document.activeElement"
-        if page.evaluate(f"{at}.tagName === 'SELECT' && {at}.value === ''"):
+        at = page.evaluate(FOCUSED)
+        if at == "unsaid":
             page.keyboard.press("End")
-        if page.evaluate(f"{at}.dataset.command === 'submit'"):
+        if at == "submit":
             break
     page.keyboard.press("Enter")
     page.wait_for_timeout(30)
