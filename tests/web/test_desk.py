@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sqlite3
+import time
 
 import pytest
 
 from assay.api.opened import Opened
 from assay.model.labels import mode_of
+from assay.web import desk as module
 from assay.web import state
 from assay.web.desk import Desk, Refused
 from assay.web.people import Role
+from assay.web.server import Bench
 from assay.web.state import WorkbenchState
 from tests.conftest import ROOT
 from tests.web.conftest import write_folder
@@ -21,7 +25,8 @@ ENTAILMENT, ANSWER = "r2c2.entailment", "r2c2.answer"
 
 
 @pytest.fixture
-def desk_of(tmp_path):
+def desk_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "AT_ONCE", math.inf)  # however busy the machine is
     opened = []
 
     def make(more="", name="f"):
@@ -148,6 +153,22 @@ def test_answers_are_asked_once_their_nuggets_are_labelled(desk_of):
             verdict = {"act": "answer"} if "act" in task else {"entailed": "YES"}
             desk.give(ann, screens[0]["unit"], yes(screens[0]) | {"verdict": verdict})
     assert len(desk.next(ann, ANSWER, count=9)) > before
+
+
+def test_units_are_taken_up_at_once_again_after_a_busy_moment(tmp_path):
+    folder = tmp_path / "f"
+    write_folder(folder)
+    bench = Bench(Opened.open(folder))
+    bench.start()
+    try:
+        bench.desk.stale, bench.desk.sync_takes = True, 600.0
+        assert not bench.now(bench.desk.refresh)
+        bench.keep_fresh()
+        assert not bench.desk.stale
+        bench._in(bench._scoring, time.monotonic).result()  # that is behind it
+        assert bench.desk.sync_takes < 600.0
+    finally:
+        bench.stop()
 
 
 def test_disagreements_are_settled_without_names(desk_of):
