@@ -85,7 +85,7 @@ def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]
     dumps, both = orjson.dumps, dict[Any, tuple[str, str]]()  # what many labels have in common
     block = []
     for row in rows:
-        number, uid, key, task, version, unit, content, *_ = row
+        number, uid, key, task, version, unit, content = row[:7]
         common = task, version, row[7:18]
         found = both.get(common)
         if found is None:

@@ -224,6 +224,7 @@ class SupportAnswer:
     line: int = 0
 
 
+@lru_cache(100_000)
 def sub_narrative_name(text: str) -> str:
     """A sub-narrative's text as its list has it: assessors' files put it into quotes, and ``New:``
     before one that the list lacked. White space is one space."""

@@ -228,10 +228,12 @@ class Seen:
         some, at = np.unique(numbers, return_index=True)
         if not len(some):
             return at
+        # (They ascend: those of a byte are neighbours.)
         bytes_, bits = some >> 3, (1 << (some & 7)).astype(np.uint8)
         if bytes_[-1] >= len(self._bits):
             more = int(bytes_[-1]) + 1 + len(self._bits) // 4
             self._bits = np.concatenate([self._bits, np.zeros(more - len(self._bits), np.uint8)])
         found: npt.NDArray[np.int64] = at[self._bits[bytes_] & bits == 0]
-        np.bitwise_or.at(self._bits, bytes_, bits)
+        begins = np.flatnonzero(np.diff(bytes_, prepend=-1))
+        self._bits[bytes_[begins]] |= np.bitwise_or.reduceat(bits, begins)
         return found

@@ -18,7 +18,7 @@ from assay.model.labels import Label, LabellerId
 from assay.protocols.book import Book, WholeBook
 from assay.protocols.counted import CountedLabels, LabelRow, Seen
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
-from assay.tasks.base import AnyTask, Unit, unit_digest, unit_hash
+from assay.tasks.base import AnyTask, Unit, unit_digests, unit_hash
 
 if TYPE_CHECKING:
     from assay.ledger.parquet import AnyLedger
@@ -192,7 +192,7 @@ class LabelBook:
             yield self._looked_up(task, some)
 
     def _looked_up(self, task: AnyTask, some: Sequence[Mapping[str, Any]]) -> LookedUp:
-        units = [unit_digest(task.name, one) for one in some]
+        units = unit_digests(task.name, some)
         first = places = np.full(len(some), NONE, np.int64)
         others: dict[int, Label] = {}
         if self.book is not None:

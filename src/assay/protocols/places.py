@@ -6,8 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, islice
-from operator import itemgetter
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -138,10 +137,9 @@ class PlaceColumns:
         """Add places behind the others."""
         remaining = iter(places)
         while some := list(islice(remaining, _AT_ONCE)):
-            codes = [
-                names.codes(list(map(itemgetter(at), some))) for at, names in enumerate(self.names)
-            ]
-            self._codes.extend(chain.from_iterable(zip(*codes, strict=True)))
+            columns = zip(self.names, zip(*some, strict=True), strict=True)
+            codes = [np.frombuffer(names.codes(own), np.uint32) for names, own in columns]
+            self._codes.extend(np.stack(codes, axis=1).tobytes())
 
     def some(self, begin: int, end: int) -> Places:
         """Those from one on to before another."""

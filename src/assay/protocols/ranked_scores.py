@@ -45,7 +45,9 @@ def score_rankings(ranked: Ranked) -> dict[str, dict[str, dict[str, Range]]]:
             (scaled, list(shown)),
             ([one for one in measures if one not in scaled], [t for t in shown if t in rising]),
         ):
-            ends = score_ranges(some, _known(ranked, shown, topics), tops) if topics else {}
+            if not some or not topics:
+                continue
+            ends = score_ranges(some, _known(ranked, shown, topics), tops)
             for measure, (floors, ceilings) in ends.items():
                 ranges = map(Range, floors[0].tolist(), ceilings[0].tolist())
                 values[name][str(measure)].update(zip(topics, ranges, strict=True))

@@ -7,7 +7,7 @@ decoding, yes/no margins, rules, a person) is the labeller's business.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -133,9 +133,10 @@ def content_hash(value: Mapping[str, Any] | bytes) -> str:
 
 def unit_hash(task: str, content: Mapping[str, Any]) -> str:
     """Identity of a unit: the task's name and its content."""
-    return unit_digest(task, content).hex()
+    return unit_digests(task, [content])[0].hex()
 
 
-def unit_digest(task: str, content: Mapping[str, Any]) -> bytes:
-    """The same as 16 bytes."""
-    return hashlib.sha256(canonical([task, content])).digest()[:16]
+def unit_digests(task: str, contents: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    """The same of many, each as 16 bytes."""
+    sha, dumps, sort = hashlib.sha256, orjson.dumps, orjson.OPT_SORT_KEYS
+    return [sha(dumps([task, one], option=sort)).digest()[:16] for one in contents]

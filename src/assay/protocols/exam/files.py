@@ -126,7 +126,7 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
         if sheet is not None:
             said = {
                 (name, question): text
-                for name, texts in zip(sheet.passages, sheet.said(), strict=True)
+                for name, texts in zip(sheet.passages, sheet.said, strict=True)
                 if any(texts)
                 for question, text in zip(grades.questions, texts, strict=True)
                 if text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ class Sheet:
         """The pairs whose grades are the graded file's."""
         return np.asarray((self.given != NO_GRADE) & ~self.asked)
 
+    @cached_property
     def said(self) -> list[list[str]]:
         """What was said of every pair: the extracted answer, or the labeller's reason."""
         found = np.full(self.given.shape, "", object)

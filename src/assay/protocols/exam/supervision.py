@@ -46,7 +46,7 @@ def _answers(
     sheet: Sheet, which: Bools
 ) -> Iterator[tuple[BankQuestion, list[tuple[int, int, str]]]]:
     """Row, grade and answer of some pairs, by question, the best grade first."""
-    said, grades = sheet.said(), sheet.grades.values.tolist()
+    said, grades = sheet.said, sheet.grades.values.tolist()
     by_question = zip(sheet.questions, _best_first(sheet, which), strict=True)
     for column, (question, rows) in enumerate(by_question):
         yield question, [(row, grades[row][column], said[row][column]) for row in rows]
@@ -181,7 +181,7 @@ def _fit(inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, tau: int) -> 
 
 
 def _of_query(inputs: ExamInputs, sheet: Sheet, top: int) -> tuple[Item, ...]:
-    questions, passages, said = sheet.questions, sheet.passages, sheet.said()
+    questions, passages, said = sheet.questions, sheet.passages, sheet.said
     names = tuple(f"Q{place}" for place in range(1, len(questions) + 1))
     grades = sheet.grades.values
     order = np.argsort(-grades.max(axis=1, initial=NO_GRADE), kind="stable")

@@ -43,18 +43,15 @@ def _asked(bank: Bank, answers: Iterable[RagAnswer], which: Bools) -> Asked:
     segments, chosen = bank.inputs.segments, iter(which.tolist())
     in_context = bank.settings.support == "in-context"
     for answer in answers:
-        for number, (text, docs) in enumerate(answer.sentences):
-            for spot, (doc, is_asked) in enumerate(zip(docs, chosen, strict=False)):
-                if not is_asked:
-                    continue
-                content: dict[str, Any] = {"passage": segments[doc].text, "sentence": text}
+        run, topic, sentences = answer.run, answer.topic, answer.sentences
+        for number, (text, docs) in enumerate(sentences):
+            for spot, doc in compress(enumerate(docs), chosen):
+                segment = segments[doc]
+                content: dict[str, Any] = {"passage": segment.text, "sentence": text}
                 if in_context:
-                    before = answer.sentences[max(0, number - BEFORE) : number]
-                    content |= {
-                        "title": segments[doc].title,
-                        "before": [one.text for one in before],
-                    }
-                yield content, Place(answer.run, answer.topic, _position(number, spot))
+                    before = [one.text for one in sentences[max(0, number - BEFORE) : number]]
+                    content |= {"title": segment.title, "before": before}
+                yield content, Place(run, topic, _position(number, spot))
 
 
 @lru_cache(1000)
