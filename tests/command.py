@@ -22,6 +22,8 @@ from types import ModuleType
 from typing import IO, Any, NoReturn
 from unittest import mock
 
+from typer.main import get_command
+
 from assay.cli import ending
 from assay.cli import main as entry
 from tests.apart import Apart
@@ -58,6 +60,7 @@ def run_here(
             mock.patch.object(sys, "argv", ["assay", *map(str, arguments)]),
             _no_main(),
             mock.patch.object(entry, "_load", loaded),
+            mock.patch.object(entry, "app", _app()),
         ):
             stack.enter_context(manager)
         status = contextvars.copy_context().run(_status)
@@ -120,6 +123,12 @@ def loaded(name: str) -> Any:
     return _made(name, getattr(importlib.import_module(module), attribute))
 
 
+@cache
+def _app() -> Any:
+    """The command of commands, made of its functions once."""
+    return get_command(entry.app)
+
+
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return TextIOWrapper(file, encoding="utf-8").read()
@@ -128,22 +137,42 @@ def _text(file: IO[bytes]) -> str:
 @contextlib.contextmanager
 def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
     """Another environment. Modules that its PYTHONPATH leads to are forgotten after it."""
+    former = dict(os.environ)
     asked = wanted.get("PYTHONPATH", "").split(":")
     places = [place for place in asked if place and place not in sys.path]
-    known = set(sys.modules)
-    with (
-        mock.patch.dict(os.environ, wanted, clear=True),
-        mock.patch.object(sys, "path", [*places, *sys.path]),
-        mock.patch.object(sys, "dont_write_bytecode", True),  # written anew within a second
-    ):
-        importlib.invalidate_caches()
-        try:
+    try:
+        _set(wanted)
+        with (
+            mock.patch.object(sys, "path", [*places, *sys.path]),
+            mock.patch.object(sys, "dont_write_bytecode", True),  # written anew within a second
+            _forgotten(places) if places else contextlib.nullcontext(),
+        ):
             yield
-        finally:
-            for name in set(sys.modules) - known:
-                origin = Path(getattr(sys.modules[name], "__file__", None) or "")
-                if any(origin.is_relative_to(place) for place in places):
-                    del sys.modules[name]
+    finally:
+        _set(former)
+
+
+def _set(wanted: Mapping[str, str]) -> None:
+    """Bring the environment to this: most of it is so already."""
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    for name, value in wanted.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _forgotten(places: list[str]) -> Iterator[None]:
+    """Find modules in these places as they are now, and forget them after it."""
+    known = set(sys.modules)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - known:
+            origin = Path(getattr(sys.modules[name], "__file__", None) or "")
+            if any(origin.is_relative_to(place) for place in places):
+                del sys.modules[name]
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,13 @@ from unittest import mock
 
 import pytest
 from hypothesis import HealthCheck, settings
+from typer import testing
+from typer.main import get_command
 
+from assay.cli import main as entry
 from assay.labellers import gguf
 from assay.ledger.store import Place
-from tests.command import Done, run_apart, run_here, without_keys
+from tests.command import Done, loaded, run_apart, run_here, without_keys
 from tests.postgres import Server, served
 from tests.remembering import remembering
 
@@ -91,6 +94,16 @@ def one_thread() -> Iterator[None]:
     """Language models run in one thread: others are at the other cores, and threads that wait for
     one that has no core spin, which takes ten times as long and more."""
     with mock.patch.object(gguf, "usable_cores", return_value=1):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_once() -> Iterator[None]:
+    """Commands are made of their functions once, for typer's own runner too."""
+    with (
+        mock.patch.object(entry, "_load", loaded),
+        mock.patch.object(testing, "_get_command", cache(get_command)),
+    ):
         yield
 
 

@@ -8,15 +8,8 @@ import pytest
 import typer
 from benchmarks import fuzz
 
-from assay.cli import main
 from assay.model.errors import SettingsError
 from assay.protocols.folder import Folder
-from tests.command import loaded
-
-
-@pytest.fixture(autouse=True)
-def _commands_made_once(monkeypatch):
-    monkeypatch.setattr(main, "_load", loaded)
 
 
 def test_no_hostile_file_gets_past_the_readers():
