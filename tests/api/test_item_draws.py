@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,15 @@ from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.statistics import corrected
 from assay.web.desk import Desk
-from tests.api.test_trust import QUESTIONS, RUNS, lines, units, world  # noqa: F401 (a fixture)
+from tests.api.test_trust import (  # noqa: F401 (fixtures)
+    QUESTIONS,
+    RUNS,
+    judged,
+    judged_once,
+    lines,
+    units,
+)
+from tests.command import run_here
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "trec-rag"
 SGSS = EXAMPLE.with_name("sgss")
@@ -82,11 +91,11 @@ def drawn_units(folder, of=-1):
         return [one for one, _ in open_units(opened.parts, ledger, ledger.draws()[of])]
 
 
-@pytest.fixture
-def rag(assay, tmp_path):
+@pytest.fixture(scope="session")
+def rag_once(tmp_path_factory):
     """The example of TREC RAG several times over, each time with other words, labelled at random
-    by a machine."""
-    folder = tmp_path / "rag"
+    by a machine. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("rag") / "rag"
     for path in EXAMPLE.rglob("*"):
         inside = path.relative_to(EXAMPLE)
         if (path.is_file() and inside.parts[0] in ("r", "rag")) or path.suffix == ".jsonl":
@@ -105,10 +114,16 @@ def rag(assay, tmp_path):
         encoding="utf-8",
     )
     (folder / "said1.jsonl").write_text("", encoding="utf-8")
-    say(assay, folder, requests(folder, RAG_TASKS), 1)
-    done = assay("judge", folder)
+    say(run_here, folder, requests(folder, RAG_TASKS), 1)
+    done = run_here("judge", folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def rag(rag_once, tmp_path):
+    """A copy of it."""
+    return Path(shutil.copytree(rag_once, tmp_path / "rag"))
 
 
 def again(text, number):
@@ -125,11 +140,11 @@ def again(text, number):
     )
 
 
-@pytest.fixture
-def summaries(assay, tmp_path):
+@pytest.fixture(scope="session")
+def summaries_once(tmp_path_factory):
     """The example of SGSS several times over, with readers who leave early and degraded
-    versions."""
-    folder = tmp_path / "sgss"
+    versions. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("sgss") / "sgss"
     folder.mkdir()
     lines = (SGSS / "summaries.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
@@ -152,10 +167,16 @@ def summaries(assay, tmp_path):
     )
     (folder / "said1.jsonl").write_text("", encoding="utf-8")
     asked = (*SGSS_TASKS, "sgss.coverage", "trec_rag.support")
-    say(assay, folder, requests(folder, asked), 1)
-    done = assay("judge", folder)
+    say(run_here, folder, requests(folder, asked), 1)
+    done = run_here("judge", folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def summaries(summaries_once, tmp_path):
+    """A copy of it."""
+    return Path(shutil.copytree(summaries_once, tmp_path / "sgss"))
 
 
 @pytest.mark.parametrize("task", [*SGSS_TASKS, "trec_rag.support"])
@@ -204,9 +225,8 @@ def test_where_every_unit_is_drawn_the_scores_are_peoples_own(assay, rag, task):
 
 
 @pytest.fixture
-def answers(assay, world):  # noqa: F811
-    folder, truth, judge, _ = world
-    assert assay("judge", folder).returncode == 0
+def answers(judged):  # noqa: F811
+    folder, truth, judge, _ = judged
     return folder, truth, judge
 
 

@@ -9,14 +9,19 @@ import pytest
 
 from assay.api.people import overlaps
 from assay.statistics.dawid_skene import dawid_skene
-from tests.api.test_trust import QUESTIONS, RUNS, lines, world  # noqa: F401 (a fixture)
+from tests.api.test_trust import (  # noqa: F401 (fixtures)
+    QUESTIONS,
+    RUNS,
+    judged,
+    judged_once,
+    lines,
+)
 
 
 @pytest.fixture
-def labelled(assay, world):  # noqa: F811
+def labelled(assay, judged):  # noqa: F811
     """Three people say of all answers what is true, each with errors of their own."""
-    folder, truth, *_ = world
-    assert assay("judge", folder).returncode == 0
+    folder, truth, *_ = judged
     rng = random.Random(4)
     said = {}
     for name, accuracy in (("ANN", 0.97), ("BEN", 0.9), ("CAT", 0.6)):
@@ -91,9 +96,8 @@ def test_labels_that_change_another_are_no_second_opinion(assay, labelled):
     assert {one.name for one in found.people} == {"ANN", "BEN", "CAT"}
 
 
-def test_few_shared_labels_give_no_accuracies(assay, world):  # noqa: F811
-    folder, truth, *_ = world
-    assert assay("judge", folder).returncode == 0
+def test_few_shared_labels_give_no_accuracies(assay, judged):  # noqa: F811
+    folder, truth, *_ = judged
     for name in ("ANN", "BEN"):
         rows = [("A", one, truth["A", one]) for one in QUESTIONS[:5]]
         file = folder / f"{name}.jsonl"

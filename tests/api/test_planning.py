@@ -16,10 +16,18 @@ from tests.api.test_item_draws import (  # noqa: F401 (fixtures)
     answers,
     drawn_units,
     rag,
+    rag_once,
     say,
     truly,
 )
-from tests.api.test_trust import QUESTIONS, RUNS, drawn, people, world  # noqa: F401 (fixtures)
+from tests.api.test_trust import (  # noqa: F401 (fixtures)
+    QUESTIONS,
+    RUNS,
+    drawn,
+    judged,
+    judged_once,
+    people,
+)
 
 
 def planned(assay, folder, *more, code=0):
@@ -114,11 +122,10 @@ def test_n_labels_are_priced_in_hours_at_peoples_pace(assay, answers):  # noqa: 
 
 def test_other_measures_are_planned_by_topics_once_some_are_labelled(
     assay,
-    world,  # noqa: F811
+    judged,  # noqa: F811
     people,  # noqa: F811
 ):
-    folder, truth, *_ = world
-    assay("judge", folder)
+    folder, truth, *_ = judged
     done = assay("plan", folder, "-m", "HMR")
     assert done.returncode == 2
     assert "first draw" in " ".join(done.stderr.split())

@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from assay.api.corrected import ranked
 from assay.api.opened import Opened
 from assay.statistics import corrected
 from assay.web.desk import Desk
+from tests.command import run_here
 from tests.statistics.trust_data import estimates
 
 RUNS, QUESTIONS = ("A", "B", "C"), [f"{number:04}" for number in range(1, 31)]
@@ -48,17 +50,15 @@ def lines(rows, who=None, **more):
     return "\n".join(found) + "\n"
 
 
-@pytest.fixture
-def world(tmp_path):
-    """A folder that the machine has labelled, with errors: it is wrong of one answer in six. Its
-    ``truth`` is what people would say."""
+def made(folder):
+    """A folder for a machine that labels with errors: it is wrong of one answer in six. Returns
+    what people would say, what it says, and the answers' confidences."""
     draw = random.Random(5)
     truth = {(run, one): draw.random() < SHARE[run] for run in RUNS for one in QUESTIONS}
     judge = {key: right != (draw.random() < 1 / 6) for key, right in truth.items()}
     confidence = {
         key: draw.randint(50, 99) if right else draw.randint(5, 80) for key, right in truth.items()
     }
-    folder = tmp_path / "f"
     (folder / "ac").mkdir(parents=True)
     text = "".join(f"{one}\tWho was the {one}?\tSimple\tGold\n" for one in QUESTIONS)
     (folder / "questions.tsv").write_text(text, encoding="utf-8")
@@ -79,7 +79,30 @@ def world(tmp_path):
         "[settings]\nresamples = 100\n",
         encoding="utf-8",
     )
-    return folder, truth, judge, confidence
+    return truth, judge, confidence
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A folder that the machine is to label, and what :func:`made` says of it."""
+    return tmp_path / "f", *made(tmp_path / "f")
+
+
+@pytest.fixture(scope="session")
+def judged_once(tmp_path_factory):
+    """The same once it has, which nobody changes."""
+    folder = tmp_path_factory.mktemp("judged") / "f"
+    about = made(folder)
+    done = run_here("judge", folder)
+    assert done.returncode == 0, done.stderr
+    return folder, *about
+
+
+@pytest.fixture
+def judged(judged_once, tmp_path):
+    """A copy of it."""
+    folder, *about = judged_once
+    return Path(shutil.copytree(folder, tmp_path / "f")), *about
 
 
 @pytest.fixture
@@ -117,9 +140,8 @@ def table(truth, judge, topics):
     return np.where(chosen, y, np.nan), f, chosen
 
 
-def test_a_draw_is_kept_with_its_probabilities_and_never_changed(assay, world, people):
-    folder, truth, *_ = world
-    assert assay("judge", folder).returncode == 0
+def test_a_draw_is_kept_with_its_probabilities_and_never_changed(assay, judged, people):
+    folder, truth, *_ = judged
     found, topics = drawn(assay, folder)
     assert len(topics) == 12
     assert {one["pi"] for one in found["names"]} == {12 / 30}
@@ -145,9 +167,8 @@ def test_a_draw_is_kept_with_its_probabilities_and_never_changed(assay, world, p
     assert "not as it was written" in done.stderr
 
 
-def test_corrected_scores_are_those_of_the_arrays(assay, world, people):
-    folder, truth, judge, confidence = world
-    assay("judge", folder)
+def test_corrected_scores_are_those_of_the_arrays(assay, judged, people):
+    folder, truth, judge, confidence = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     found = trusted(assay, folder, "-m", "Accuracy", "-m", "HMR")
@@ -180,9 +201,8 @@ def test_corrected_scores_are_those_of_the_arrays(assay, world, people):
         assert one["high"] > own["high"]
 
 
-def test_all_measures_go_into_the_file_or_are_refused_in_words(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_all_measures_go_into_the_file_or_are_refused_in_words(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     done = assay("trust", folder)
@@ -196,9 +216,8 @@ def test_all_measures_go_into_the_file_or_are_refused_in_words(assay, world, peo
     assert {(one["design"], one["population"]) for one in rows} == {("topics", "these")}
 
 
-def test_where_all_is_labelled_the_interval_is_a_point(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_where_all_is_labelled_the_interval_is_a_point(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder, n=30)
     people(folder, truth, topics)
     for one in trusted(assay, folder, "-m", "Accuracy", "-m", "HMR")["scores"]:
@@ -208,9 +227,8 @@ def test_where_all_is_labelled_the_interval_is_a_point(assay, world, people):
             assert one["value"] == pytest.approx(sum(right) / 30)
 
 
-def test_labels_outside_of_the_draw_do_not_count(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_labels_outside_of_the_draw_do_not_count(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     before = trusted(assay, folder)["scores"]
@@ -219,9 +237,8 @@ def test_labels_outside_of_the_draw_do_not_count(assay, world, people):
     assert trusted(assay, folder)["scores"] == before
 
 
-def test_what_is_missing_or_was_seen_first_stops_it(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_what_is_missing_or_was_seen_first_stops_it(assay, judged, people):
+    folder, truth, *_ = judged
     found = trusted(assay, folder, code=1)
     assert found["stands_on"] == "judge alone, never checked here"
     people(folder, truth, QUESTIONS[:2])
@@ -239,18 +256,16 @@ def test_what_is_missing_or_was_seen_first_stops_it(assay, world, people):
     assert found["scores"] == []
 
 
-def test_the_reports_of_python_have_the_corrected_scores_too(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_the_reports_of_python_have_the_corrected_scores_too(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     text = assay_package.open(folder).report().read_text(encoding="utf-8")
     assert "judge corrected by 72 drawn labels by people" in text
 
 
-def test_topics_that_came_after_the_draw_are_told(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_topics_that_came_after_the_draw_are_told(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     with (folder / "questions.tsv").open("a", encoding="utf-8") as file:
@@ -273,18 +288,16 @@ def test_what_cannot_be_drawn_is_told(assay, world, options, told):
     assert told in done.stderr
 
 
-def test_measures_and_draws_that_there_are_not_are_told(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_measures_and_draws_that_there_are_not_are_told(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     assert "has nDCG" in assay("trust", folder, "-m", "nDCG").stderr
     assert "no draw ffff" in assay("trust", folder, "--draw", "ffff").stderr
 
 
-def test_the_report_begins_with_the_corrected_scores(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_the_report_begins_with_the_corrected_scores(assay, judged, people):
+    folder, truth, *_ = judged
     assert assay("report", folder).returncode == 0
     report = folder / "out" / "report.html"
     assert "Corrected by people" not in report.read_text(encoding="utf-8")
@@ -299,9 +312,8 @@ def test_the_report_begins_with_the_corrected_scores(assay, world, people):
     assert "Answering runs, corrected" in text
 
 
-def test_the_workbench_has_the_draw_as_a_queue(assay, world):
-    folder, *_ = world
-    assay("judge", folder)
+def test_the_workbench_has_the_draw_as_a_queue(assay, judged):
+    folder, *_ = judged
     _, topics = drawn(assay, folder)
     with Desk.open(Opened.open(folder)) as desk:
         desk.sync()
@@ -318,11 +330,10 @@ def test_the_workbench_has_the_draw_as_a_queue(assay, world):
     assert one["labelled"] == 1
 
 
-def test_a_leaderboard_of_uneven_labels_is_not_shown_as_one(assay, world, people):
+def test_a_leaderboard_of_uneven_labels_is_not_shown_as_one(assay, judged, people):
     """People say the truth of one run alone: mixed scores would take the machine's errors out of
     that run only."""
-    folder, truth, *_ = world
-    assay("judge", folder)
+    folder, truth, *_ = judged
     machine = json.loads(assay("score", folder, "--policy", "machine", "--json").stdout)["scores"]
     rows = [("C", one, truth["C", one]) for one in QUESTIONS]
     (folder / "said.jsonl").write_text(lines(rows, "human:KIM"), encoding="utf-8")
@@ -356,9 +367,8 @@ def test_a_leaderboard_of_uneven_labels_is_not_shown_as_one(assay, world, people
     assert "more of some runs than of others" in " ".join(assay("score", folder).stdout.split())
 
 
-def test_scores_of_a_draw_come_before_the_leaderboard(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_scores_of_a_draw_come_before_the_leaderboard(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     shown = assay("score", folder).stdout
@@ -368,10 +378,9 @@ def test_scores_of_a_draw_come_before_the_leaderboard(assay, world, people):
     assert report.index('<section id="first-1') < report.index('<section id="board-1"')
 
 
-def test_labels_that_change_another_are_no_independent_ones(assay, world):
+def test_labels_that_change_another_are_no_independent_ones(assay, judged):
     """Who edits an export has the machine's verdict in sight."""
-    folder, *_ = world
-    assay("judge", folder)
+    folder, *_ = judged
     drawn(assay, folder)
     exported = folder / "export.jsonl"
     assert assay("labels", "export", folder, "-o", exported).returncode == 0
@@ -388,9 +397,8 @@ def test_labels_that_change_another_are_no_independent_ones(assay, world):
     assert "72 of 72 labels of draw" in found["why"]
 
 
-def test_of_several_draws_the_newest_that_is_labelled_counts(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_of_several_draws_the_newest_that_is_labelled_counts(assay, judged, people):
+    folder, truth, *_ = judged
     first, topics = drawn(assay, folder)
     people(folder, truth, topics)
     assert "one of" not in trusted(assay, folder)["stands_on"]
@@ -405,9 +413,8 @@ def test_of_several_draws_the_newest_that_is_labelled_counts(assay, world, peopl
     assert trusted(assay, folder, "--draw", first["draw"][:8])["draw"] == first["draw"]
 
 
-def test_people_who_differ_are_told(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_people_who_differ_are_told(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     rows = [("A", one, not truth["A", one]) for one in topics[:2]]
@@ -429,9 +436,8 @@ def test_where_lower_is_better_the_lowest_is_first():
     assert one.value.tolist() == found.value.tolist()
 
 
-def test_a_file_of_corrected_scores_goes_when_they_do(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_a_file_of_corrected_scores_goes_when_they_do(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     trusted(assay, folder, "--level", ".5")
@@ -473,9 +479,8 @@ def test_status_and_comparisons_say_what_scores_stand_on(assay, world, people, t
     assert "Both stand on: judge alone" in assay("diff", before, before).stdout
 
 
-def test_where_nothing_can_be_corrected_it_is_said(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_where_nothing_can_be_corrected_it_is_said(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     config = folder / "assay.toml"
@@ -486,9 +491,8 @@ def test_where_nothing_can_be_corrected_it_is_said(assay, world, people):
     assert "'assay judge' asks" in found["why"]
 
 
-def test_a_draw_that_was_altered_or_taken_out_is_seen(assay, world):
-    folder, *_ = world
-    assay("judge", folder)
+def test_a_draw_that_was_altered_or_taken_out_is_seen(assay, judged):
+    folder, *_ = judged
     drawn(assay, folder)
     assert assay("score", folder).returncode == 0
     with sqlite3.connect(folder / "labels.sqlite") as db:
@@ -520,9 +524,8 @@ def test_numbers_are_printed_as_they_are(value, shown):
     assert corrected_tables._short(value) == shown
 
 
-def test_a_draw_may_be_of_some_tasks(assay, world):
-    folder, *_ = world
-    assay("judge", folder)
+def test_a_draw_may_be_of_some_tasks(assay, judged):
+    folder, *_ = judged
     done = assay("draw", folder, "--n", 12, "--seed", 3, "--task", "r2c2.answer", "--json")
     (found,) = json.loads(done.stdout)["draws"]
     assert found["tasks"] == ["r2c2.answer"]
@@ -531,9 +534,8 @@ def test_a_draw_may_be_of_some_tasks(assay, world):
     assert len(json.loads(assay("draw", folder, "--json").stdout)["draws"]) == 2
 
 
-def test_a_lower_level_gives_narrower_intervals_and_decides_no_less(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_a_lower_level_gives_narrower_intervals_and_decides_no_less(assay, judged, people):
+    folder, truth, *_ = judged
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     wide, narrow = (trusted(assay, folder, "--level", one) for one in (".95", ".5"))
@@ -551,9 +553,8 @@ def test_a_lower_level_gives_narrower_intervals_and_decides_no_less(assay, world
     assert all(decided[1][name] >= count for name, count in decided[0].items())
 
 
-def test_labels_by_hand_are_counted(assay, world, people):
-    folder, truth, *_ = world
-    assay("judge", folder)
+def test_labels_by_hand_are_counted(assay, judged, people):
+    folder, truth, *_ = judged
     people(folder, truth, QUESTIONS[:2])
     people(folder, truth, QUESTIONS[2:3], detail={"workbench": {"mode": "shown"}})
     assert "People gave 12 labels" in trusted(assay, folder, code=1)["why"]
@@ -573,9 +574,8 @@ def test_a_run_that_leaves_questions_out_has_no_corrected_hmr(assay, world, peop
     assert any("Not corrected: B: it leaves questions out" in one for one in said)
 
 
-def test_errors_from_elsewhere_give_a_sensitivity_analysis_alone(assay, world):
-    folder, _truth, judge, _ = world
-    assay("judge", folder)
+def test_errors_from_elsewhere_give_a_sensitivity_analysis_alone(assay, judged):
+    folder, _truth, judge, _ = judged
     done = assay("trust", folder, "--carried", "45/50,40/50", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -601,9 +601,8 @@ def test_errors_from_elsewhere_give_a_sensitivity_analysis_alone(assay, world):
         (("--carried", "45/50,40/50", "-m", "HMR"), "nothing to carry over to"),
     ],
 )
-def test_what_cannot_be_carried_over_is_told(assay, world, options, told):
-    assay("judge", world[0])
-    done = assay("trust", world[0], *options)
+def test_what_cannot_be_carried_over_is_told(assay, judged, options, told):
+    done = assay("trust", judged[0], *options)
     assert done.returncode == 2
     assert told in " ".join(done.stderr.split())
 
