@@ -23,6 +23,7 @@ from typer.main import get_command
 from assay.cli import main as entry
 from assay.labellers import gguf
 from assay.ledger.store import Place
+from assay.systems.retrieval import embedders
 from tests.command import Done, loaded, run_apart, run_here, without_keys
 from tests.postgres import Server, served
 from tests.remembering import remembering
@@ -94,6 +95,13 @@ def one_thread() -> Iterator[None]:
     """Language models run in one thread: others are at the other cores, and threads that wait for
     one that has no core spin, which takes ten times as long and more."""
     with mock.patch.object(gguf, "usable_cores", return_value=1):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_once() -> Iterator[None]:
+    """MiniLM is loaded once: it takes longer than most texts that it reads."""
+    with mock.patch.object(embedders, "MiniLM", cache(embedders.MiniLM)):
         yield
 
 

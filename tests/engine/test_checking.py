@@ -273,10 +273,13 @@ def test_only_what_is_new_is_checked_again(path: Path):
 
 def test_several_processes_keep_to_one_chain(tmp_path: Path):
     script = (
-        "import sys; from pathlib import Path; from assay.ledger import Ledger\n"
-        "from tests.engine.test_checking import label\n"
+        "import sys; from pathlib import Path; from assay.ledger import Ledger, NewLabel\n"
+        "from assay.model.labels import LabellerId, Status\n"
+        "from assay.tasks.base import unit_hash\n"
         "with Ledger.open(Path(sys.argv[1])) as ledger:\n"
-        "    for n in range(60): ledger.add([label(n, key=sys.argv[2])], fresh=n % 2 == 0)"
+        "    for n in range(60): ledger.add([NewLabel(key=sys.argv[2], task='t', version='1',"
+        " unit=unit_hash('t', {'n': n}), content={'n': n}, labeller=LabellerId('m', 'model'),"
+        " status=Status.OK, verdict={})], fresh=n % 2 == 0)"
     )
     command = [sys.executable, "-c", script, tmp_path / "l.sqlite"]
     running = [subprocess.Popen([*command, name]) for name in "abc"]

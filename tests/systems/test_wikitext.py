@@ -51,6 +51,15 @@ def texts(pages):
     return {title: clean(text, title) for title, text in pages.items() if not is_redirect(text)}
 
 
+@pytest.fixture(scope="module")
+def boxes(pages, texts):
+    """The templates of each page, read with the parser alone."""
+    return {
+        title: mwparserfromhell.parse(without_notes(pages[title])).filter_templates()
+        for title in texts
+    }
+
+
 def test_no_markup_is_left_in_any_film_page(texts):
     assert len(texts) == 102
     for title, text in texts.items():
@@ -61,12 +70,12 @@ def test_no_markup_is_left_in_any_film_page(texts):
 NAMED = "name starring director producer writer screenplay story music cinematography editing"
 
 
-def test_every_name_in_the_infoboxes_survives(pages, texts):
-    """The links of the people fields, read with the parser alone, are words of the text."""
+def test_every_name_in_the_infoboxes_survives(boxes, texts):
+    """The links of the people fields are words of the text."""
     checked = 0
     for title, text in texts.items():
         flat = " ".join(text.split())
-        for box in mwparserfromhell.parse(without_notes(pages[title])).filter_templates():
+        for box in boxes[title]:
             if not str(box.name).strip().lower().startswith("infobox film"):
                 continue
             for field in NAMED.split():
@@ -82,10 +91,10 @@ def test_every_name_in_the_infoboxes_survives(pages, texts):
     assert checked > 900
 
 
-def test_years_of_the_infoboxes_survive(pages, texts):
+def test_years_of_the_infoboxes_survive(boxes, texts):
     checked = 0
     for title, text in texts.items():
-        for box in mwparserfromhell.parse(without_notes(pages[title])).filter_templates():
+        for box in boxes[title]:
             if str(box.name).strip().lower() == "infobox film" and box.has("released"):
                 for year in re.findall(r"\b(?:18|19|20)\d\d\b", str(box.get("released").value)):
                     if f"|{year}" in str(box.get("released").value):
