@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from assay.labellers.judge.model import settings
 from tests.conftest import ROOT
 
 
@@ -49,18 +50,33 @@ def test_people_teach_the_judge_of_a_folder(assay, films):
     assert "after" in shown.stdout
     kept = json.loads((films / "judge-calibration.json").read_text())
     assert kept["abilities"]["E"]["shift"] == pytest.approx(claims["shift"])
-    # Another labeller: its labels are asked for anew, with what was learnt in their key.
+    # Of claims another labeller, and of answers, of which long gold answers are read as claims:
+    # labels are asked for anew, with what was learnt in their key.
     again = json.loads(assay("judge", films, "--json").stdout)
     assert again["asked"] > 0
     rows = [json.loads(line) for line in assay("labels", "export", films).stdout.splitlines()]
     mended = [row for row in rows if "calibration" in row["labeller"]["params"]]
-    assert len({row["labeller"]["params"]["calibration"] for row in mended}) == 1
+    assert {row["task"] for row in mended} == {"r2c2.entailment", "r2c2.answer"}
+    learnt = {(row["task"], row["labeller"]["params"]["calibration"]) for row in mended}
+    assert len(learnt) == 2
     first = mended[0]["detail"]["rulings"][0]
     assert first["threshold"] in (0.5, pytest.approx(first["threshold"]))
     # Fitted again it learns the same: from what the judge said before it was taught.
     assert json.loads(assay("calibrate", films, "--json").stdout)["abilities"]["E"][
         "shift"
     ] == pytest.approx(claims["shift"], abs=0.05)
+
+
+def test_of_nuggets_nothing_is_asked_again_where_answers_alone_were_learnt(assay, films):
+    assert assay("judge", films).returncode == 0
+    learnt = {"judge": settings().version, "abilities": {"C": {"slope": 2.0, "shift": 0.1}}}
+    path = films / "judge-calibration.json"
+    for named, nuggets in ({"named": {}}, 0), ({}, 154):  # or an earlier version's file
+        path.write_text(json.dumps({**learnt, **named}))
+        ahead = json.loads(assay("judge", films, "--dry-run", "--json").stdout)["ahead"]
+        asked = {one["task"]: one["to_ask"] for one in ahead}
+        assert asked["answers"] > 0
+        assert asked["bogus nuggets"] == nuggets
 
 
 def test_too_few_labels_are_not_enough(assay, films):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.labellers.judge import NAME
-from assay.labellers.judge.local import FILE
+from assay.labellers.judge.local import FILE, Local, read_local
 from assay.labellers.judge.model import settings
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
@@ -88,16 +89,34 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
             f"label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
         )
     found = tuple(_fitted(ability, *map(np.array, pairs[ability])) for ability in sorted(pairs))
+    known = _known(folder / FILE)
     usable = {
-        one.ability.value: {**one.fitted.parameters, "units": one.units}
+        one.ability.value: {**_as_before(one.fitted, known, one.ability), "units": one.units}
         for one in found
         if one.fitted is not None
     }
     output = folder / FILE if usable and not dry_run else None
     if output is not None:
-        document = {"judge": settings().version, "abilities": usable}
+        document = {"judge": settings().version, "abilities": usable, "named": dict(known.named)}
         write_bytes(output, json_bytes(document))
     return Calibrated(found, output)
+
+
+def _known(path: Path) -> Local:
+    """What was learnt before; nothing where that is of another judge or cannot be read, as it is
+    written anew."""
+    with suppress(SettingsError):
+        return read_local(path) or Local({})
+    return Local({})
+
+
+def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, float]:
+    """The map, or the one of before where it differs by rounding alone: labels stay valid."""
+    parameters = fitted.parameters
+    before = known.maps.get(ability)
+    if before is None or not np.allclose((fitted.slope, fitted.shift), before, rtol=1e-9, atol=0):
+        return parameters
+    return {**parameters, "slope": before[0], "shift": before[1]}
 
 
 def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:

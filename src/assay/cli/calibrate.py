@@ -23,8 +23,9 @@ def calibrate_command(
 ) -> None:
     """Fit the embedded judge's threshold, prior and slope to 50 to 200 labels by people.
 
-    Before and after are shown cross-validated. The folder's judge is then another labeller: run
-    'assay judge' for its labels. Delete judge-calibration.json to go back.
+    Before and after are shown cross-validated. For tasks that hang on it the folder's judge
+    is then another labeller: run 'assay judge' for its labels. Delete judge-calibration.json to go
+    back.
     """
     found = calibrate(folder, dry_run=dry_run)
     present(found.document, _people(found))

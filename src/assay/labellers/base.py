@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -174,6 +175,19 @@ class BaseLabeller:
 
 _AROUND: dict[str, tuple[LabellerId, AnyTask, tuple[bytes, bytes]]] = {}
 """By task name, whose parts of keys were made last."""
+
+
+class ByTask(ABC):
+    """A labeller that may be another one for some tasks: what it was taught differs."""
+
+    @abstractmethod
+    def for_task(self, task: AnyTask) -> Labeller:
+        """The labeller of a task, which shares what is loaded with those of others."""
+
+
+def for_task(labeller: Labeller, task: AnyTask) -> Labeller:
+    """The labeller as it answers a task."""
+    return labeller.for_task(task) if isinstance(labeller, ByTask) else labeller
 
 
 def request_key(labeller: Labeller, request: Request) -> str:

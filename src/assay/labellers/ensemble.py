@@ -13,7 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
+from assay.labellers.base import (
+    ByTask,
+    Estimate,
+    Labeller,
+    Outcome,
+    Request,
+    for_task,
+    request_key,
+)
 from assay.labellers.forwarding import AskingLabeller
 from assay.model.labels import Label, LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
@@ -32,7 +40,7 @@ class Ballot:
     uid: str | None = None
 
 
-class EnsembleLabeller(AskingLabeller):
+class EnsembleLabeller(AskingLabeller, ByTask):
     """Members that vote by a rule; ``weights`` are the members', in their order.
 
     A joint label needs usable labels that hold more than half of all weight; else it is a failed
@@ -62,6 +70,11 @@ class EnsembleLabeller(AskingLabeller):
         """The same rule, weights and samples with other members."""
         weights = self._weights if self.rule is Rule.WEIGHTED else None
         return EnsembleLabeller(name, members, self.rule, weights, self.samples)
+
+    def for_task(self, task: AnyTask) -> Labeller:
+        members = [for_task(one, task) for one in self.members]
+        same = all(one is own for one, own in zip(members, self.members, strict=True))
+        return self if same else self.renamed(self._name, members)
 
     @property
     def name(self) -> str:

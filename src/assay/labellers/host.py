@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from assay.labellers.base import Labeller, Outcome, Request
+from assay.labellers.base import Labeller, Outcome, Request, for_task
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.labellers.watch import WATCH, Watch
 from assay.model.errors import (
@@ -41,13 +41,15 @@ def identity(labeller: LabellerId) -> str:
 @dataclass(frozen=True)
 class Recipe:
     """How a labeller is made again elsewhere. ``identity`` is that of the one that it must be,
-    ``trusted`` the places outside of ``folder`` that files may lie in."""
+    ``trusted`` the places outside of ``folder`` that files may lie in; with a ``task`` it is the
+    labeller of that one."""
 
     spec: str
     folder: Path
     options: LabellerOptions
     identity: str
     trusted: tuple[Path, ...] = ()
+    task: str = ""
 
     @property
     def name(self) -> tuple[str, str]:
@@ -59,6 +61,10 @@ class Recipe:
         """How ``made`` is made again, alone on a processor."""
         alone = replace(options, fetching=None, threads=1)
         return cls(spec, folder.resolve(), alone, identity(made.id), TRUSTED.get())
+
+    def for_task(self, made: Labeller, task: AnyTask) -> Recipe:
+        """How the labeller of a task is made again."""
+        return replace(self, identity=identity(made.id), task=task.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +114,8 @@ class Host:
             labeller = make_labeller(
                 recipe.spec, folder=recipe.folder, renderer=self._renderer, options=recipe.options
             )
+            if recipe.task:
+                labeller = for_task(labeller, REGISTRY[recipe.task])
             if identity(labeller.id) != recipe.identity:
                 raise SettingsError(
                     f"{labeller.id.name} is another labeller where it is to answer than where the "

@@ -20,12 +20,13 @@ from typing import Any, Protocol, Self
 
 import orjson
 
-from assay.labellers.base import Labeller, Outcome, Request
+from assay.labellers.base import ByTask, Labeller, Outcome, Request, for_task
 from assay.labellers.forwarding import ForwardingLabeller
 from assay.labellers.host import Recipe, question, unpacked
 from assay.labellers.spec import LabellerOptions
 from assay.labellers.watch import idling, tell
 from assay.model.errors import AssayError
+from assay.tasks.base import AnyTask
 from assay.tasks.registry import REGISTRY
 
 BLOCK = 256
@@ -119,7 +120,7 @@ class _Loop:
         task.add_done_callback(self.tasks.discard)
 
 
-class HostedLabeller(ForwardingLabeller):
+class HostedLabeller(ForwardingLabeller, ByTask):
     """``inner``, answering at the hosts that ``hosting`` has for it. Questions of tasks that are
     not Assay's own are answered by ``inner`` itself: no host knows them."""
 
@@ -128,6 +129,12 @@ class HostedLabeller(ForwardingLabeller):
         self._recipe = recipe
         self._hosting = hosting
         self._loop = _Loop()
+
+    def for_task(self, task: AnyTask) -> Labeller:
+        own = for_task(self.inner, task)
+        if own is self.inner or task.name not in REGISTRY:
+            return own if task.name not in REGISTRY else self
+        return HostedLabeller(own, self._recipe.for_task(own, task), self._hosting)
 
     @property
     def concurrency(self) -> int:

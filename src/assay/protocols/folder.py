@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from assay.labellers.base import Labeller
+from assay.labellers.base import Labeller, for_task
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.hosted import Hosting
 from assay.labellers.pace import Limits
@@ -294,7 +294,7 @@ class Folder:
         made: dict[str, Labeller] = {}
         chosen = spec or self.labeller_spec
         return {
-            task.name: self.make_labeller(chosen(task), made)
+            task.name: for_task(self.make_labeller(chosen(task), made), task)
             for task in tasks
             if not task.by_people
         }
@@ -313,7 +313,7 @@ class Folder:
             if task.by_people:
                 continue
             try:
-                labeller = self.make_labeller(chosen(task), made)
+                labeller = for_task(self.make_labeller(chosen(task), made), task)
                 _ = labeller.id
             except (SettingsError, PrerequisiteError) as error:
                 result[task.name] = None

@@ -7,6 +7,7 @@ sorted by length.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
+from assay.labellers.base import BaseLabeller, ByTask, Estimate, Labeller, Outcome, Request
 from assay.labellers.denials import VERSION
 from assay.labellers.judge import NAME
 from assay.labellers.judge.local import Local
@@ -29,11 +30,12 @@ from assay.labellers.judge.model import (
     size_ahead,
     unasked,
 )
-from assay.labellers.judge.texts import TEXTS_VERSION
+from assay.labellers.judge.texts import TEXTS_VERSION, Ability
 from assay.labellers.judge.verdicts import (
     UNFITTED,
     WAYS,
     Levels,
+    abilities_of,
     refusal,
     ruled,
     unit_questions,
@@ -51,9 +53,23 @@ class _Waiting:
     answer: asyncio.Future[Outcome]
 
 
-class JudgeLabeller(BaseLabeller):
+class _Loading:
+    """The network, which is loaded once."""
+
+    def __init__(self, threads: int | None, network: Network | None) -> None:
+        self._threads, self._network, self._lock = threads, network, threading.Lock()
+
+    def network(self) -> Network:
+        with self._lock:
+            if self._network is None:
+                self._network = Network.packaged(self._threads)
+            return self._network
+
+
+class JudgeLabeller(BaseLabeller, ByTask):
     """Judges with the packaged encoder. ``threads`` is how many it may use, all by default;
-    ``local`` is what people of the collection taught it; where it ``abstains``, the label of a unit
+    ``local`` is what people of the collection taught it, of which :meth:`for_task` leaves what a
+    task may hang on; where it ``abstains``, the label of a unit
     that it knows too little of fails and says so; ``network`` is for tests. The model is loaded at
     the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
     missing."""
@@ -66,24 +82,24 @@ class JudgeLabeller(BaseLabeller):
         local: Local | None = None,
         abstains: bool = False,
     ) -> None:
-        self._threads = threads
+        self._loading = _Loading(threads, network)
         self._local = local
         self._abstains = abstains
-        self._network = network
+        self._parts: dict[frozenset[Ability], JudgeLabeller] = {}
         self._worker: ThreadPoolExecutor | None = None
         self._waiting: list[_Waiting] = []
         self._busy: asyncio.Task[None] | None = None
 
     @cached_property
     def _id(self) -> LabellerId:
-        about = settings()
+        about, learnt = settings(), self._local and self._local.name
         params = {
             "model": f"assay-judge {about.version}",
             "sha256": about.sha256,
             "settings": settings_hash(),
             "texts": TEXTS_VERSION,
             "denials": VERSION,
-            **({} if self._local is None else {"calibration": self._local.digest}),
+            **({} if learnt is None else {"calibration": learnt}),
             **({"abstains": True} if self._abstains else {}),
         }
         return LabellerId(f"embedded:{NAME}", "model", params)
@@ -91,6 +107,16 @@ class JudgeLabeller(BaseLabeller):
     @property
     def id(self) -> LabellerId:
         return self._id
+
+    def for_task(self, task: AnyTask) -> Labeller:
+        if self._local is None:
+            return self
+        abilities = abilities_of(task.name)
+        if abilities not in self._parts:
+            own = JudgeLabeller(local=self._local.only(abilities), abstains=self._abstains)
+            own._loading = self._loading
+            self._parts[abilities] = own
+        return self._parts[abilities]
 
     @property
     def concurrency(self) -> int:
@@ -148,12 +174,11 @@ class JudgeLabeller(BaseLabeller):
                     one.answer.cancel()
 
     def _answer(self, requests: Sequence[Request]) -> list[Outcome]:
-        if self._network is None:
-            self._network = Network.packaged(self._threads)
+        network = self._loading.network()
         started = time.perf_counter()
         asked = [unit_questions(request.task, request.unit) for request in requests]
         together = [question for questions, _ in asked for question in questions]
-        rulings = iter(rule(self._network, together))
+        rulings = iter(rule(network, together))
         each = (time.perf_counter() - started) / len(requests)
         outcomes = []
         for request, (questions, problem) in zip(requests, asked, strict=True):

@@ -1,12 +1,12 @@
 """What people of one collection taught the judge: a map of its probabilities for each ability, kept
-beside the evaluation folder's settings and part of the key of every label given by it."""
+beside the evaluation folder's settings and part of the keys of labels that hang on it."""
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import orjson
 from assay.labellers.judge.model import Ruling, settings
 from assay.labellers.judge.texts import Ability
 from assay.model.errors import SettingsError
+from assay.tasks.base import canonical, content_hash
 
 FILE = "judge-calibration.json"
 """Its name in a folder; ``assay calibrate`` writes it."""
@@ -23,11 +24,25 @@ _LEAST = 0.005
 
 @dataclass(frozen=True)
 class Local:
-    """For each ability fitted, σ(``slope`` · logit p + ``shift``) of the probability of yes p;
-    ``digest`` is the file's."""
+    """For each ability fitted, σ(``slope`` · logit p + ``shift``) of the probability of yes p; of
+    the ``abilities`` that what is asked may hang on. ``named`` has other names of maps, by their
+    digests, that labels are kept under."""
 
     maps: Mapping[Ability, tuple[float, float]]
-    digest: str = ""
+    named: Mapping[str, str] = field(default_factory=dict)
+    abilities: frozenset[Ability] = frozenset(Ability)
+
+    def only(self, abilities: frozenset[Ability]) -> Local:
+        """What was learnt about these: whatever else is asked is answered as it would be untaught,
+        so that nothing but what has the :attr:`name` can change an answer."""
+        return Local({a: m for a, m in self.maps.items() if a in abilities}, self.named, abilities)
+
+    @property
+    def name(self) -> str | None:
+        """What stands in labels for all of it: the same exactly if each of the abilities has the
+        same map, or none. None where nothing was learnt about any."""
+        digest = _digest(self.maps, self.abilities)
+        return self.named.get(digest, digest if self.maps else None)
 
     def heard(self, ability: Ability, ruling: Ruling) -> tuple[Ruling, float | None]:
         """The ruling with its probabilities mapped, and the threshold of yes that then holds, one
@@ -62,6 +77,11 @@ def read_local(path: Path) -> Local | None:
             for name, one in document["abilities"].items()
         }
         version = str(document["judge"])
+        named = document.get("named")
+        if named is None:  # of before, where the file's digest stood in the labels of all tasks
+            parts = (some for n in range(1, 4) for some in combinations(Ability, n))
+            named = dict.fromkeys((_digest(maps, one) for one in parts), content_hash(raw)[:16])
+        named = {str(digest): str(name) for digest, name in named.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
             f"{path}: is no calibration of the judge ({error}): remove it, or run "
@@ -72,4 +92,10 @@ def read_local(path: Path) -> Local | None:
             f"{path}: was fitted for judge {version}, and this is judge {settings().version}: "
             "remove it, judge, and run 'assay calibrate' again."
         )
-    return Local(maps, hashlib.sha256(raw).hexdigest()[:16])
+    return Local(maps, named)
+
+
+def _digest(maps: Mapping[Ability, tuple[float, float]], abilities: Iterable[Ability]) -> str:
+    """Of the maps of some abilities, and of which have none."""
+    each = {one.value: maps.get(one) for one in abilities}
+    return content_hash(canonical([settings().version, each]))[:16]

@@ -42,6 +42,7 @@ from assay.tasks.r2c2 import (
     RequiredGiven,
     wordings_of,
 )
+from assay.tasks.sgss import COVERAGE, REPRESENTATIVENESS
 from assay.tasks.trec_rag import (
     ASSIGNMENT,
     RELEVANCE_AT_ONCE,
@@ -391,6 +392,23 @@ WAYS: Mapping[str, TaskQuestions] = {
     ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment, told=_BOTH),
 }
 """Every task that the judge can do, by name."""
+
+_HANG_ON = {
+    **dict.fromkeys((ANSWER.name, EVERY_ANSWER.name), frozenset(Ability)),
+    **dict.fromkeys(
+        (ENTAILMENT.name, SUPPORT.name, SUPPORT_IN_CONTEXT.name, ASSIGNMENT.name,
+         REPRESENTATIVENESS.name, COVERAGE.name),
+        frozenset((Ability.E,)),
+    ),
+}  # fmt: skip
+
+
+def abilities_of(task: str) -> frozenset[Ability]:
+    """All abilities that verdicts on units of a task of the judge can hang on: of answers also what
+    their nuggets and the sentences of a long gold answer ask. Tasks that tell each other's verdicts
+    have the same."""
+    return _HANG_ON.get(task, frozenset((Ability.A,)))
+
 
 UNFITTED = frozenset((*_GRADES, GRADED_RELEVANCE.name, SELF_RATING.name))
 """Tasks whose scale none of the human labels has that the judge was fitted on: where one grade ends
