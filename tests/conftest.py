@@ -127,6 +127,17 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def evaluated_slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``examples/slide``, judged and scored, which nobody changes: tests copy it."""
+    folder = tmp_path_factory.mktemp("slide") / "slide"
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / "slide", folder, ignore=ignore)
+    done = run_here("evaluate", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
     """A PostgreSQL server, for all tests of a process."""
     with served() as server:

@@ -38,8 +38,9 @@ def example(tmp_path: Path, assay) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def slide(example) -> Path:
-    return example("slide")
+def slide(evaluated_slide: Path, tmp_path: Path) -> Path:
+    ignore = shutil.ignore_patterns("out")
+    return Path(shutil.copytree(evaluated_slide, tmp_path / "slide", ignore=ignore))
 
 
 def exported(assay, folder: Path) -> list[Row]:

@@ -17,19 +17,13 @@ from assay.ledger.chain import extend
 from assay.page.tables import Table
 from assay.protocols.evaluation import Evaluation
 from tests.cli.ground import make, toml
-from tests.conftest import ROOT
 from tests.engine.test_checking import damaged, tampered
 
 
 @pytest.fixture
-def slide(tmp_path: Path, assay) -> Path:
+def slide(evaluated_slide: Path, tmp_path: Path) -> Path:
     """The slide example, judged and scored."""
-    folder = tmp_path / "slide"
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "slide", folder, ignore=ignore)
-    assert assay("judge", folder).returncode == 0
-    assert assay("score", folder).returncode == 0
-    return folder
+    return Path(shutil.copytree(evaluated_slide, tmp_path / "slide"))
 
 
 def test_a_changed_label_stops_the_score_and_is_named(slide: Path, assay):

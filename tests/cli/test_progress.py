@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 from pathlib import Path
 
 import orjson
@@ -18,6 +19,7 @@ from assay.labellers.base import Outcome
 from assay.model.going import counting
 from assay.model.labels import Status
 from assay.reports.general import render_folder
+from tests.command import run_here
 from tests.conftest import Assay
 
 
@@ -131,15 +133,23 @@ def test_a_long_title_leaves_a_line_one_line(clock, monkeypatch):
     assert max(map(len, re.split(r"[\r\n]+", plain))) <= 60
 
 
-@pytest.fixture
-def folder(tmp_path: Path, assay: Assay) -> Path:
-    assay("init", tmp_path / "eval", "--protocol", "rag")
-    assay("judge", tmp_path / "eval")
-    assay("init", tmp_path / "other", "--protocol", "rag")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders and a corpus that commands work on, which nobody changes."""
+    place = tmp_path_factory.mktemp("made")
+    run_here("init", place / "eval", "--protocol", "rag")
+    run_here("judge", place / "eval")
+    run_here("init", place / "other", "--protocol", "rag")
     rows = [{"id": f"d{n}", "title": f"t{n}", "text": f"text of {n}"} for n in range(1200)]
-    (tmp_path / "docs.jsonl").write_bytes(b"\n".join(map(orjson.dumps, rows)))
-    assay("corpus", "build", tmp_path / "docs.jsonl", tmp_path / "corpus", "--processes", 1)
-    return tmp_path
+    (place / "docs.jsonl").write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    run_here("corpus", "build", place / "docs.jsonl", place / "corpus", "--processes", 1)
+    return place
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    """A copy of them."""
+    return Path(shutil.copytree(made, tmp_path / "copy"))
 
 
 COMMANDS = {
