@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import shutil
@@ -217,8 +218,18 @@ def test_judging_that_is_cancelled_keeps_what_was_answered(slide: Path):
         go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await judging
+        del judging
+        gc.collect()
 
-    asyncio.run(cell())
+    complaints: list[Any] = []
+
+    async def notebook() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _loop, about: complaints.append(about["message"]))
+        await cell()
+
+    asyncio.run(notebook())
+    assert complaints == []
     asked = sum(judge.asked.values())
     assert asked < 6
     time.sleep(0.1)
@@ -484,6 +495,19 @@ def test_a_labeller_of_ones_own_that_fails_is_told(slide: Path):
     records = [{"claim": "a", "passage": "a"}]
     with pytest.warns(UserWarning, match="1 pair got no answer from the labeller"):
         package.label("support", records, silent)
+
+
+def test_what_is_no_setting_is_told(slide: Path):
+    """A budget that is no number would stop nothing."""
+    found = package.open(slide, labeller=Judge())
+    with pytest.raises(SettingsError, match="give a number of US dollars"):
+        found.judge(budget=float("nan"))
+    with pytest.raises(SettingsError, match="names no share"):
+        found.judge(shard=2)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="There is no policy '3'"):
+        package.open(slide, policy=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the frame has no column 'label'"):
+        package.agree(found.labels, found.labels)
 
 
 def test_a_file_that_is_no_evaluation_is_told(tmp_path: Path, assay: Assay):

@@ -130,6 +130,10 @@ def _labels(given: Any) -> LabelTable:
             raise TypeError(f"labels must be {what}, not {_kind(given)}")
         return LabelTable({("", "", str(n)): one for n, one in enumerate(given)}, qrels=False)
     frame = _polars(given)
+    if "label" not in frame.columns:
+        raise ValueError(
+            f"the frame has no column 'label', with numbers; it has {', '.join(frame.columns)}"
+        )
     doc = next((name for name in ("doc", "docid", "id") if name in frame.columns), None)
     blank = pl.lit("")
     topic, run, document = (

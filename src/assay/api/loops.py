@@ -70,6 +70,8 @@ async def beside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:
     except asyncio.CancelledError:
         stop.set()
         await asyncio.wait([done])
+        if not done.cancelled():
+            done.exception()  # nobody else asks how it ended
         raise
     finally:
         worker.shutdown(wait=False)

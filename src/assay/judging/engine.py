@@ -6,6 +6,7 @@ it asks the next question, so a kill at any moment loses at most what was under 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -235,8 +236,11 @@ def judge(
     the same fault, and none answered between them, end the run; they stay open. (0: they never do.)
     On Ctrl-C or SIGTERM what has been answered is kept, and the tally says ``interrupted``. Raises
     LedgerError where another process is asking the same of the same labeller, LabellerUnreachable
-    (after everything that was answered is kept) and KeyboardInterrupt on a second Ctrl-C.
+    (after everything that was answered is kept), KeyboardInterrupt on a second Ctrl-C, and
+    SettingsError for a budget that is no number, which would stop nothing.
     """
+    if budget is not None and math.isnan(budget):
+        raise SettingsError(f"The budget is {budget!r}: give a number of US dollars.")
     told = progress or Silent()
     wanted = [
         (part.labeller.id, task)

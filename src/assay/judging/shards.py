@@ -33,7 +33,7 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Self:
         """``2/8`` as a shard. Raises SettingsError for what is none."""
-        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text.strip(), re.ASCII)
+        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", str(text).strip(), re.ASCII)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
             raise SettingsError(
                 f"--shard {text!r} names no share. Write NUMBER/COUNT, such as 2/8 for the second "

@@ -55,7 +55,7 @@ class Policy:
             return cls(text, people=False, machine=True)
         if text == "human":
             return cls(text, people=True, machine=False)
-        if text.startswith("only:") and len(text) > len("only:"):
+        if str(text).startswith("only:") and len(text) > len("only:"):
             return cls(text, people=False, machine=False, only=text[len("only:") :])
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 
