@@ -19,8 +19,8 @@ from unittest import mock
 
 from assay.protocols.registry import OWN
 
-_CONTEXT = get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
+CONTEXT = get_context("forkserver")
+CONTEXT.set_forkserver_preload(
     [
         "assay.cli.main",
         "assay.cli.ui",
@@ -29,6 +29,8 @@ _CONTEXT.set_forkserver_preload(
         "assay.systems.corpus.build",
         *(f"assay.protocols.{name.replace('-', '_')}.protocol" for name in OWN),
         "assay.labellers.rules",
+        "assay.ledger.postgres",
+        "tests.engine.asking",
     ]
 )
 _STARTING = threading.Lock()
@@ -67,7 +69,7 @@ class Apart:
             before,
         )
         with _STARTING, mock.patch.dict(sys.modules, __main__=ModuleType("__main__")):
-            self._process = _CONTEXT.Process(target=_enter, args=given)
+            self._process = CONTEXT.Process(target=_enter, args=given)
             self._process.start()
             # Or what starts next looks after it too, and takes its status away.
             process._children.discard(self._process)  # type: ignore[attr-defined]

@@ -17,8 +17,9 @@ from assay.labellers.rules import RulesLabeller
 from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
 from assay.tasks.rendering import Renderer
+from tests.engine.asking import labeller, requests
 from tests.engine.server import completion, serve
-from tests.engine.test_judging import entailed, labeller, requests
+from tests.engine.test_judging import entailed
 
 
 def answers(data: bytes, script=entailed) -> list[dict]:

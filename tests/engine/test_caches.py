@@ -18,9 +18,10 @@ from assay.labellers.prices import Price, checked, list_price
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
+from tests.engine.asking import labeller, requests
 from tests.engine.server import completion, serve
 from tests.engine.test_anthropic import VERDICT, message
-from tests.engine.test_judging import entailed, labeller, plan, requests
+from tests.engine.test_judging import entailed, plan
 
 CLAUDE = Price(3.0, 15.0, 0.3, 3.75)
 

@@ -22,8 +22,9 @@ from assay.labellers.pace import Limits
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
+from tests.engine.asking import ended, forked, requests
 from tests.engine.server import Drip, ask_of, completion, serve
-from tests.engine.test_judging import ended, entailed, forked, requests
+from tests.engine.test_judging import entailed
 
 ROOT = Path(__file__).parents[2]
 GOOD = json.dumps({"reason": "r", "entailed": "YES"})
@@ -190,7 +191,7 @@ _UNTIL_FULL = """
 import sys
 from pathlib import Path
 from assay.model.errors import LedgerError
-from tests.engine.test_judging import requests, run
+from tests.engine.asking import requests, run
 try:
     print(run(Path(sys.argv[1]), sys.argv[2], requests(600)).asked)
 except LedgerError as error:

@@ -25,7 +25,7 @@ from assay.tasks.r2c2 import ANSWER
 from assay.tasks.rendering import Renderer
 from tests.command import Done, without_keys
 from tests.conftest import ROOT, Assay
-from tests.engine.test_judging import requests
+from tests.engine.asking import requests
 from tests.golden.stage import Stage
 
 ENGINES = Path(__file__).parent / "engines"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import os
 import random
 import signal
@@ -14,16 +13,13 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
 
 from assay.judging.claims import claimed
 from assay.judging.engine import judge, plan
-from assay.labellers.base import BaseLabeller, Outcome, Request
-from assay.labellers.openai import OpenAILabeller, OpenAISettings
-from assay.labellers.pace import Limits
+from assay.labellers.base import BaseLabeller, Outcome
 from assay.labellers.prices import Price, list_price
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
@@ -31,16 +27,8 @@ from assay.ledger import Ledger
 from assay.ledger.store import Place
 from assay.model.errors import FormatError, LabellerUnreachable, LedgerError, SettingsError
 from assay.model.labels import LabellerId, Status
-from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
-from assay.tasks.rendering import Renderer
+from tests.engine.asking import ended, forked, labeller, requests, run
 from tests.engine.server import ask_of, completion, serve
-
-
-def requests(count: int) -> list[Request]:
-    return [
-        Request(ENTAILMENT, EntailmentUnit(passage=f"passage {n}", nugget=f"nugget {n}"))
-        for n in range(count)
-    ]
 
 
 def entailed(body, number):
@@ -49,27 +37,10 @@ def entailed(body, number):
     return completion(json.dumps({"reason": f"n{n}", "entailed": "YES" if n % 2 else "NO"}))
 
 
-def placed(text: str) -> Place:
-    """What a command line calls a place."""
-    return text if "://" in text else Path(text)
-
-
 @contextmanager
 def claimed_at(path: Place, wanted, shard=None):
     with Ledger.open(path) as ledger, claimed(ledger, wanted, shard):
         yield
-
-
-def labeller(url: str, **settings) -> OpenAILabeller:
-    limits = Limits(settings.pop("concurrency", 32))
-    urls = (url, *settings.pop("more_urls", ()))
-    return OpenAILabeller(OpenAISettings("m", urls, limits=limits, **settings), Renderer())
-
-
-def run(path: Place, url: str, wanted, **more):
-    with Ledger.open(path) as ledger:
-        made = labeller(url, price=Price(1.0, 1.0), **more.pop("settings", {}))
-        return judge([("t", plan(ledger, made, wanted, **more.pop("plan", {})))], ledger, **more)
 
 
 def test_equal_questions_are_asked_once_and_never_again(place):
@@ -268,7 +239,7 @@ def test_every_faulty_line_of_a_recorded_file_is_named(tmp_path, place):
 
 _CHILD = """
 import sys
-from tests.engine.test_judging import placed, requests, run
+from tests.engine.asking import placed, requests, run
 run(placed(sys.argv[1]), sys.argv[2], requests(int(sys.argv[3])), settings={"concurrency": 4})
 """
 
@@ -277,26 +248,6 @@ def child(path: Place, url: str, count: int, **more) -> subprocess.Popen[bytes]:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", _CHILD, str(path), url, str(count)]
     return subprocess.Popen(command, cwd=root, **more)
-
-
-def work(path: Place, url: str, count: int) -> None:
-    """What a process does that may be killed."""
-    run(path, url, requests(count), settings={"concurrency": 4})
-
-
-def forked(path: Place, url: str, count: int) -> ForkServerProcess:
-    """A process like `child`, from one that has imported everything: many begin quickly."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    process = context.Process(target=work, args=(path, url, count))
-    process.start()
-    return process
-
-
-def ended(process: ForkServerProcess) -> int | None:
-    """The status with which a process ends by itself."""
-    process.join(60)
-    return process.exitcode
 
 
 def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(place):

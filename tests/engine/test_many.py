@@ -9,7 +9,7 @@ from assay.judging.engine import judge, plan
 from assay.labellers.custom import FunctionLabeller
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.ledger import Ledger
-from tests.engine.test_judging import requests
+from tests.engine.asking import requests
 
 ROOT = Path(__file__).parents[2]
 

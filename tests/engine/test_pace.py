@@ -17,8 +17,9 @@ from assay.labellers.transport import Reply, Silence, TransportError
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
+from tests.engine.asking import requests
 from tests.engine.server import completion, serve
-from tests.engine.test_judging import entailed, requests
+from tests.engine.test_judging import entailed
 
 
 class Clock:

@@ -22,8 +22,9 @@ from assay.ledger import postgres as module
 from assay.ledger.address import Address
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId
+from tests.engine.asking import labeller, requests, run
 from tests.engine.server import serve
-from tests.engine.test_judging import entailed, labeller, requests, run
+from tests.engine.test_judging import entailed
 from tests.engine.test_postgres import label
 from tests.postgres import Server, served
 

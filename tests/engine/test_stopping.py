@@ -18,8 +18,9 @@ from assay.labellers.pace import rate_limit_wait
 from assay.ledger import Ledger
 from assay.model.errors import LabellerUnreachable
 from assay.model.labels import Status
+from tests.engine.asking import requests, run
 from tests.engine.server import ask_of, completion, serve
-from tests.engine.test_judging import entailed, requests, run
+from tests.engine.test_judging import entailed
 
 
 class Notes(Silent):
