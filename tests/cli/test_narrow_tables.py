@@ -104,9 +104,17 @@ def drawn(judged: Path, what: str, width: int) -> tuple[str, ...]:
     return tuple(done.stdout.splitlines())
 
 
+@cache
+def labellers(judged: Path, what: str) -> frozenset[str]:
+    """Whom a command over labels names, as it says in JSON."""
+    said = json.loads(run_here(*COMMANDS[what], "--json", cwd=judged).stdout)
+    who = [one["labeller"] for one in said]
+    return frozenset(one if isinstance(one, str) else one["name"] for one in who)
+
+
 @pytest.mark.parametrize("width", [60, 80])
 @pytest.mark.parametrize("what", COMMANDS)
-def test_names_stand_in_one_piece(what: str, width: int, assay: Assay, judged: Path):
+def test_names_stand_in_one_piece(what: str, width: int, judged: Path):
     lines = drawn(judged, what, width)
     assert lines
     inside = [line for line in lines if line.startswith(" ") or "─" in line]
@@ -121,9 +129,7 @@ def test_names_stand_in_one_piece(what: str, width: int, assay: Assay, judged: P
         assert scores
         wanted += {one["run"] for one in scores}
     if command in ("list", "stats"):
-        said = json.loads(assay(*COMMANDS[what], "--json", cwd=judged).stdout)
-        who = [one["labeller"] for one in said]
-        wanted += {one if isinstance(one, str) else one["name"] for one in who}
+        wanted += labellers(judged, what)
     assert [name for name in wanted if not _alone(name, text)] == []
 
 
