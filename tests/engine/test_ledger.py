@@ -94,6 +94,20 @@ def test_a_batch_is_written_whole_or_not_at_all(place: Place):
         assert ledger.add([label(3)])
 
 
+def test_which_tasks_people_labelled_is_seen_of_new_labels_and_not_of_a_trial(place: Place):
+    person = LabellerId("human:KIM", "human", {})
+    with Ledger.open(place) as ledger:
+        ledger.add([label(1)])
+        assert ledger.judged_by_people() == set()
+        with ledger.trial() as trial:
+            trial.add([label(2, labeller=person)])
+            assert ledger.judged_by_people() == {label(2).task}
+        assert ledger.judged_by_people() == set()
+        with Ledger.open(place) as other:
+            other.add([label(3, labeller=person)])
+        assert ledger.judged_by_people() == {label(3).task}
+
+
 def test_two_processes_write_to_one_ledger(place: Place):
     script = (
         f"import sys; from assay.ledger import *; from assay.model.labels import *; {PLACED}\n"

@@ -336,6 +336,7 @@ class Ledger(Reading):
                     self._labeller_ids.clear()
                     self._task_ids.clear()
                     self._labellers.clear()
+                    self._by_people = (0, frozenset())
                     self._checked = before
 
     def _insert(self, labels: Iterable[NewLabel], now: str, *, fresh: bool) -> list[str]:

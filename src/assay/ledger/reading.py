@@ -32,6 +32,8 @@ class Reading:
         self.place, self.name = store.place, store.name
         self._db = store
         self._labellers: dict[int, LabellerId] = {}
+        # The tasks that people labelled, up to which label.
+        self._by_people: tuple[int, frozenset[str]] = (0, frozenset())
 
     def statuses(self, asked: Iterable[Asked]) -> dict[str, Status]:
         """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
@@ -65,18 +67,19 @@ class Reading:
         with self._db.explained():
             self._db.use_less_memory()
 
-    def judged_by_people(self) -> set[str]:
-        """Names of the tasks that any person ever labelled."""
-        people = self._people()
-        if not people:
-            return set()
-        with self._db.explained():
-            rows = self._db.execute(
-                "SELECT DISTINCT name FROM labels JOIN tasks ON tasks.id = task "  # noqa: S608
-                f"WHERE labeller IN ({marks(people)})",
-                people,
-            )
-            return {name for (name,) in rows}
+    def judged_by_people(self) -> frozenset[str]:
+        """Names of the tasks that any person ever labelled. Only new labels are looked at."""
+        (last, found), newest, people = self._by_people, self.size(), self._people()
+        if people and newest > last:
+            with self._db.explained():
+                rows = self._db.execute(
+                    "SELECT DISTINCT name FROM labels JOIN tasks ON tasks.id = task "  # noqa: S608
+                    f"WHERE labels.id > ? AND labels.id <= ? AND labeller IN ({marks(people)})",
+                    [last, newest, *people],
+                )
+                found = found.union(name for (name,) in rows)
+        self._by_people = newest, found
+        return found
 
     def why_failed(self, task: str, by: Collection[int]) -> Counter[str]:
         """Units of a task whose labels by some labellers, given by their numbers, all failed, by

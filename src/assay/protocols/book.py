@@ -135,6 +135,11 @@ class Book:
         """Whether people labelled anything under a task that can count."""
         return not self.ledger.judged_by_people().isdisjoint(self._versions)
 
+    def told_by_people(self, task: AnyTask) -> bool:
+        """Whether people labelled anything under a task, or under one that tells its verdict."""
+        others = (one.task.name for one in self._sources.get(task.name, ()))
+        return not self.ledger.judged_by_people().isdisjoint((task.name, *others))
+
     def of(self, unit: str) -> list[Label]:
         """All labels of a unit under its own task, oldest first."""
         return self.columns.of(unit)

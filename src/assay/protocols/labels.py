@@ -122,6 +122,10 @@ class LabelBook:
         """Whether any person ever labelled anything under a task."""
         return self.book is not None and task.name in self.book.ledger.judged_by_people()
 
+    def told_by_people(self, task: AnyTask) -> bool:
+        """The same, also under one that tells its verdict."""
+        return self.book is not None and self.book.told_by_people(task)
+
     @property
     def by_people(self) -> bool:
         """Whether any person ever labelled anything under a task that can count."""

@@ -72,17 +72,13 @@ class StandingNugget(NamedTuple):
         return StandingNugget(nugget, tuple(dict.fromkeys((*self.roots, *other.roots))))
 
 
-class Bank:
-    """All narratives under a policy, by topic. Labels that are looked up are counted in ``book``,
+class Terms:
+    """What holds of all narratives of a bank. Labels that are looked up are counted in ``book``,
     and those that are looked up one by one taken down in ``walk``."""
 
     def __init__(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> None:
         self.inputs, self.settings, self.book = inputs, settings, book
         self.walk = Walk(book)
-        self._topics = {topic: TopicBank(self, topic) for topic in inputs.topics}
-
-    def __getitem__(self, topic: str) -> TopicBank:
-        return self._topics[topic]
 
     @cached_property
     def given(self) -> TrecRagInputs:
@@ -126,71 +122,52 @@ class Bank:
         mapping = self.settings.mapping and self.lacks("sub_narrative")
         return mapping or any(WAYS[way].by_aspects for way in self.ways)
 
-    @cached_property
-    def relevance(self) -> PooledDocuments:
-        """The documents retrieved for the narratives."""
-        return PooledDocuments(
-            self.inputs,
-            self.settings,
-            self.book,
-            self.given.qrels,
-            lambda topic, way: self[topic].asked_about(way),
-        )
-
     def topics_of(self, run: str) -> list[str]:
         """The topics that the means of a run of answers are over."""
         answers, every = self.inputs.answers[run].answers, self.settings.answers == "all"
         return [topic for topic in self.inputs.topics if every or topic in answers]
 
-    def walked(self, task: AnyTask, walk: Callable[[TopicBank], object]) -> Iterator[Request]:
-        """What a walk through each topic looks up of a task."""
-        for topic in self._topics.values():
-            walk(topic)
-            yield from self.walk.take(task)
-
 
 @dataclass(eq=False)
-class TopicBank:
-    """A narrative of a bank. What hangs on labels that are not there is None."""
+class TopicTexts:
+    """The texts of a narrative. What hangs on labels that are not there is None."""
 
-    bank: Bank
+    terms: Terms
     topic: str
-    made_by: Label | None = field(default=None, init=False)
 
-    def _says(self, task: AnyTask, unit: Unit, position: str) -> Any:
-        return self.bank.walk.says(task, unit, Place("", self.topic, position))
+    def says(self, task: AnyTask, unit: Unit, position: str) -> Any:
+        """The verdict on a unit of the narrative."""
+        return self.terms.walk.says(task, unit, Place("", self.topic, position))
 
     @cached_property
     def narrative(self) -> str | None:
         """The narrative's text; None while it is not written."""
-        given = self.bank.inputs.narratives[self.topic]
+        given = self.terms.inputs.narratives[self.topic]
         if given.text:
             return given.text
-        verdict = self._says(NARRATIVE, NarrativeUnit(queries=given.queries), "narrative")
+        verdict = self.says(NARRATIVE, NarrativeUnit(queries=given.queries), "narrative")
         return None if verdict is None else str(verdict["narrative"]).strip()
 
     @cached_property
     def aspects(self) -> tuple[SubNarrative, ...] | None:
         """The sub-narratives, given, or drafted and refined where they are needed; None while they
         are not known."""
-        inputs = self.bank.inputs
+        inputs = self.terms.inputs
         given = inputs.sub_narratives.get(self.topic)
-        if given or self.narrative is None or not self.bank.needs_aspects:
+        if given or self.narrative is None or not self.terms.needs_aspects:
             return given or None
         queries = inputs.narratives[self.topic].queries
         first = DraftUnit(narrative=self.narrative, queries=queries)
-        draft = self._says(SUB_NARRATIVES_DRAFT, first, "sub-narratives, draft")
+        draft = self.says(SUB_NARRATIVES_DRAFT, first, "sub-narratives, draft")
         if draft is None:
             return None
         lines = draft_lines(Aspects.model_validate(draft))
         second = RefineUnit(narrative=self.narrative, draft=lines)
-        refined = self._says(SUB_NARRATIVES, second, "sub-narratives")
+        refined = self.says(SUB_NARRATIVES, second, "sub-narratives")
         if refined is None:
             return None
         found = Aspects.model_validate(refined).sub_narratives
         return tuple(SubNarrative(one.text.strip(), one.importance) for one in found)
-
-    # -- relevance ---------------------------------------------------------------------------
 
     def asked_about(self, way: str) -> dict[str, Any]:
         """What is asked about every document, but for its text; nothing while the sub-narratives
@@ -202,12 +179,37 @@ class TopicBank:
         names = [one.text for one in self.aspects]
         return {"narrative": self.narrative, "sub_narratives": names}
 
+
+@dataclass(eq=False)
+class TopicBank:
+    """A narrative of a bank. What hangs on labels that are not there is None."""
+
+    terms: Terms
+    texts: TopicTexts
+    relevance: PooledDocuments
+    made_by: Label | None = field(default=None, init=False)
+
+    @property
+    def topic(self) -> str:
+        """The narrative's id."""
+        return self.texts.topic
+
+    @property
+    def narrative(self) -> str | None:
+        """The narrative's text; None while it is not written."""
+        return self.texts.narrative
+
+    @property
+    def aspects(self) -> tuple[SubNarrative, ...] | None:
+        """The sub-narratives; None while they are not known."""
+        return self.texts.aspects
+
     @cached_property
     def documents(self) -> list[Segment] | None:
         """The documents that nuggets are made from, the most relevant first; None while a grade
         is missing (not failed)."""
-        inputs, settings = self.bank.inputs, self.bank.settings
-        relevance, found = self.bank.relevance, []
+        inputs, settings = self.terms.inputs, self.terms.settings
+        relevance, found = self.relevance, []
         failed = relevance.failed
         for doc, grade in relevance.grades[self.topic].items():
             segment = inputs.segments.get(doc)
@@ -224,8 +226,8 @@ class TopicBank:
     def created(self, creator: LabellerId | None) -> tuple[str, ...] | None:
         """The list that one creator makes, growing from window to window of the documents; None
         while it is not complete, or where one is given."""
-        text, settings = self.narrative, self.bank.settings
-        documents = None if self.topic in self.bank.inputs.nuggets else self.documents
+        text, settings = self.narrative, self.terms.settings
+        documents = None if self.topic in self.terms.inputs.nuggets else self.documents
         if text is None or documents is None:
             return None
         nuggets: tuple[str, ...] = ()
@@ -239,7 +241,7 @@ class TopicBank:
         return nuggets
 
     def _created(self, unit: CreateUnit, creator: LabellerId | None) -> Label | None:
-        walk, place = self.bank.walk, Place("", self.topic, "nuggets")
+        walk, place = self.terms.walk, Place("", self.topic, "nuggets")
         if creator is None:
             return walk.label(CREATE, unit, place)
         # Several models were asked the same: each list is its maker's own.
@@ -254,20 +256,20 @@ class TopicBank:
     def machine_list(self) -> tuple[RagNugget, ...] | None:
         """The nuggets as given or made, before anybody edits them; None while they are not.
         ``made_by`` is then the label that they were last made by."""
-        given = self.bank.inputs.nuggets.get(self.topic)
+        given = self.terms.inputs.nuggets.get(self.topic)
         if given is not None:
             return given.nuggets
-        texts = self._made() if self.bank.makes_nuggets else None
+        texts = self._made() if self.terms.makes_nuggets else None
         return None if texts is None else tuple(RagNugget(" ".join(one.split())) for one in texts)
 
     def _made(self) -> tuple[str, ...] | None:
-        lists = [self.created(one) for one in self.bank.inputs.creators or (None,)]
+        lists = [self.created(one) for one in self.terms.inputs.creators or (None,)]
         if len(lists) < 2 or None in lists or not any(lists):
             return None if None in lists else lists[0]
-        most, standing = self.bank.settings.most_nuggets, tuple(one for one in lists if one)
+        most, standing = self.terms.settings.most_nuggets, tuple(one for one in lists if one)
         unit = MergeUnit(narrative=self.narrative or "", most=most, lists=standing)
         place = Place("", self.topic, "nuggets, merged")
-        self.made_by = self.bank.walk.label(MERGE, unit, place)
+        self.made_by = self.terms.walk.label(MERGE, unit, place)
         verdict = None if self.made_by is None else self.made_by.verdict
         return None if verdict is None else tuple(verdict["nuggets"])
 
@@ -280,7 +282,7 @@ class TopicBank:
     @cached_property
     def edits(self) -> dict[str, Label]:
         """The edits that count under the policy, by root."""
-        found, book = {}, self.bank.book
+        found, book = {}, self.terms.book
         if book.book is None or EDIT.name not in book.book.ledger.tasks():  # nearly always
             return {}
         for root in (*(one.text for one in self.machine_list or ()), ""):
@@ -310,9 +312,9 @@ class TopicBank:
         """Windows of the nuggets that say nothing of their importance, or sub-narrative: those of
         the machine's list, so that a person's edits change no window of it, then what edits
         added. None where nuggets are of no use."""
-        if self.narrative is None or not self.bank.is_used:
+        if self.narrative is None or not self.terms.is_used:
             return []
-        of, size = attrgetter(name), self.bank.settings.nugget_window
+        of, size = attrgetter(name), self.terms.settings.nugget_window
         own = [one.text for one in self.machine_list or () if of(one) is None]
         every = [one.nugget.text for one in self.edited if of(one.nugget) is None]
         return windows(own, size) + windows([one for one in every if one not in own], size)
@@ -322,7 +324,7 @@ class TopicBank:
         found: dict[str, Importance] = {}
         for window in self._lacking("importance"):
             unit = ImportanceUnit(narrative=self.narrative or "", nuggets=window)
-            verdict = self._says(IMPORTANCE, unit, "importance")
+            verdict = self.texts.says(IMPORTANCE, unit, "importance")
             if verdict is not None:
                 found |= zip(window, map(Importance, verdict["labels"]), strict=True)
         return found
@@ -332,10 +334,10 @@ class TopicBank:
         windows before it, so that not each of them makes its own, and is asked after them. A label
         of a window that was asked without them counts: nobody is asked twice."""
         found: dict[str, str] = {}
-        aspects = self.aspects if self.bank.settings.mapping else None
+        aspects = self.aspects if self.terms.settings.mapping else None
         if aspects is None:
             return found
-        book, text, ready = self.bank.book, self.narrative or "", True
+        book, text, ready = self.terms.book, self.narrative or "", True
         given, new = tuple(one.text for one in aspects), dict[str, str]()
         for window in self._lacking("sub_narrative"):
             shown = (*given, *new.values())
@@ -343,7 +345,7 @@ class TopicBank:
             if new and book.find(MAPPING, unit) is None:
                 alone = MappingUnit(narrative=text, sub_narratives=given, nuggets=window)
                 unit = unit if book.find(MAPPING, alone) is None else alone
-            look_up = self.bank.walk.label if ready else book.label  # it is asked later
+            look_up = self.terms.walk.label if ready else book.label  # it is asked later
             label = look_up(MAPPING, unit, Place("", self.topic, "mapping"))
             ready = ready and label is not None
             mapped = {} if label is None or label.verdict is None else _mapped(unit, label.verdict)
@@ -384,6 +386,36 @@ class TopicBank:
             )
             for one in self.edited
         )
+
+
+class Bank(Terms):
+    """All narratives under a policy, by topic. (These know their terms and not the bank: what is in
+    no circle is let go, with all inputs, as soon as nobody needs it.)"""
+
+    def __init__(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> None:
+        super().__init__(inputs, settings, book)
+        terms = Terms(inputs, settings, book)
+        terms.walk = self.walk
+        texts = {topic: TopicTexts(terms, topic) for topic in inputs.topics}
+        self.relevance = PooledDocuments(
+            inputs,
+            settings,
+            book,
+            self.given.qrels,
+            lambda topic, way: texts[topic].asked_about(way),
+        )
+        self._topics = {
+            topic: TopicBank(terms, one, self.relevance) for topic, one in texts.items()
+        }
+
+    def __getitem__(self, topic: str) -> TopicBank:
+        return self._topics[topic]
+
+    def walked(self, task: AnyTask, walk: Callable[[TopicBank], object]) -> Iterator[Request]:
+        """What a walk through each topic looks up of a task."""
+        for topic in self._topics.values():
+            walk(topic)
+            yield from self.walk.take(task)
 
 
 def _edited(one: RagNugget, item: Mapping[str, Any]) -> RagNugget:

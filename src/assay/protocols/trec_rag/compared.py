@@ -6,7 +6,8 @@ Source: overview of the TREC 2025 RAG track, section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -19,20 +20,28 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import ranked_runs
-from assay.protocols.trec_rag.support import support_labels
+from assay.protocols.trec_rag.support import support_labels, support_task
+from assay.tasks.base import AnyTask
+from assay.tasks.relevance import WAYS
+from assay.tasks.trec_rag import ASSIGNMENT
+from assay.tasks.trec_rag_nuggets import EDIT
 
 AUTO = "automatic nuggets, automatic assignment"
 EDITED = "post-edited nuggets, automatic assignment"
 MANUAL = "post-edited nuggets, manual assignment"
 ASSIGNED = "automatic nuggets, manual assignment"
 
+Kind = tuple[str, tuple[str, ...], object, Iterable[AnyTask], Callable[[], dict[str, PerTopic]]]
+"""A title, measures, labels of people among the inputs, the tasks under which people's labels would
+be others, and what gives the values of each setting."""
+
 
 def compare_settings(
     inputs: TrecRagInputs, settings: TrecRagSettings, under: Under
 ) -> Iterator[Sides]:
     """Nuggets and assignments, support, and relevance, each where people labelled some."""
-    given = any((inputs.qrels, inputs.assignments, inputs.support))
-    if not (given or under("human").by_people):
+    labelled = any((inputs.qrels, inputs.assignments, inputs.support))
+    if not (labelled or under("human").by_people):
         return
     machine, people, human = (
         Bank(inputs, settings, under(policy)) for policy in ("machine", "people", "human")
@@ -44,11 +53,19 @@ def compare_settings(
         found = {f"automatic {what}": by_machine, f"manual {what}": by_people}
         return {name: values for name, values in found.items() if values is not None}
 
-    for title, measures, found in (
-        ("Nuggets", ("strict_vital", "coverage"), _nuggets(machine, people, human)),
-        ("Support", SUPPORT_MEASURES[:2], both("support", _support)),
-        ("Relevance", settings.measures, both("relevance", _relevance)),
-    ):
+    given, grading = human.given, [WAYS[way].task for way in human.ways]
+    kinds: tuple[Kind, ...] = (
+        ("Nuggets", ("strict_vital", "coverage"), given.assignments, (ASSIGNMENT, EDIT),
+         partial(_nuggets, machine, people, human)),
+        ("Support", SUPPORT_MEASURES[:2], given.support, (support_task(settings),),
+         partial(both, "support", _support)),
+        ("Relevance", settings.measures, given.qrels, grading,
+         partial(both, "relevance", _relevance)),
+    )  # fmt: skip
+    for title, measures, by_people, tasks, values_by in kinds:
+        if not by_people and not any(map(human.book.told_by_people, tasks)):
+            continue  # there is nothing to set the machine's beside
+        found = values_by()
         compared = {name: Setting.of(values, settings) for name, values in found.items()}
         yield from side_by_side(title, measures, compared, settings)
 
