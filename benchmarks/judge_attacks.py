@@ -6,7 +6,8 @@
 wordings are those of ``training/attacks.py`` that nothing was trained on: ``HELD``, after which the
 rules were once mended, ``FRESH``, which were written later, ``THIRD``, written before the rules
 that accept a sentence by its frame, ``FOURTH`` (``fourth.py``), written by a second reader of
-these rules, as was ``FIFTH``. No rule is made of the words of these two. ``--package`` is another
+these rules, as was ``FIFTH``, and ``SIXTH``, written by somebody who had read neither rules nor
+wordings. No rule is made of the words of these three. ``--package`` is another
 judge, written by ``training/calibrate.py --out FOLDER``, under the same rules.
 """
 
@@ -33,6 +34,7 @@ from fourth import (
     HEADED_FOURTH,
 )
 from rows import Row, read_split
+from sixth import ANSWERED_SIXTH, ASSERTED_SIXTH, SIXTH
 
 from assay.labellers.base import Request
 from assay.labellers.judge import model
@@ -46,7 +48,9 @@ from assay.tasks.r2c2 import (
     RelevanceUnit,
 )
 
-WORDINGS = {"held": HELD, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH}
+WORDINGS = {
+    "held": HELD, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH,
+}  # fmt: skip
 KINDS = {
     "E": ("denied", "asked", "supposed", "praised", "attributed and rejected"),
     "C": (
@@ -128,6 +132,8 @@ def attacks(
         asserted = ASSERTED_FOURTH
     elif wordings is FIFTH:
         asserted, given = ASSERTED_FIFTH, ANSWERED_FIFTH
+    elif wordings is SIXTH:
+        asserted, given = ASSERTED_SIXTH, ANSWERED_SIXTH
     framed = [replace(row, label=1.0) for row in beside("E", asserted)]
     yield "+ E asserted in running text", framed
     yield "+ C plainly given", answers(given, 1.0)

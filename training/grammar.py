@@ -27,8 +27,10 @@ _AUXILIARY = re.compile(r"\b(is|was|are|were|can|could|will|would|has been|had b
 _NEGATED = re.compile(r"\b(?:not|no|never|none|nobody|nothing|cannot)\b|n't\b", re.IGNORECASE)
 HELD = 6
 """One alternative in so many is held out."""
-DENYING = ("denied", "asked", "supposed", "praised", "rejected")
-"""Sections of wordings around a claim that do not assert it."""
+DENYING = {"denied": 2, "asked": 2, "supposed": 4, "praised": 6, "rejected": 3}
+"""Sections of wordings around a claim that do not assert it, and how often each is drawn beside
+the others: what asserts a claim has words of praise and of may and might in it too, so that these
+are heard as yes more often than as no where they are not."""
 WRONG = (
     "denied answer", "several answers", "unsure answer", "conditional answer", "answer of others",
 )  # fmt: skip
@@ -120,6 +122,9 @@ class Framer:
         """A claim, of every source as often."""
         return self.chance.choice(self.chance.choice(self.claims))
 
+    def denying(self) -> str:
+        return self.chance.choices(tuple(DENYING), tuple(DENYING.values()))[0]
+
     def framed(self, kind: str, text: str) -> str | None:
         """``text`` in a wording of section ``kind``; None where it cannot be negated as that
         wholly negated wording wants."""
@@ -195,7 +200,7 @@ class Framer:
         if len(row.passage) > 600:
             return None
         about = self.claim().claim if row.label else row.claim
-        extra = self.framed(self.chance.choice(DENYING), about)
+        extra = self.framed(self.denying(), about)
         if extra is None:
             return None
         spots = sentences(row.passage)
@@ -259,7 +264,7 @@ class Framer:
     def around_said(self) -> Row | None:
         """A system's answer in a whole sentence, right or wrong, as a claim is put."""
         row = self.chance.choice(self.said)
-        kind = "asserted" if self.chance.random() < 0.5 else self.chance.choice(DENYING)
+        kind = "asserted" if self.chance.random() < 0.5 else self.denying()
         text = self.framed(kind, row.claim)
         if text is None:
             return None
@@ -301,7 +306,7 @@ class Framer:
             elif way < denying:
                 made = self.around_claim("shuffled")
             else:
-                made = self.around_claim(chance.choice(DENYING))
+                made = self.around_claim(self.denying())
             if made is not None:
                 count += 1
                 yield made
