@@ -12,11 +12,19 @@ from collections.abc import Sequence
 import pytest
 
 from assay.labellers.base import Outcome, Request, request_key
+from assay.labellers.denials import named_only
 from assay.labellers.judge.evidence import (
     Tokens,
 )
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.judge.model import JudgeQuestion, Network, Ruling, rule, settings
+from assay.labellers.judge.model import (
+    JudgeQuestion,
+    Network,
+    Ruling,
+    rule,
+    settings,
+    size_ahead,
+)
 from assay.labellers.judge.texts import (
     Ability,
     claim_text,
@@ -93,6 +101,42 @@ def test_claims_that_a_passage_supports_and_others(network: Network) -> None:
     assert said == list(claims.values())
     reasons = [outcome.verdict.reason for outcome in outcomes]  # type: ignore[union-attr]
     assert "directed by Michael Curtiz" in reasons[0]
+
+
+def test_where_nothing_is_known_to_assert_it_a_yes_must_be_certain(network: Network) -> None:
+    said = {
+        "The widow was proud that Michael Curtiz directed the film.": True,
+        "The screenplay has it that Michael Curtiz directed the film.": False,
+    }
+    claim = "Michael Curtiz directed the film."
+    weather = "The weather in Kent was mild that spring."
+    pairs = [(ENTAILMENT, EntailmentUnit(passage=f"{weather} {one}", nugget=claim)) for one in said]
+    outcomes = asked(network, pairs)
+    assert [one.verdict.entailed for one in outcomes] == list(said.values())  # type: ignore[union-attr]
+    kept, doubted = [one.detail["rulings"][0] for one in outcomes]
+    assert kept["yes"] > 0.95
+    assert "less" not in kept
+    assert doubted["less"]
+    for outcome, (task, unit) in zip(outcomes, pairs, strict=True):
+        (question,), _ = unit_questions(task, unit)
+        assert outcome.tokens_in == size_ahead(question)
+
+
+def test_an_answer_that_may_not_be_given_is_right_where_the_judge_is_certain(
+    network: Network,
+) -> None:
+    question, gold = "In which city was the treaty signed?", ("Paris",)
+    answers = {
+        "Although talks began in Rome the treaty was signed in Paris.": True,
+        "Nobody disputes that it was signed in Paris.": True,
+        "You could say Paris.": False,
+    }
+    units = [AnswerUnit(question=question, answer=one, gold=gold) for one in answers]
+    assert all(named_only(question, one, gold) for one in answers)
+    outcomes = asked(network, [(ANSWER, unit) for unit in units])
+    assert [one.verdict.correct for one in outcomes] == list(answers.values())  # type: ignore[union-attr]
+    assert ["by_rule" in one.detail for one in outcomes] == [False, False, True]
+    assert "plainly" in outcomes[-1].verdict.reason  # type: ignore[union-attr]
 
 
 def test_probabilities_sum_to_one_and_do_not_depend_on_company(network: Network) -> None:

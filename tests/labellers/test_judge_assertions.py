@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from assay.labellers.denials import fault_in
+from assay.labellers.denials import fault_in, named_only
 from assay.labellers.judge.assertions import asserted
 from assay.labellers.judge.languages import other_language
 from assay.labellers.judge.model import JudgeQuestion, Network, question_of, read, verbatim
@@ -91,6 +91,20 @@ def test_what_asserts_a_claim_is_read(sentence: str) -> None:
     assert asserted(Ability.E, claim_text(CLAIM), passage) == passage
 
 
+def test_a_claim_among_words_that_nobody_knows_is_read_for_a_certain_yes_alone() -> None:
+    unknown, denied = f"The widow was proud that {BARE}.", f"It is false that {BARE}."
+    passage = f"{WEATHER} {unknown} {denied}"
+    question = question_of(Ability.E, claim_text(CLAIM), passage)
+    assert question.second == WEATHER
+    assert question.whole == f"{WEATHER}\n{unknown}"
+    assert question.less  # what denies it is never read
+    (alone,) = [question_of(Ability.E, claim_text(CLAIM), f"{WEATHER} {unknown}")]
+    assert alone.whole == f"{WEATHER} {unknown}"
+    assert not alone.less
+    unit = EntailmentUnit(passage=f"{WEATHER} {unknown}", nugget=CLAIM)
+    assert any("95% sure" in one for one in unread(ENTAILMENT, unit))
+
+
 def test_a_claim_that_repeats_a_word_is_found_whole() -> None:
     claim = "The river Kent runs through Kent and the town of Kendal in the county of Kent."
     passage = f"{WEATHER} She added that {claim}"
@@ -142,7 +156,8 @@ def test_a_claim_that_is_a_sentence_of_the_passage_is_said() -> None:
     ],
 )
 def test_more_answers_that_settle_on_nothing(answer: str) -> None:
-    assert fault_in("Which city was it?", answer, ["Paris"]) is not None
+    asked = ("Which city was it?", answer, ["Paris"])
+    assert (fault_in(*asked) or named_only(*asked)) is not None
 
 
 def test_a_plain_answer_is_none_of_these() -> None:
@@ -156,6 +171,7 @@ def test_a_plain_answer_is_none_of_these() -> None:
         "My best guess is Paris.",
     ):
         assert fault_in("Which city was it?", answer, ["Paris"]) is None
+        assert named_only("Which city was it?", answer, ["Paris"]) is None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from assay.labellers.refusals import (
 )
 from assay.labellers.undecided import dismissed, plainly_given, unsettled
 
-VERSION = 9
+VERSION = 10
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
@@ -178,12 +178,6 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
         return None
     if not _NEGATED_QUESTION.search(asked) and all(_denied(said, *place) for place in places):
         return "It denies or doubts the gold answer."
-    if (
-        not _NEGATED_QUESTION.search(asked)
-        and len(answer.split()) <= LONGEST_PLAIN
-        and not any(plainly_given(said[:start], said[end:], asked) for start, end in places)
-    ):
-        return "It names the gold answer and does not plainly give it."
     if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):
         return "It names the gold answer only to speak of somebody else."
     if len(answer) <= LONGEST and (
@@ -192,6 +186,21 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     ):
         return "It names several answers and settles on none."
     return None
+
+
+def named_only(question: str, answer: str, gold: Sequence[str]) -> str | None:
+    """Why ``answer``, in which :func:`fault_in` finds no fault, may yet be wrong: it is short and
+    names a gold answer, and nothing around the name plainly gives it as the answer. Whoever can
+    read the answer should be certain before it counts as right."""
+    asked, said = folded(question), folded(answer)
+    if len(answer.split()) > LONGEST_PLAIN or _NEGATED_QUESTION.search(asked):
+        return None
+    if any(same_words(answer, one) for one in gold) or refusal_in(answer) is not None:
+        return None
+    places = _whole(place for one in map(_core, gold) if one for place in _places(said, one))
+    if not places or any(plainly_given(said[:start], said[end:], asked) for start, end in places):
+        return None
+    return "It names the gold answer and does not plainly give it."
 
 
 def fault_of_one(question: str, answer: str, wordings: Sequence[str]) -> str | None:

@@ -16,6 +16,7 @@ from assay.labellers.denials import (
     declines_rightly,
     fault_in,
     fault_of_one,
+    named_only,
     names,
     same_set,
 )
@@ -95,7 +96,8 @@ class RulesLabeller(BaseLabeller):
 
 
 def _match_answer(unit: AnswerUnit) -> Verdict:
-    fault = fault_in(unit.question, unit.answer, unit.gold)
+    asked = (unit.question, unit.answer, unit.gold)
+    fault = fault_in(*asked) or named_only(*asked)
     found = next((gold for gold in unit.gold if states(unit.answer, gold)), None)
     correct = fault is None and (found is not None or declines_rightly(unit.answer, unit.gold))
     if fault is not None:
@@ -113,7 +115,9 @@ def _match_answer(unit: AnswerUnit) -> Verdict:
 def _match_every(unit: EveryAnswerUnit) -> Verdict:
     required = []
     for number, wordings in enumerate(wordings_of(unit), start=1):
-        fault = fault_of_one(unit.question, unit.answer, wordings)
+        fault = fault_of_one(unit.question, unit.answer, wordings) or named_only(
+            unit.question, unit.answer, wordings
+        )
         found = next((one for one in wordings if states(unit.answer, one)), None)
         why = fault or (f"It states {found!r}." if found else "It does not state it.")
         given = fault is None and found is not None

@@ -3,13 +3,15 @@
 A small encoder takes a passage for support where it finds the words of the claim, be they in no
 order, in a denial, a question, a supposition, or in what the passage says of itself. Whoever writes
 passages can put them there. Such sentences are set aside before the passage is read; where nothing
-else is left, it supports nothing. The rules are about English.
+else is left, it supports nothing. Those of which it is not known whether they assert the claim
+are set aside too, and read once more for a certain yes. The rules are about English.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from enum import IntEnum
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -159,9 +161,18 @@ class _Place(NamedTuple):
     share: float
 
 
-def asserted(ability: Ability, first: str, passage: str) -> str:
+class _Says(IntEnum):
+    """Whether a sentence with the words of a claim says it."""
+
+    YES = 0
+    PERHAPS = 1
+    NO = 2
+
+
+def asserted(ability: Ability, first: str, passage: str, *, doubtful: bool = False) -> str:
     """``passage`` without the sentences that hold the words of ``first`` (worded as ``texts`` does)
-    but do not say it; the passage itself where there are none."""
+    but do not say it; the passage itself where there are none. Sentences that repeat it among words
+    that are not known to assert it are left out too, but for ``doubtful``."""
     claim = first.partition(": ")[2]
     there = set(stems(passage))
     each = [_asked(ability, one) for one in dict.fromkeys((claim, *sentences(claim)))]
@@ -172,8 +183,10 @@ def asserted(ability: Ability, first: str, passage: str) -> str:
     parts = [_PIECE.split(one) for one in sentences(passage)]
     pieces = [piece for part in parts for piece in part]
     around = ["", *pieces, ""]
+    bound = _Says.PERHAPS if doubtful else _Says.YES
     empty = [
-        any(_empty_of(asked, *around[at : at + 3]) for asked in each) for at in range(len(pieces))
+        any(_says(asked, *around[at : at + 3]) > bound for asked in each)
+        for at in range(len(pieces))
     ]
     if not any(empty):
         return passage
@@ -199,22 +212,20 @@ def _held(asked: _Sought, words: set[str]) -> bool:
     return len(asked.content & words) >= HELD * len(asked.content)
 
 
-def _empty_of(asked: _Sought, before: str, sentence: str, after: str) -> bool:
+def _says(asked: _Sought, before: str, sentence: str, after: str) -> _Says:
     words = stems(sentence)
     if not _held(asked, set(words)):
-        return False
+        return _Says.YES
     if asked.ability is Ability.A:
-        return _answers_nothing(asked, words, sentence)
+        return _Says.NO if _answers_nothing(asked, words, sentence) else _Says.YES
     place = _place(asked, words)
     if _jumbled(asked, words, place):
-        return True
+        return _Says.NO
     if place.ordered < HELD or place.covered < 0.5:
-        return False
-    return (
-        _framed(asked, sentence, words, place)
-        or _taken_back(asked, after)
-        or (len(before.split()) <= NEAR and _announced(before))
-    )
+        return _Says.YES
+    if _taken_back(asked, after) or (len(before.split()) <= NEAR and _announced(before)):
+        return _Says.NO
+    return _framed(asked, sentence, words, place)
 
 
 def _place(asked: _Sought, words: Sequence[str]) -> _Place:
@@ -284,18 +295,16 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip("\"'”’) ").endswith("?")
 
 
-def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) -> bool:
-    """Whether what stands around the claim in its sentence takes it back, asks, supposes it, or
-    praises the passage for it."""
+def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) -> _Says:
+    """Whether the claim is said in spite of what stands around it in its sentence: that may take it
+    back, ask, suppose it, or praise the passage for it."""
     if _asks(sentence):
-        return True
+        return _Says.NO
     spans = [hit.span() for hit in _WORD.finditer(sentence)]
     before, rest = sentence[: spans[place.start][0]], sentence[spans[place.end - 1][1] :]
     after = sentence[spans[place.last - 1][1] :]
     repeated = place.covered >= REPEATED
     around = _around(asked, sentence, words, spans, place)
-    if repeated and not asserts(*around):
-        return True
     own = set(asked.words)
     if repeated:
         before = around[0]
@@ -305,15 +314,17 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
     tail = _words(rest)[: NEAR + 3]
     follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
     if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
-        return True
+        return _Says.NO
     if _ADDITION.match(after) and any(map(_UNTRUE.fullmatch, tail)):
-        return True
+        return _Says.NO
     if any(_OPEN.fullmatch(word) for word in lead):
-        return True
+        return _Says.NO
     beside = f"{before} … {rest}"
     if _GRADES.search(beside):
-        return True
-    return _ITSELF.search(beside) is not None and _BEARS_OUT.search(beside) is not None
+        return _Says.NO
+    if _ITSELF.search(beside) and _BEARS_OUT.search(beside):
+        return _Says.NO
+    return _Says.PERHAPS if repeated and not asserts(*around) else _Says.YES
 
 
 def _around(

@@ -2,9 +2,10 @@
 
 Of pairs that people labelled, eight in a thousand have a sentence with the claim's words in one
 piece and others around them; whoever writes a passage to be taken for support writes such ones. So
-these sentences are read only where what stands before and after is known to assert: nothing, a
-conjunction, a circumstance of time or place, somebody who says or finds that it is so. What is not
-known to assert is set aside, in whatever words it denies, supposes or praises. English only.
+these sentences are read like others only where what stands before and after is known to assert:
+nothing, a conjunction, a circumstance of time or place, somebody who says or finds that it is so.
+What is not known to assert, in whatever words it denies, supposes or praises, makes the claim
+supported only where the network is certain of it (``model.CERTAIN``). English only.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from assay.labellers.denials import VERSION
 from assay.labellers.judge import NAME
 from assay.labellers.judge.local import Local
 from assay.labellers.judge.model import (
+    CERTAIN,
     JudgeQuestion,
     Network,
     Ruling,
@@ -225,7 +226,7 @@ def _outcome(
         }
         for question, one in zip(questions, levels, strict=False)
     ]
-    by_rule = ruled(request.unit)
+    by_rule = ruled(request.unit, levels)
     if by_rule is not None:
         detail["rule"] = by_rule.reason
         detail.update({} if by_rule.correct else {"by_rule": True})
@@ -246,8 +247,9 @@ def _by_what(question: JudgeQuestion, level: Levels) -> dict[str, Any]:
     """Which rule decided in the network's place, and whether it was given less than the passage."""
     if level.ability is not question.ability:  # the sentences of a long gold answer
         return {}
-    rule = unasked(question)
-    return {**({"rule": rule} if rule else {}), **({"less": True} if question.less else {})}
+    rule = None if level.read else unasked(question)
+    less = question.less or (question.whole is not None and level.first.yes <= CERTAIN)
+    return {**({"rule": rule} if rule else {}), **({"less": True} if less else {})}
 
 
 def _doubt(deciding: Sequence[Levels], told: Sequence[str]) -> str | None:

@@ -49,12 +49,15 @@ INSTALL = "pip install 'assay-rag[embedded]'"
 class JudgeQuestion:
     """What the judge is asked: ``first`` is the claim, question or answer as ``texts`` words it,
     ``second`` the passage, or the gold answers; ``less``: sentences of the passage that assert
-    nothing are left out of it."""
+    nothing are left out of it. ``whole`` has those in it too that repeat the claim among words of
+    which nobody knows whether they assert it, where there are any: it says yes only where the
+    judge is ``CERTAIN``."""
 
     ability: Ability
     first: str
     second: str
     less: bool = False
+    whole: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +197,10 @@ class NetworkReading:
 def size_ahead(question: JudgeQuestion) -> int:
     """How many tokens :func:`read` will read for ``question``, told without the network; about as
     many where its tokeniser is not installed."""
+    whole = question.whole
+    if whole is not None:
+        both = (replace(question, whole=None), replace(question, second=whole, whole=None))
+        return sum(map(size_ahead, both))
     if empty(question) or verbatim(question):
         return 0
     tokenise = _about_tokens if missing() else packaged_tokenise()
@@ -301,9 +308,31 @@ def probabilities(weights: Floats, bias: Floats, features: Floats) -> Floats:
     return shares
 
 
+CERTAIN = 0.95
+"""Probability of yes that is asked of a sentence that repeats the claim, and of an answer that
+names the gold answer, where nothing is known to assert it. Chosen on the attacks in the fourth and
+fifth wordings: hardly more of them pass than where these are never read."""
+
+
 def rule(network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
-    """The judge's answers to ``questions``, in their order. What a passage says word for word is
-    not put to the network."""
+    """The judge's answers to ``questions``, in their order; of one with a ``whole`` the answer to
+    that where it is a certain yes."""
+    wholes = [replace(one, second=one.whole, whole=None) for one in questions if one.whole]
+    given = iter(_rule(network, [*questions, *wholes]))
+    rulings = [next(given) for _ in questions]
+    return [
+        _certain(next(given), ruling) if question.whole else ruling
+        for question, ruling in zip(questions, rulings, strict=True)
+    ]
+
+
+def _certain(whole: Ruling, heard: Ruling) -> Ruling:
+    found = whole if whole.yes > max(CERTAIN, heard.yes) else heard
+    return replace(found, tokens=whole.tokens + heard.tokens)
+
+
+def _rule(network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+    """What a passage says word for word is not put to the network."""
     able = [one for one in questions if not empty(one) and not verbatim(one)]
     readings = iter(read(network, able))
     rulings = []
@@ -338,11 +367,13 @@ def verbatim(question: JudgeQuestion) -> bool:
 
 def question_of(ability: Ability, first: str, second: str) -> JudgeQuestion:
     """A question; sentences of a passage that hold the words of the claim or question and assert
-    nothing are left out (``aside``), however much they look like it."""
+    nothing are left out, however much they look like it."""
     if ability is Ability.C:
         return JudgeQuestion(ability, first, second)
     heard = asserted(ability, first, second)
-    return JudgeQuestion(ability, first, heard, less=heard is not second)
+    whole = second if heard is second else asserted(ability, first, second, doubtful=True)
+    other = None if whole == heard else whole
+    return JudgeQuestion(ability, first, heard, less=whole is not second, whole=other)
 
 
 def empty(question: JudgeQuestion) -> bool:

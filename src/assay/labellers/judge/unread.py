@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.labellers.judge.evidence import FIRST_TOKENS, MAX_WINDOWS, OVERLAP, WINDOW
-from assay.labellers.judge.model import JudgeQuestion, missing, packaged_tokenise
+from assay.labellers.judge.model import CERTAIN, JudgeQuestion, missing, packaged_tokenise
 from assay.labellers.judge.texts import ANSWER_WORDS, GOLD_WORDS, QUESTION_WORDS, Ability
 from assay.labellers.judge.verdicts import LONGEST_QUESTION, unit_questions
 from assay.tasks.base import AnyTask, Unit
@@ -32,6 +32,11 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
             found.append(
                 f"sentences that hold the {_NAMES[question.ability]}'s words without saying it "
                 "were not read"
+            )
+        if question.whole is not None:
+            found.append(
+                "a sentence repeats the claim among words that are not known to assert it: it "
+                f"counts only where the judge is {CERTAIN:.0%} sure of it"
             )
         if len(question.first.split()) - 1 > LONGEST_CLAIM and question.ability is Ability.E:
             found.append(

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.labellers.denials import declines_rightly, fault_in, fault_of_one, names
+from assay.labellers.denials import declines_rightly, fault_in, fault_of_one, named_only, names
 from assay.labellers.judge.languages import other_language
-from assay.labellers.judge.model import JudgeQuestion, Ruling, question_of
+from assay.labellers.judge.model import CERTAIN, JudgeQuestion, Ruling, question_of
 from assay.labellers.judge.overlap import shared, states
 from assay.labellers.judge.summaries import PAIRS
 from assay.labellers.judge.texts import (
@@ -145,8 +145,12 @@ def _helps(unit: AnswerUnit | EveryAnswerUnit, nugget: str) -> JudgeQuestion:
     return question_of(Ability.A, question_text(unit.question), nugget)
 
 
-def _by_rule(unit: AnswerUnit) -> AnswerVerdict | None:
-    """What the rules on refusals, denials and lists decide, if anything."""
+def ruled(unit: Unit, levels: Sequence[Levels] = ()) -> AnswerVerdict | None:
+    """What rules on refusals, denials and lists decide of an answer, if anything; with what the
+    network says of it (``levels``) also that it is wrong where the gold answer is not plainly given
+    and the network is not certain."""
+    if not isinstance(unit, AnswerUnit):
+        return None
     fault = fault_in(unit.question, unit.answer, unit.gold)
     if fault is not None:
         return AnswerVerdict(correct=False, reason=fault)
@@ -155,12 +159,10 @@ def _by_rule(unit: AnswerUnit) -> AnswerVerdict | None:
         return AnswerVerdict(correct=True, reason=said)
     if any(same_words(unit.answer, one) for one in unit.gold):
         return AnswerVerdict(correct=True, reason="It is the gold answer, word for word.")
+    doubt = named_only(unit.question, unit.answer, unit.gold)
+    if doubt is not None and levels and levels[0].first.yes <= CERTAIN:
+        return AnswerVerdict(correct=False, reason=doubt)
     return None
-
-
-def ruled(unit: Unit) -> AnswerVerdict | None:
-    """What rules on refusals, denials and lists decide of an answer, before anything is read."""
-    return _by_rule(unit) if isinstance(unit, AnswerUnit) else None
 
 
 def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
@@ -190,7 +192,7 @@ def _mean(rulings: Sequence[Ruling]) -> Ruling:
 def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
     correct = levels[0]
     basis = "gold answer" if unit.gold else "nugget"
-    found = _by_rule(unit)
+    found = ruled(unit, levels)
     if found is None:
         start = "Agrees with the" if correct.yes else "Differs from the"
         found = AnswerVerdict(correct=correct.yes, reason=correct.quoted(f"{start} {basis}"))
@@ -214,6 +216,8 @@ def _every_answer(unit: EveryAnswerUnit, levels: Sequence[Levels]) -> EveryAnswe
         zip(wordings_of(unit), levels[: len(unit.required)], strict=True), start=1
     ):
         fault = fault_of_one(unit.question, unit.answer, wordings)
+        if one.first.yes <= CERTAIN:
+            fault = fault or named_only(unit.question, unit.answer, wordings)
         stated = next((text for text in wordings if names(unit.answer, text)), None)
         start = "Agrees with it" if one.yes else "Differs from it"
         reason = fault or (f"It states {stated!r}." if stated else one.quoted(start))
