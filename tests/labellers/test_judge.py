@@ -127,8 +127,8 @@ def test_an_answer_that_may_not_be_given_is_right_where_the_judge_is_certain(
 ) -> None:
     question, gold = "In which city was the treaty signed?", ("Paris",)
     answers = {
-        "Although talks began in Rome the treaty was signed in Paris.": True,
-        "Nobody disputes that it was signed in Paris.": True,
+        "Candidates met in Vienna and then the treaty was signed in Paris.": True,
+        "As the passages mention, the treaty was signed in Paris.": True,
         "You could say Paris.": False,
     }
     units = [AnswerUnit(question=question, answer=one, gold=gold) for one in answers]

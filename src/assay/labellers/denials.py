@@ -20,7 +20,7 @@ from assay.labellers.refusals import (
     refusal_in,
     same_words,
 )
-from assay.labellers.undecided import dismissed, plainly_given, unsettled
+from assay.labellers.undecided import called_mistake, dismissed, plainly_given, unsettled
 
 VERSION = 10
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
@@ -34,6 +34,7 @@ LONGEST_TITLE = 12
 """Words of what is taken for a title in their place."""
 LONGEST_PLAIN = 25
 """Words up to which what stands around a gold answer is taken to speak of it."""
+NOT_PLAIN = "It names the gold answer and does not plainly give it."
 LISTED = 4
 """Items from which a list is none of them, where one item alone is the gold answer."""
 
@@ -178,6 +179,12 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
         return None
     if not _NEGATED_QUESTION.search(asked) and all(_denied(said, *place) for place in places):
         return "It denies or doubts the gold answer."
+    if (
+        not _NEGATED_QUESTION.search(asked)
+        and len(answer.split()) <= LONGEST_PLAIN
+        and all(called_mistake(said[:start], asked) for start, _ in places)
+    ):
+        return NOT_PLAIN
     if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):
         return "It names the gold answer only to speak of somebody else."
     if len(answer) <= LONGEST and (
@@ -190,8 +197,8 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
 
 def named_only(question: str, answer: str, gold: Sequence[str]) -> str | None:
     """Why ``answer``, in which :func:`fault_in` finds no fault, may yet be wrong: it is short and
-    names a gold answer, and nothing around the name plainly gives it as the answer. Whoever can
-    read the answer should be certain before it counts as right."""
+    names a gold answer among words on answers and opinions that do not plainly give it. Whoever
+    can read the answer should be certain before it counts as right."""
     asked, said = folded(question), folded(answer)
     if len(answer.split()) > LONGEST_PLAIN or _NEGATED_QUESTION.search(asked):
         return None
@@ -200,7 +207,7 @@ def named_only(question: str, answer: str, gold: Sequence[str]) -> str | None:
     places = _whole(place for one in map(_core, gold) if one for place in _places(said, one))
     if not places or any(plainly_given(said[:start], said[end:], asked) for start, end in places):
         return None
-    return "It names the gold answer and does not plainly give it."
+    return NOT_PLAIN
 
 
 def fault_of_one(question: str, answer: str, wordings: Sequence[str]) -> str | None:

@@ -134,18 +134,26 @@ def dismissed(before: str, after: str) -> bool:
     return _SAID_BY_OTHERS.search(before) is not None and _SET_RIGHT.search(after) is not None
 
 
+def called_mistake(before: str, asked: str) -> bool:
+    """Whether what stands before a name in an answer of a sentence or two calls it a mistake, or
+    holds it against another. Words of the question (``asked``) count for nothing. All texts are
+    folded."""
+    return _speaks(_MISTAKEN, before, asked)
+
+
 def plainly_given(before: str, after: str, asked: str) -> bool:
-    """Whether an answer of a sentence or two gives what stands between ``before`` and ``after`` as
-    the answer: what stands around it calls nothing a mistake and sets nothing against it, and where
-    it speaks of answers or opinions does so in a way that gives one. Words of the question
-    (``asked``) count for nothing. All texts are folded."""
-    own = set(re.findall(r"[\w']+", asked))
-    lead = _LAST_CLAUSE.split(_QUOTED.sub(" ", before))[-1]
-    lead = _GIVEN_AS.sub(" ", lead)
-    against = (*_MISTAKEN.finditer(lead), *_SPEAKS_OF_ANSWERS.finditer(lead))
-    if any(hit.group() not in own for hit in against):
+    """Whether such an answer gives what stands between ``before`` and ``after`` as the answer: it
+    calls nothing a mistake and sets nothing against it, and where it speaks of answers or opinions
+    does so in a way that gives one."""
+    if called_mistake(before, asked) or _speaks(_SPEAKS_OF_ANSWERS, before, asked):
         return False
     return _SET_AGAINST.match(after) is not None or _TAKES_BACK.match(after) is None
+
+
+def _speaks(words: re.Pattern[str], before: str, asked: str) -> bool:
+    lead = _GIVEN_AS.sub(" ", _LAST_CLAUSE.split(_QUOTED.sub(" ", before))[-1])
+    own = set(re.findall(r"[\w']+", asked))
+    return any(hit.group() not in own for hit in words.finditer(lead))
 
 
 def unsettled(answer: str, said: str, question: str, gold: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay.labellers.judge.frames import asserts
+from assay.labellers.judge.frames import asserts, speaks_of_it
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import Ability, sentences
 
@@ -324,7 +324,9 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
         return _Says.NO
     if _ITSELF.search(beside) and _BEARS_OUT.search(beside):
         return _Says.NO
-    return _Says.PERHAPS if repeated and not asserts(*around) else _Says.YES
+    if not repeated or asserts(*around):
+        return _Says.YES
+    return _Says.NO if speaks_of_it(*around) else _Says.PERHAPS
 
 
 def _around(
