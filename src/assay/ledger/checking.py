@@ -79,10 +79,10 @@ Seen = tuple[Sequence[Row], Sequence[Fault]]
 
 def faults(db: Store, *, told: Told = unheard) -> Iterator[Fault]:
     """All that is not as it was written, the structure first."""
-    return chain.from_iterable(found for _, found in Look(db, Checked(), told=told))
+    return chain.from_iterable(found for _, found in Inspection(db, Checked(), told=told))
 
 
-class Look:
+class Inspection:
     """The labels that were written ``after``, some at a time, and all that is not as it was written
     since. Of the indexes of the large tables it is only looked how long they are where nothing is
     going to be looked up in them (``by_index``).

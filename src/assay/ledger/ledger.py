@@ -19,7 +19,7 @@ from assay.ledger.checking import (
     GONE,
     Checked,
     Fault,
-    Look,
+    Inspection,
     Row,
     faults,
 )
@@ -253,12 +253,12 @@ class Ledger(Reading):
     ) -> Iterator[Sequence[Row]]:
         """The same of those that were not checked yet."""
         with self._db.explained(), opened as db:
-            look = Look(db, self._checked, by_index=by_index, told=self.told)
-            for rows, wrong in look:
+            inspection = Inspection(db, self._checked, by_index=by_index, told=self.told)
+            for rows, wrong in inspection:
                 for fault in wrong:
                     raise LedgerError(f"{self.name}: {fault}. {CURE}")
                 yield rows
-            self._checked = look.until
+            self._checked = inspection.until
 
     def faults(self) -> Iterator[Fault]:
         """All that is not as it was written."""

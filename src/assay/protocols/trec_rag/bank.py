@@ -72,7 +72,7 @@ class StandingNugget(NamedTuple):
         return StandingNugget(nugget, tuple(dict.fromkeys((*self.roots, *other.roots))))
 
 
-class Terms:
+class BankTerms:
     """What holds of all narratives of a bank. Labels that are looked up are counted in ``book``,
     and those that are looked up one by one taken down in ``walk``."""
 
@@ -132,7 +132,7 @@ class Terms:
 class TopicTexts:
     """The texts of a narrative. What hangs on labels that are not there is None."""
 
-    terms: Terms
+    terms: BankTerms
     topic: str
 
     def says(self, task: AnyTask, unit: Unit, position: str) -> Any:
@@ -184,7 +184,7 @@ class TopicTexts:
 class TopicBank:
     """A narrative of a bank. What hangs on labels that are not there is None."""
 
-    terms: Terms
+    terms: BankTerms
     texts: TopicTexts
     relevance: PooledDocuments
     made_by: Label | None = field(default=None, init=False)
@@ -388,13 +388,13 @@ class TopicBank:
         )
 
 
-class Bank(Terms):
+class Bank(BankTerms):
     """All narratives under a policy, by topic. (These know their terms and not the bank: what is in
     no circle is let go, with all inputs, as soon as nobody needs it.)"""
 
     def __init__(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> None:
         super().__init__(inputs, settings, book)
-        terms = Terms(inputs, settings, book)
+        terms = BankTerms(inputs, settings, book)
         terms.walk = self.walk
         texts = {topic: TopicTexts(terms, topic) for topic in inputs.topics}
         self.relevance = PooledDocuments(
