@@ -50,6 +50,15 @@ def people(grammar):
     return [*claims, *questions, *answers]
 
 
+def framer_of(grammar, seed):
+    chance, rows = random.Random(seed), people(grammar)
+    framer = grammar.Framer(
+        rows, grammar.Augmenter(rows, chance), grammar.Grammar(chance, held=False)
+    )
+    framer.short = ["Rain fell."]
+    return framer
+
+
 def made(grammar, *, held, counts):
     chance = random.Random(4)
     rows = people(grammar)
@@ -98,12 +107,7 @@ def test_no_word_of_denial_gives_the_label_away(training):
 
 def test_one_of_two_claims_is_asserted_and_which_decides(training):
     grammar, _ = training
-    chance = random.Random(2)
-    rows = people(grammar)
-    framer = grammar.Framer(
-        rows, grammar.Augmenter(rows, chance), grammar.Grammar(chance, held=False)
-    )
-    framer.short = ["Rain fell."]
+    framer = framer_of(grammar, 2)
     framer.grammar.sections["both"] = ["Not that {no}, but {yes}."]
     for _ in range(40):
         row = framer.one_of_two()
@@ -117,12 +121,7 @@ def test_one_of_two_claims_is_asserted_and_which_decides(training):
 
 def test_a_report_that_is_set_right_is_not_asserted_and_one_added_to_is(training):
     grammar, _ = training
-    chance = random.Random(2)
-    rows = people(grammar)
-    framer = grammar.Framer(
-        rows, grammar.Augmenter(rows, chance), grammar.Grammar(chance, held=False)
-    )
-    framer.short = ["Rain fell."]
+    framer = framer_of(grammar, 2)
     framer.grammar.sections |= {"told otherwise": ["{no} NO {yes}"], "told too": ["{yes} AND {no}"]}
     seen = set()
     for row in filter(None, (framer.told() for _ in range(80))):
@@ -224,13 +223,8 @@ def test_pairs_of_small_changes_have_the_label_of_what_follows(training, monkeyp
     grammar, _ = training
     import connectives
 
-    chance = random.Random(3)
-    rows = people(grammar)
-    framer = grammar.Framer(
-        rows, grammar.Augmenter(rows, chance), grammar.Grammar(chance, held=False)
-    )
-    framer.short = ["Rain fell."]
-    connector = connectives.Connector(rows, framer)
+    framer = framer_of(grammar, 3)
+    connector = connectives.Connector(people(grammar), framer)
     made = list(connector.rows(300))
     assert {row.label for row in made} == {0.0, 0.5, 1.0}
     assert all(row.claim[-1] in ".!" and "  " not in row.claim for row in made)

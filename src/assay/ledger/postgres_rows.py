@@ -49,7 +49,8 @@ class Cursors:
 
 class Cursor:
     """See :class:`assay.ledger.store.Rows`. Where the session that it was of is lost, one that
-    ``holds`` goes on in the next: what was written stays as it is, and new rows come last."""
+    ``holds`` goes on in the next, where its query says in which order all rows are: what was
+    written stays as it is, and new rows come last."""
 
     def __init__(self, of: Cursors, db: Database, sql: str, values: Row, holds: bool) -> None:
         self._of, self._db, self._holds = of, db, holds
