@@ -48,6 +48,7 @@ WEATHER = "The weather in Kent was mild that spring."
         f"She dreamt of a world in which {BARE}.",
         f"A biographer claims that {BARE}, but the studio's papers contradict him.",
         f"The critic maintained that {BARE}; he later withdrew this.",
+        f"They behaved as though {BARE}.",
         f"The label said that {BARE}. It was mistaken.",
         "1942 the in Curtiz Casablanca film directed Michael.",
         "film Casablanca Michael the directed in Curtiz 1942",

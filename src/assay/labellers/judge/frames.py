@@ -98,7 +98,7 @@ _UNREAL = re.compile(
     r"reportedly|purported\w*|wish\w*|hopes?|hoped|hopefully|fears?|feared|claims?|claimed|"
     r"notions?|"
     r"accus\w+|lie|lies|belief that|idea that|in (?:my|his|her|their|some) (?:opinion|view|eyes)|"
-    r"if|unless|whether|lest|otherwise)\b"
+    r"if|as though|unless|whether|lest|otherwise)\b"
 )
 _NO_LESS = re.compile(r"\b(?:no|not (?:just )?an?) (?:myth|legend|rumou?r|joke|lie|tale|fiction)\b")
 _SPEAKS_OF_ITSELF = re.compile(
