@@ -26,7 +26,8 @@ def test_the_vectorised_measures_are_the_plain_ones(
 ) -> None:
     p, c = np.array([p for p, _ in pairs]), np.array([c for _, c in pairs])
     plain: dict[str, list[float]] = {}
-    for drawn in np.vstack(list(bootstrap._draws(len(p), 20, seed=7))):
+    for counts in np.vstack(list(bootstrap.topic_counts(len(p), 20, seed=7))).astype(int):
+        drawn = np.repeat(np.arange(len(p)), counts)
         measured = confidence_measures(p[drawn], c[drawn], bins=bins, closed=closed)  # type: ignore[arg-type]
         for name, value in measured.items():
             plain.setdefault(name, []).append(math.nan if value is None else value)

@@ -21,16 +21,13 @@ from assay.measures.settings import probability, whole_number
 FEWEST = 2
 """Topics over which there is an interval."""
 
-_CELLS_AT_ONCE = 524_288
+_CELLS_AT_ONCE = 2_000_000
 """How many drawn topics (resamples × topics) are held in memory at a time: 4 MB. (With
 fewer, threads that score several runs stand in each other's way.)"""
 
-_TALLIED = 8_192
-"""Cells of tables (resamples × levels of confidence) that are measured at once: they fit into a
-core's own memory, which halves the time."""
-
-_TOGETHER = 64
-"""Resamples that are, whatever their tables take."""
+_MEASURED = 65_536
+"""Cells of tables (levels of confidence × resamples) that are measured at once: they fit into a
+core's own memory."""
 
 _CELLS_KEPT = 4_000_000
 """Up to how many drawn topics the draws are kept for the next score: 32 MB each."""
@@ -133,11 +130,13 @@ def confidence_intervals(
     draws = _draws(len(confidence), resamples, seed)
     if len(confidence) < FEWEST:
         return {}
-    rows = max(_TOGETHER, _TALLIED // len(levels))
-    for drawn in (some for every in draws for some in _slices(every, rows)):
-        tallied = _Resampled(*_tally(cell.take(drawn), len(levels)), levels, bin_of_level)
-        for name in asked:
-            drawn_values[name].append(_MEASURES[name](tallied))
+    at_once = max(1, _MEASURED // len(levels))
+    for tables in (_tally(cell, counts, len(levels)) for counts in draws):
+        for start in range(0, tables.shape[-1], at_once):
+            wrong, right = tables[..., start : start + at_once].astype(np.float64)
+            resampled = _Resampled(wrong, right, levels, bin_of_level)
+            for name in asked:
+                drawn_values[name].append(_MEASURES[name](resampled))
     whole = {name: np.concatenate(values) for name, values in drawn_values.items()}
     found = {name: percentile_interval(values, level) for name, values in whole.items()}
     return {name: interval for name, interval in found.items() if interval is not None}
@@ -145,24 +144,23 @@ def confidence_intervals(
 
 @lru_cache(maxsize=4)
 def _cached_draws(n: int, resamples: int, seed: int) -> tuple[Integers, ...]:
-    kind = np.min_scalar_type(n)  # a quarter of the memory of what the generator gives
-    return tuple(one.astype(kind) for one in _fresh_draws(n, resamples, seed))
+    return tuple(_turned(n, resamples, seed))
 
 
 @lru_cache(maxsize=4)
 def _cached_counts(n: int, resamples: int, seed: int) -> tuple[Floats, ...]:
-    return tuple(map(_count, _fresh_draws(n, resamples, seed)))
+    return tuple(one.astype(np.float64) for one in _counted(n, resamples, seed))
 
 
 def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
-    """Blocks of resamples: rows of ``n`` indices drawn with replacement.
+    """:func:`topic_counts` in blocks of n × resamples, and in the smallest numbers that hold n.
 
     Scores of many runs over the same topics ask for the same draws; small ones are kept.
     """
     whole_number(resamples, "resamples")
     whole_number(seed, "seed", 0)
     keep = n * resamples <= _CELLS_KEPT
-    return (_cached_draws if keep else _fresh_draws)(n, resamples, seed)
+    return (_cached_draws if keep else _turned)(n, resamples, seed)
 
 
 def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
@@ -175,20 +173,21 @@ def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
     whole_number(seed, "seed", 0)
     if n * resamples <= _CELLS_KEPT:
         return _cached_counts(n, resamples, seed)
-    return map(_count, _fresh_draws(n, resamples, seed))
+    return (one.astype(np.float64) for one in _counted(n, resamples, seed))
 
 
-def _count(drawn: Integers) -> Floats:
-    rows, n = drawn.shape
-    cells = drawn + n * np.arange(rows)[:, None]
-    return np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+def _turned(n: int, resamples: int, seed: int) -> Iterator[Integers]:
+    kind = np.min_scalar_type(n)
+    return (np.ascontiguousarray(one.T, kind) for one in _counted(n, resamples, seed))
 
 
-def _fresh_draws(n: int, resamples: int, seed: int) -> Iterator[Integers]:
+def _counted(n: int, resamples: int, seed: int) -> Iterator[Integers]:
     generator = np.random.default_rng(seed)
     at_once = max(1, _CELLS_AT_ONCE // n)
     for start in range(0, resamples, at_once):
-        yield generator.integers(0, n, size=(min(at_once, resamples - start), n))
+        rows = min(at_once, resamples - start)
+        cells = generator.integers(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
+        yield np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n)
 
 
 def percentile_interval(values: Floats, level: float) -> Interval | None:
@@ -208,21 +207,17 @@ def percentiles(values: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _slices(drawn: Integers, rows: int) -> Iterator[Integers]:
-    return (drawn[at : at + rows] for at in range(0, len(drawn), rows))
-
-
-def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:
-    """How often each confidence level was drawn with a wrong and with a right answer.
-
-    Both tables have one row a resample and one column a level. ``cells`` are changed.
-    """
-    rows = len(cells)
-    offsets = 2 * levels * np.arange(rows)[:, None]
-    cells += offsets
-    counts = np.bincount(cells.ravel(), minlength=rows * levels * 2)
-    table = counts.reshape(rows, 2, levels).astype(np.float64)
-    return table[:, 0], table[:, 1]
+def _tally(cell: Integers, counts: Integers, levels: int) -> Integers:
+    """How often each confidence level was drawn with a wrong and with a right answer: 2 × levels ×
+    resamples. ``cell``: the level of each question, plus ``levels`` where its answer is right.
+    ``counts``: how often each question was drawn, questions × resamples."""
+    order = np.argsort(cell, kind="stable")
+    ends = np.searchsorted(cell[order], np.arange(2 * levels + 1))
+    by_cell = counts[order]
+    tables = np.zeros((2 * levels, counts.shape[1]), counts.dtype)
+    for at in np.flatnonzero(np.diff(ends)):
+        by_cell[ends[at] : ends[at + 1]].sum(axis=0, dtype=counts.dtype, out=tables[at])
+    return tables.reshape(2, levels, -1)
 
 
 class _Resampled:
@@ -230,7 +225,7 @@ class _Resampled:
     where undefined.
 
     All of them depend on the data only through how many wrong and right answers each confidence
-    level has: one row a resample, one column a level. ``levels`` ascend.
+    level has: one row a level, one column a resample. ``levels`` ascend.
     """
 
     def __init__(
@@ -238,61 +233,59 @@ class _Resampled:
     ) -> None:
         self.wrong, self.right, self.levels = wrong, right, levels
         self.bin_of_level = bin_of_level
-        self.n_wrong, self.n_right = wrong.sum(axis=1), right.sum(axis=1)
+        self.n_wrong, self.n_right = wrong.sum(axis=0), right.sum(axis=0)
         self.n = self.n_wrong + self.n_right
-
-    @cached_property
-    def too_sure(self) -> Floats:
-        return self.wrong * self.levels
-
-    @cached_property
-    def too_shy(self) -> Floats:
-        return self.right * (1.0 - self.levels)
 
     @cached_property
     def differences(self) -> Floats:
         """Σ (p − c) within each level."""
-        return self.too_sure - self.too_shy
-
-    @cached_property
-    def bin_starts(self) -> Integers:
-        return np.flatnonzero(np.r_[True, np.diff(self.bin_of_level) > 0])
+        levels = self.levels[:, None]
+        return self.wrong * levels - self.right * (1.0 - levels)
 
     @cached_property
     def gaps(self) -> Floats:
         """|Σ (p − c)| within each bin."""
-        return np.abs(np.add.reduceat(self.differences, self.bin_starts, axis=1))
+        return np.abs(self._in_bins(self.differences))
 
     @cached_property
     def over(self) -> Floats:
-        return 1.0 - _share(self.too_sure.sum(axis=1), self.n_wrong)
+        return 1.0 - _share(_weighted(self.levels, self.wrong), self.n_wrong)
 
     @cached_property
     def under(self) -> Floats:
-        return 1.0 - _share(self.too_shy.sum(axis=1), self.n_right)
+        return 1.0 - _share(_weighted(1.0 - self.levels, self.right), self.n_right)
 
     def hmr(self) -> Floats:
         return _share(2.0 * self.over * self.under, self.over + self.under)
 
     def ece(self) -> Floats:
-        return np.asarray(self.gaps.sum(axis=1) / self.n)
+        return np.asarray(self.gaps.sum(axis=0) / self.n)
 
     def mce(self) -> Floats:
-        in_bin = np.add.reduceat(self.wrong + self.right, self.bin_starts, axis=1)
-        return np.asarray(_share(self.gaps, in_bin).max(axis=1))
+        in_bin = self._in_bins(self.wrong + self.right)
+        return np.asarray(_share(self.gaps, in_bin).max(axis=0))
 
     def brier(self) -> Floats:
-        levels = self.levels
-        squares = self.wrong * np.square(levels) + self.right * np.square(1.0 - levels)
-        return np.asarray(squares.sum(axis=1) / self.n)
+        wrong = _weighted(np.square(self.levels), self.wrong)
+        right = _weighted(np.square(1.0 - self.levels), self.right)
+        return np.asarray((wrong + right) / self.n)
 
     def ks(self) -> Floats:
-        return np.asarray(np.abs(np.cumsum(self.differences, axis=1)).max(axis=1) / self.n)
+        return np.asarray(np.abs(np.cumsum(self.differences, axis=0)).max(axis=0) / self.n)
 
     def auroc(self) -> Floats:
-        below = np.cumsum(self.wrong, axis=1) - self.wrong / 2.0
+        below = np.cumsum(self.wrong, axis=0) - self.wrong / 2.0
         pairs = self.n_wrong * self.n_right
-        return _share((self.right * below).sum(axis=1), pairs, none=np.nan)
+        return _share((self.right * below).sum(axis=0), pairs, none=np.nan)
+
+    def _in_bins(self, values: Floats) -> Floats:
+        starts = np.flatnonzero(np.diff(self.bin_of_level)) + 1
+        return np.stack([some.sum(axis=0) for some in np.split(values, starts)])
+
+
+def _weighted(weights: Floats, table: Floats) -> Floats:
+    """Σ weight × row."""
+    return np.asarray(np.einsum("i,ij->j", weights, table))
 
 
 def _share(part: Floats, of: Floats, none: float = 0.0) -> Floats:
