@@ -33,7 +33,7 @@ from unittest.mock import patch
 
 from typer.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.commands import app
 from assay.labellers import endpoints
 from assay.model.errors import AssayError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 from click.testing import CliRunner
 
-from assay.cli.main import COMMANDS, app
+from assay.cli.commands import COMMANDS, app
 
 
 def commands() -> list[str]:

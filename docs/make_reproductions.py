@@ -19,7 +19,7 @@ from pathlib import Path
 import typer
 from click.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.commands import app
 
 HERE = Path(__file__).parent
 PAGE = HERE / "reproductions.md"

@@ -22,7 +22,7 @@ from assay.protocols.registry import OWN
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
-        "assay.cli.main",
+        "assay.cli.commands",
         "assay.cli.ui",
         "assay.cli.evaluate",
         "assay.cli.labels",

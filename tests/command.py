@@ -24,8 +24,7 @@ from unittest import mock
 
 from typer.main import get_command
 
-from assay.cli import ending
-from assay.cli import main as entry
+from assay.cli import commands, ending
 from tests.apart import Apart
 
 Done = subprocess.CompletedProcess[str]
@@ -44,7 +43,7 @@ def run_here(
     input: str = "",  # noqa: A002 (as subprocess.run calls it)
 ) -> Done:
     """What the command does in a process with this environment, folder and input, but without
-    starting one: the same entry point, with streams, signals and collector put back after it.
+    starting one, with streams, signals and collector put back after it.
 
     For what only a process can show (signals, limits, pipes, starting up) there is `run_apart`.
     """
@@ -59,8 +58,8 @@ def run_here(
             _process_wide(),
             mock.patch.object(sys, "argv", ["assay", *map(str, arguments)]),
             _no_main(),
-            mock.patch.object(entry, "_load", loaded),
-            mock.patch.object(entry, "app", _app()),
+            mock.patch.object(commands, "_load", loaded),
+            mock.patch.object(commands, "app", _app()),
         ):
             stack.enter_context(manager)
         status = contextvars.copy_context().run(_status)
@@ -97,7 +96,7 @@ def run_apart(
 
 def _status() -> int:
     try:
-        entry.main()
+        commands.run()
     except SystemExit as done:
         if done.code is None or isinstance(done.code, int):
             return done.code or 0
@@ -109,7 +108,7 @@ def _status() -> int:
     return 0
 
 
-_load = entry._load
+_load = commands._load
 
 
 @cache
@@ -119,14 +118,14 @@ def _made(name: str, target: object) -> Any:
 
 def loaded(name: str) -> Any:
     """A command, which is made of its function once: that takes longer than most commands do."""
-    module, attribute, _ = entry.COMMANDS[name]
+    module, attribute, _ = commands.COMMANDS[name]
     return _made(name, getattr(importlib.import_module(module), attribute))
 
 
 @cache
 def _app() -> Any:
     """The command of commands, made of its functions once."""
-    return get_command(entry.app)
+    return get_command(commands.app)
 
 
 def _text(file: IO[bytes]) -> str:

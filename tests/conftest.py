@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 from typer import testing
 from typer.main import get_command
 
-from assay.cli import main as entry
+from assay.cli import commands
 from assay.labellers import gguf
 from assay.ledger.store import Place
 from assay.systems.retrieval import embedders
@@ -109,7 +109,7 @@ def loaded_once() -> Iterator[None]:
 def made_once() -> Iterator[None]:
     """Commands are made of their functions once, for typer's own runner too."""
     with (
-        mock.patch.object(entry, "_load", loaded),
+        mock.patch.object(commands, "_load", loaded),
         mock.patch.object(testing, "_get_command", cache(get_command)),
     ):
         yield

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 NAMED_ELSEWHERE = {
     "systems/corpus/readers.py": "libraries that read documents",
-    "cli/main.py": "the table of commands",
+    "cli/commands.py": "the table of commands",
     "labellers/custom.py": "what a SPEC names",
     "model/extras.py": "packages that extras bring",
     "model/confined.py": "what another process is told of",

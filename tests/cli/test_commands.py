@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.commands import app
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from assay.cli.main import app
+from assay.cli.commands import app
 from assay.model.errors import AssayError
 from tests.cli import ground
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from assay.cli.main import app
+from assay.cli.commands import app
 from assay.model.errors import FormatError
 from tests.r2c2.worlds import write_world
 from tests.trec_rag.cases import make

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.commands import app
 from assay.formats.naming import run_name
 from assay.formats.parsed import Parsed
 from assay.formats.text import read_text

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.commands import app
 
 Row = dict[str, Any]
 Scores = dict[tuple[str, str], Row]

@@ -19,7 +19,7 @@ from assay.model.errors import SettingsError
 from assay.model.exam import Run
 from assay.model.exam_grades import NO_GRADES
 from assay.model.options import Option
-from assay.protocols.exam.inputs import pool_of
+from assay.protocols.exam.inputs import pool_of, rankings_of
 from assay.protocols.exam.scoring import (
     COVER,
     WEIGHTED,
@@ -125,7 +125,7 @@ def graded(
 def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
     if paths:
         runs = [read_trec_run(path).require() for path in paths]
-        return {run.name: run.rankings() for run in runs}
+        return {run.name: rankings_of(run) for run in runs}
     found = file.runs()
     if not found:
         raise SettingsError("The file holds no rankings. Give runs: --run RUN.")

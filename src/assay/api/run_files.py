@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
@@ -43,8 +42,7 @@ _TREC_EVAL_CUTOFFS = dict.fromkeys(
 ) | {"success": (1, 5, 10)}
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredRuns:
+class ScoredRuns(NamedTuple):
     """The scores of runs by ``measures``, as they were asked for by name, and what they stand on.
     ``only`` is a file of the topics that are scored."""
 

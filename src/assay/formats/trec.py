@@ -11,14 +11,12 @@ import math
 import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
-from sys import intern
+from typing import NamedTuple
 
 from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
-from assay.model.exam import Ranking, Run
 from assay.model.wording import listed, printable, quoted
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
@@ -30,13 +28,12 @@ _BLANKS = re.compile(r"[ \t\v\f\r]+")
 _KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
 
 
-@dataclass(frozen=True, slots=True)
-class TrecRun:
+class TrecRun(NamedTuple):
     """A ranked run: for each topic (in file order) the documents' scores and written ranks."""
 
     name: str
-    scores: Mapping[str, Mapping[str, float]] = field(repr=False)
-    ranks: Mapping[str, Mapping[str, int]] = field(repr=False)
+    scores: Mapping[str, Mapping[str, float]]
+    ranks: Mapping[str, Mapping[str, int]]
 
     def ranked(self, topic: str) -> tuple[str, ...]:
         """The topic's documents as trec_eval orders them; empty for a topic the run lacks.
@@ -48,23 +45,11 @@ class TrecRun:
         single = dict(zip(scores, array("f", scores.values()), strict=True))
         return tuple(sorted(scores, key=lambda doc: (single[doc], doc), reverse=True))
 
-    def rankings(self) -> Run:
-        """What it shows for each topic, with its scores, in the same order."""
-        found = {}
-        for topic, scores in self.scores.items():
-            names = self.ranked(topic)
-            # Runs name the same documents again and again.
-            found[topic] = Ranking.of(
-                map(intern, names), array("d", map(scores.__getitem__, names))
-            )
-        return found
 
-
-@dataclass(frozen=True, slots=True)
-class Qrels:
+class Qrels(NamedTuple):
     """Relevance grades: for each topic (in file order) the grade of every judged document."""
 
-    grades: Mapping[str, Mapping[str, int]] = field(repr=False)
+    grades: Mapping[str, Mapping[str, int]]
 
 
 @reads_file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList
@@ -14,14 +14,13 @@ from assay.model.wording import quoted
 _COLUMNS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class SubtopicQrels:
+class SubtopicQrels(NamedTuple):
     """Relevance grades by subtopic. ``subtopics``: topic → subtopic → document id → grade.
     ``grades``: topic → document id → its highest grade over the subtopics, for measures that know
     of none."""
 
-    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]] = field(repr=False)
-    grades: Mapping[str, Mapping[str, int]] = field(repr=False)
+    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]]
+    grades: Mapping[str, Mapping[str, int]]
 
 
 @reads_file

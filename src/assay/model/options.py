@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """A parameter of a command that is known by its place."""
 
     metavar: str | None = None
     help: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """A parameter of a command or another function, or a field of a dataclass, that is an option.
 
     ``flag`` is how it is written where that is not its name (``-o --out``, ``--on/--off``);

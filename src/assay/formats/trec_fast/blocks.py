@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,7 @@ _USUAL = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Clean lines of one or more files.
 
     What is the same in many lines is kept once: the topics, the runs' names.
@@ -204,8 +203,7 @@ class Names:
         return self._texts
 
 
-@dataclass(frozen=True, slots=True)
-class Lists:
+class Lists(NamedTuple):
     """The ranked lists of a block in order of appearance: file and topic of each."""
 
     files: Integers

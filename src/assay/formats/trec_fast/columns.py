@@ -8,7 +8,6 @@ Reading eight digits with three multiplications is Mula's and Lemire's method (2
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +40,6 @@ _ONES, _TOPS, _ZERO, _POINT = _each(0x01), _each(0x80), _each(ord("0")), _each(o
 _TO_SIGN = _each(0x80 - 10)
 
 
-@dataclass(frozen=True, slots=True)
 class Column:
     """The tokens of one column.
 
@@ -50,9 +48,10 @@ class Column:
     1.
     """
 
-    data: bytes | bytearray
-    starts: Integers
-    lengths: Integers
+    __slots__ = ("data", "lengths", "starts")
+
+    def __init__(self, data: bytes | bytearray, starts: Integers, lengths: Integers) -> None:
+        self.data, self.starts, self.lengths = data, starts, lengths
 
     def __len__(self) -> int:
         return len(self.starts)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ _LINE_END = ord("\n")
 _FIRST_LINES = 1 << 12
 
 
-@dataclass(frozen=True, slots=True)
-class RunBatch:
+class RunBatch(NamedTuple):
     """Some runs, read: their hits run after run, a list for each topic of the qrels.
 
     ``unjudged`` has for each run its topics that the qrels lack, ``warnings`` what a person should
@@ -72,19 +71,19 @@ def read_runs(
         raise FormatError(reader.faults)
 
 
-@dataclass(slots=True)
 class _Found:
-    """What has been read of some files so far."""
+    """What has been read of some files so far. ``shown`` is as :class:`Hits` has it. ``lines``: how
+    many came before; ``None`` where lines were tidied and cannot be counted."""
 
-    lists: list[Integers] = field(default_factory=list)
-    ranks: list[Integers] = field(default_factory=list)
-    judgements: list[Integers] = field(default_factory=list)
-    shown: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    unjudged: dict[int, list[str]] = field(default_factory=dict)
-    disagreeing: dict[int, dict[str, int]] = field(default_factory=dict)
-    second: dict[int, dict[str, int]] = field(default_factory=dict)
-    lines: int | None = 0
-    """How many lines came before; ``None`` where lines were tidied and cannot be counted."""
+    def __init__(self, lists: int) -> None:
+        self.lists: list[Integers] = []
+        self.ranks: list[Integers] = []
+        self.judgements: list[Integers] = []
+        self.shown: Integers = np.zeros(lists, dtype=np.int64)
+        self.unjudged: dict[int, list[str]] = {}
+        self.disagreeing: dict[int, dict[str, int]] = {}
+        self.second: dict[int, dict[str, int]] = {}
+        self.lines: int | None = 0
 
 
 class _BatchReader:
@@ -257,7 +256,7 @@ class _BatchReader:
         return None if block is None else self._batch(found, [path], block.names)
 
     def _new(self, files: int) -> _Found:
-        return _Found(shown=np.zeros(files * len(self.judged.topics), dtype=np.int64))
+        return _Found(files * len(self.judged.topics))
 
     def _add(self, found: _Found, block: Block, groups: Lists) -> bool:
         """Add a block's hits; False where only the strict reader can say what is the case."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from sys import intern
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -14,7 +16,7 @@ from assay.formats.exam_bank_reading import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.passages import read_passages, read_queries, read_responses
 from assay.formats.score_tables import ScoreTable, read_scores
-from assay.formats.trec import Qrels, read_qrels, read_trec_run
+from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, QueryBank, Ranking, Run
 from assay.model.exam_held import Rankings, texts_of
@@ -123,7 +125,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     runs: dict[str, Run] = {}
     rankings = Rankings()
     for path, run in reading.many("runs", read_trec_run):
-        _add(runs, run.name, rankings.held(run.rankings()), path, reading)
+        _add(runs, run.name, rankings.held(rankings_of(run)), path, reading)
     texts: dict[str, str] = {}
     for _, found in reading.many("passages", read_passages):
         texts.update(found)
@@ -166,6 +168,16 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     )  # fmt: skip
     _check(inputs, folder, settings)
     return inputs
+
+
+def rankings_of(run: TrecRun) -> Run:
+    """What a run shows for each query, with its scores, best first."""
+    found = {}
+    for query, scores in run.scores.items():
+        names = run.ranked(query)
+        # Runs name the same documents again and again.
+        found[query] = Ranking.of(map(intern, names), array("d", map(scores.__getitem__, names)))
+    return found
 
 
 def _add(runs: dict[str, Run], name: str, ranking: Run, path: Path, reading: Reading) -> None:
