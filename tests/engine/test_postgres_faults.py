@@ -236,6 +236,57 @@ def test_sessions_that_are_ended_while_all_is_read(breakable, monkeypatch):
         assert ended.times == 1
 
 
+def test_labels_of_somebody_new_in_a_session_that_is_ended(breakable, monkeypatch):
+    """What is read are the labels that there were as it began, whoever adds others meanwhile."""
+    url = breakable.url("newcomer")
+    kim = LabellerId("human:KIM", "human")
+    with Ledger.open(url) as ledger, Ledger.open(url) as other:
+        other.add([label(n, labeller=kim) for n in range(2100)])
+        read = [ledger.labels(), ledger.labels(["r2c2.entailment"]), ledger.by_people()]
+        assert [next(labels).rowid for labels in read] == [1, 1, 1]
+        ended = Ended(breakable, ledger, monkeypatch, every=3)
+        other.add([label(2100, labeller=LabellerId("human:LEE", "human"))])
+        for labels in read:
+            assert [one.rowid for one in labels] == list(range(2, 2101))
+        assert len(list(ledger.labels())) == 2101
+        ended.every = 2  # whenever rows are fetched
+        with pytest.raises(LedgerError, match="newcomer: the session was ended 10 times"):
+            list(ledger.labels())
+
+
+@pytest.mark.parametrize("at_source", [True, False])
+@pytest.mark.parametrize("query", [5, 20, -1])
+def test_a_session_that_is_ended_while_a_ledger_is_copied(
+    breakable, tmp_path, monkeypatch, query, at_source
+):
+    """It is copied anew: each label once, and as many are told as were written."""
+    side = "source" if at_source else "target"
+    url = breakable.url(f"copied_{side}_{query % 100}")
+    places = (url, tmp_path / "l") if at_source else (tmp_path / "l", url)
+    with Ledger.open(places[0]) as source, Ledger.open(places[1]) as target:
+        source.add([label(n) for n in range(600)])
+        assert target.copy_from(source) == 600
+        source.add([label(n) for n in range(600, 1000)])
+        server = source if at_source else target
+        ended = Ended(breakable, server, monkeypatch, every=1000)
+        if query > 0:  # within the transaction, or of the other's labels
+            ended.asked = 1000 - query
+        else:  # nobody hears that it was written
+            commit = server._db.commit
+
+            def unheard():
+                commit()
+                ended.asked = 999
+                server._db._within = True
+                monkeypatch.setattr(server._db, "commit", commit)
+                server._db.execute("SELECT 1")
+
+            monkeypatch.setattr(server._db, "commit", unheard)
+        assert target.copy_from(source) == 400
+        assert target.checked() == source.checked()
+        assert ended.times == (not at_source or query > 0)
+
+
 def test_a_session_that_is_ended_while_a_ledger_is_opened(breakable, monkeypatch):
     settle, lost = module.PostgresStore._settle, []
 

@@ -187,28 +187,40 @@ class Ledger(Reading):
         """Write all that ``other`` has and this one lacks, with its numbers and digests, and return
         how many labels those are. This one must be a beginning of ``other``, or empty. Raises
         LedgerError where it is not, or where either is not as it was written."""
-        self.checked()
-        with other._db.explained(), other._db.snapshot():
-            head_ = other.checked()
-            with self._transaction() as trial:
-                before = self.head()
-                if before != Head() and other.faulty_head(before.in_manifest()):
-                    raise LedgerError(f"{self.name} holds what {other.name} does not. {OTHERWISE}")
-                copied(other._db, self._db, self.told)
-                if self.head() != head_:
-                    raise LedgerError(f"{self.name} would not be as {other.name}: was not written.")
-                trial.keep = True
+        had = self.checked().labels
+
+        def written(_retried: bool) -> None:
+            with other._db.explained(), other._db.snapshot():
+                head_ = other.checked()
+                with self._transaction() as trial:
+                    own = self.head()
+                    if own != Head() and other.faulty_head(own.in_manifest()):
+                        raise LedgerError(
+                            f"{self.name} holds what {other.name} does not. {OTHERWISE}"
+                        )
+                    copied(other._db, self._db, self.told)
+                    if self.head() != head_:
+                        raise LedgerError(
+                            f"{self.name} would not be as {other.name}: was not written."
+                        )
+                    trial.keep = True
+
+        # Either may be the one that loses its connection.
+        self._db.persistently(lambda _retried: other._db.persistently(written))
         self._checked = Checked()  # all is looked at, as it was written there
-        self.checked()
-        return head_.labels - before.labels
+        return self.checked().labels - had
 
     # -- draws -----------------------------------------------------------------------------
 
     def add_draw(self, draw: Draw) -> bool:
         """Write what was drawn, before anybody is asked; False where it is there already."""
-        with self._transaction() as trial:
-            trial.keep = add_draw(self._db, draw)
-        return trial.keep
+
+        def added(retried: bool) -> bool:
+            with self._transaction() as trial:
+                trial.keep = add_draw(self._db, draw)
+            return trial.keep or retried
+
+        return self._db.persistently(added)
 
     def draws(self) -> list[Draw]:
         """All draws, oldest first. Raises LedgerError where one is not as it was written."""

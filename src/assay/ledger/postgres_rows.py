@@ -8,7 +8,8 @@ from typing import Any
 
 from psycopg import errors
 
-from assay.ledger.store import Database, Row
+from assay.ledger.store import Row, Store
+from assay.model.errors import LedgerError
 
 _BLOCK = 2_000  # rows that are fetched at once
 _TRIES = 10  # of the same rows while sessions are lost
@@ -18,7 +19,7 @@ class Cursors:
     """The cursors of a session. One that nobody reads on any more is closed when the next is made:
     not when Python finds out, which may be in the middle of something else."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Store) -> None:
         self._db = db
         self._made = 0
         self.left: list[str] = []
@@ -52,7 +53,7 @@ class Cursor:
     ``holds`` goes on in the next, where its query says in which order all rows are: what was
     written stays as it is, and new rows come last."""
 
-    def __init__(self, of: Cursors, db: Database, sql: str, values: Row, holds: bool) -> None:
+    def __init__(self, of: Cursors, db: Store, sql: str, values: Row, holds: bool) -> None:
         self._of, self._db, self._holds = of, db, holds
         self._sql, self._values, self._had = sql, values, 0
         self._open = False
@@ -77,8 +78,14 @@ class Cursor:
         try:
             return self._db.execute(f"FETCH FORWARD {size} FROM {self._name}").fetchall()
         except errors.InvalidCursorName:
-            if not (self._holds and left):
+            if not self._holds:
                 raise
+            if not left:
+                raise LedgerError(
+                    f"{self._db.name}: the session was ended {_TRIES} times while the same rows "
+                    "were read. See in the server's log who ends it, and run again. What was "
+                    "written is kept."
+                ) from None
         self._declare(f"{self._sql} OFFSET {self._had}")
         return self._fetched(size, left - 1)
 

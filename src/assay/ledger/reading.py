@@ -137,18 +137,19 @@ class Reading:
             return dict(self._db.execute("SELECT id, name FROM tasks"))
 
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
-        """All labels, oldest first, of the named tasks or of all."""
+        """All labels that there are now, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
-        some = f"{_OF_ALL} {of_tasks('labels.task', names)}"
-        yield from self._select(some, names or [], many=True)
+        chosen = of_tasks("labels.task", names) or "WHERE TRUE"
+        some = f"{_OF_ALL} {chosen} AND labels.id <= ?"
+        yield from self._select(some, [*(names or []), self.size()], many=True)
 
     def by_people(self, after: int = 0) -> Iterator[Label]:
         """People's labels with numbers above ``after``, oldest first."""
         people = self._people()
         if not people:
             return
-        some = f"{_OF_ALL} WHERE labels.id > ? AND labeller IN ({marks(people)})"
-        yield from self._select(some, [after, *people], many=True)
+        some = f"{_OF_ALL} WHERE labels.id > ? AND labels.id <= ? AND labeller IN ({marks(people)})"
+        yield from self._select(some, [after, self.size(), *people], many=True)
 
     def _people(self) -> list[int]:
         """The numbers of labellers that are people."""
@@ -230,6 +231,8 @@ class Reading:
     def _select(
         self, some: str, values: Sequence[Any], before: str = "", *, many: bool = False
     ) -> Iterator[Label]:
+        """The labels that ``some`` chooses; ``many`` must be bound to numbers that there are now,
+        as names of tasks and labellers that others add while all is read are not known here."""
         with self._db.explained():
             rows = (self._db.each if many else self._db.execute)(
                 f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id", values
