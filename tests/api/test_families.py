@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.api.families import family_of, off_by_family
+from assay.api.corrected import family_of, off_by_family
 from tests.statistics.trust_data import estimates
 
 FAMILIES = {"A": "ours", "B": "ours", "C*": "theirs"}

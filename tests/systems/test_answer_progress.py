@@ -10,7 +10,8 @@ from rich.console import Console
 
 from assay.api.answer_options import AnswerOptions
 from assay.api.answering import Answering
-from assay.cli import answer_progress, judging
+from assay.cli import answer as answer_progress
+from assay.cli import judging
 from assay.judging.progress import Silent
 from assay.labellers import endpoints
 from assay.labellers.base import Outcome, Request

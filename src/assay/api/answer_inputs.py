@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assay.api.paths import expanded
+from assay.api.reading import all_used
 from assay.formats.naming import check_run_name, run_name
 from assay.formats.parsed import FaultList
 from assay.formats.r2c2_ac import read_ac_run
@@ -46,16 +48,7 @@ def pr_run_files(given: Sequence[str]) -> list[Path]:
 
 def read_pr_runs(paths: list[Path]) -> list[PassageRun]:
     """All PR runs, or all their faults at once."""
-    runs: list[PassageRun] = []
-    faults: list[Fault] = []
-    for path in paths:
-        parsed = read_pr_run(path)
-        faults.extend(parsed.errors)
-        if parsed.value is not None:
-            runs.append(parsed.value)
-    if faults:
-        raise FormatError(faults)
-    return runs
+    return all_used((partial(read_pr_run, path) for path in paths), lambda _warning: None)
 
 
 def rag_sources(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from assay.api.answer_forecast import AnswerForecast
 from assay.api.answer_inputs import (
     check_ac_name,
     checked_run,
@@ -31,8 +30,9 @@ from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.trec_rag_rules import Rules
 from assay.formats.trec_rag_writing import write_answers
+from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
-from assay.labellers.base import Labeller
+from assay.labellers.base import Labeller, Request, request_key
 from assay.labellers.prices import given_prices, require_prices
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
@@ -47,16 +47,23 @@ from assay.systems.answering import (
     Made,
     PassageSource,
     answer_r2c2,
+    answer_requests,
+    answer_units,
+    certainty_request,
+    from_nuggets_requests,
+    nuggets_requests,
     sources_of,
 )
-from assay.systems.answering_reports import answer_trec_rag
-from assay.systems.asking import Asker, Spending
+from assay.systems.answering_reports import answer_trec_rag, report_requests
+from assay.systems.asking import Asker, Spending, usable
 from assay.systems.writers import make_certainty, make_writer
 
 if TYPE_CHECKING:
     import polars as pl
 
 Name = str | PathLike[str]
+_ASSUMED = "an answer of a few words"
+_ASSUMED_NUGGET = "A claim in one sentence of some twelve words that the passage says."
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Answered:
     def frame(self) -> pl.DataFrame:
         """The answers: ``topic``, ``answer``, ``confidence`` (0-100) and ``nuggets`` (run, rank
         and text); of TREC RAG ``topic``, ``answer`` and ``sentences`` (text and citations)."""
-        from assay.api.system_frames import answer_frame  # noqa: PLC0415 (polars, for this alone)
+        from assay.api.frames import answer_frame  # noqa: PLC0415 (polars, for this alone)
 
         return answer_frame(self.run)
 
@@ -160,11 +167,53 @@ class Answering:
         return self._look_ahead(None, retry_failed=False)[0]
 
     def _look_ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
-        expected = AnswerForecast(
-            self.topics, self.sources, self.settings, self.writer, self.certainty, ledger,
-            retry_failed=retry_failed,
-        )  # fmt: skip
-        return expected.of_reports() if self.options.is_rag else expected.of_answers()
+        """The plans, and for how many topics something was assumed: an answer, or nuggets of a
+        passage, that are not there yet. Of TREC RAG answers nothing is."""
+
+        def planned(title: str, who: Labeller, some: Sequence[Request]) -> tuple[str, Plan]:
+            return title, plan(ledger, who, some, retry_failed=retry_failed)
+
+        if self.options.is_rag:
+            requests = report_requests(self.topics, self.sources, self.settings)
+            return [planned("Answers", self.writer, requests)], 0
+        plans, assumed = [], 0
+        units = answer_units(self.topics, self.sources)
+        if self.settings.steps:
+            read = nuggets_requests(self.topics, self.sources)
+            plans.append(planned("Nuggets", self.writer, read))
+            known = iter(self._known(ledger, read))
+            found = {}
+            for topic in self.topics:
+                replies = [next(known) for _ in self.sources[topic]]
+                assumed += None in replies
+                found[topic] = [
+                    (number, text)
+                    for number, verdict in enumerate(replies, 1)
+                    for text in ([_ASSUMED_NUGGET] if verdict is None else verdict["nuggets"])
+                ]
+            requests = from_nuggets_requests(self.topics, found, self.settings)
+        else:
+            requests = answer_requests(units, self.settings)
+        plans.append(planned("Answers", self.writer, requests))
+        if self.certainty is None:
+            return plans, assumed
+        answers = self._known(ledger, requests)
+        second = [
+            certainty_request(unit, _ASSUMED if verdict is None else str(verdict["answer"]))
+            for unit, verdict in zip(units.values(), answers, strict=True)
+        ]
+        return [*plans, planned("Certainty", self.certainty, second)], answers.count(None)
+
+    def _known(
+        self, ledger: Ledger | None, requests: Sequence[Request]
+    ) -> list[dict[str, Any] | None]:
+        """What the writer said already; None where it said nothing that can be used."""
+        keys = [request_key(self.writer, request) for request in requests]
+        labels = {}
+        if ledger is not None:
+            hashes = (request.unit_hash for request in requests)
+            labels = ledger.by_key(zip(hashes, keys, strict=True))
+        return [usable(labels.get(key)) for key in keys]
 
     def answered(
         self,

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 
-from assay.api.audit.asking import DRIFT, ORDER, REPEAT, AuditQuestion, drift_trial, earlier, trial
+from assay.api.audit.asking import (
+    DRIFT,
+    ORDER,
+    REPEAT,
+    AuditQuestion,
+    drift_trial,
+    earlier,
+    labelled,
+    source,
+    trial,
+)
 from assay.api.audit.circle import judged_runs
 from assay.api.audit.findings import Finding, drift_findings, findings
 from assay.api.audit.judges import of_judges
@@ -22,7 +32,6 @@ from assay.api.audit.people import (
     of_tables,
     small_differences,
 )
-from assay.api.audit.units import labelled, source
 from assay.api.correcting import corrected_together
 from assay.api.opened import Opened
 from assay.judging.engine import Plan, judge

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.api.bank_changes import changed_scores
 from assay.api.bank_versions import (
     Edit,
     changes,
@@ -16,7 +15,6 @@ from assay.api.bank_versions import (
     find,
     fingerprint,
     history_path,
-    new_question,
     read_history,
     read_version,
 )
@@ -28,12 +26,14 @@ from assay.judging.engine import judge, plan
 from assay.judging.progress import Progress
 from assay.labellers.base import Request
 from assay.ledger.policy import Policy
+from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.evaluation import Evaluation
-from assay.protocols.exam.inputs import ExamSettings
+from assay.protocols.exam.inputs import ExamInputs, ExamSettings, with_bank
 from assay.protocols.exam.items import ItemAnalysis, item_analysis
-from assay.protocols.exam.protocol import GradedRuns
+from assay.protocols.exam.protocol import EXAM, GradedRuns, scored
+from assay.protocols.exam.scoring import COVER
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Result
@@ -185,10 +185,6 @@ class Listed:
             for one in questions.questions
         ]
 
-    def history_document(self) -> list[dict[str, Any]]:
-        """The edits, as JSON has them."""
-        return [asdict(one) for one in self.edits]
-
     def history(self) -> Iterator[tuple[Any, ...]]:
         """The edits, under :data:`HISTORY_COLUMNS`."""
         for one in self.edits:
@@ -225,9 +221,10 @@ def edit_bank(given: Path, by: str, wanted: Added | ChangedQuestion) -> str:
     if isinstance(wanted, Added):
         weight = 1.0 if wanted.weight is None else wanted.weight
         where, before, action = wanted.query, None, "add"
-        after = new_question(
-            where, wanted.text, by, facet=wanted.facet, gold=tuple(wanted.gold), weight=weight
-        )
+        after = BankQuestion(
+            question_id(where, wanted.facet, wanted.text), wanted.text, facet=wanted.facet,
+            origin=by, gold=tuple(wanted.gold), weight=weight,
+        )  # fmt: skip
     else:
         action = wanted.action
         where, before = find(read_bank(path).require(), wanted.identity, wanted.query)
@@ -245,8 +242,52 @@ def differences(
     document: dict[str, Any] = {"changes": [asdict(one) for one in changes(before, after)]}
     if folder is not None:
         seen = Folder.open(folder, labeller=labeller).seen_by("exam")
-        document.update(changed_scores(seen, before, after, policy).document())
+        opened = Evaluation.open(seen, EXAM, policy)
+        with seen.open_ledger(create=False) as ledger:
+            ledger.checked()  # before a number rests on a label
+            document |= _movements(
+                *(_side(opened, one, opened.book(ledger)) for one in (before, after))
+            )
     return document
+
+
+_Ends = Mapping[tuple[str, str], Range | None]
+_Side = tuple[_Ends, _Ends, int]
+"""Labels by query and passage, scores by run and measure, and how many grades nobody has given yet:
+what hangs on these runs from what it is if they all were 0 to what it is if all were the best."""
+
+
+def _movements(before: _Side, after: _Side) -> dict[str, Any]:
+    """What is not the same under both banks, as plain JSON; ``runs`` are those whose EXAM-Cover
+    moves. Of an end that is open ``before`` or ``after`` is null; ``before_floor`` to
+    ``after_ceiling`` say from where to where."""
+    labels, scores = (_differing(*both) for both in zip(before[:2], after[:2], strict=True))
+    return {
+        "passages": [
+            {"query": query, "passage": passage}
+            | {name: value if value is None else int(value) for name, value in sides.items()}
+            for (query, passage), sides in labels
+        ],
+        "runs": [{"run": run, **sides} for (run, measure), sides in scores if measure == COVER],
+        "scores": [{"run": run, "measure": measure, **sides} for (run, measure), sides in scores],
+        "grades_missing": {"before": before[2], "after": after[2]},
+    }
+
+
+def _differing(
+    before: _Ends, after: _Ends
+) -> list[tuple[tuple[str, str], dict[str, float | None]]]:
+    found = []
+    for key in dict.fromkeys([*before, *after]):
+        both = {"before": before.get(key), "after": after.get(key)}
+        if both["before"] != both["after"]:
+            sides: dict[str, float | None] = {}
+            for name, ends in both.items():
+                sides[name] = ends and ends.value
+                if ends is not None and ends.value is None:
+                    sides |= {f"{name}_floor": ends.floor, f"{name}_ceiling": ends.ceiling}
+            found.append((key, sides))
+    return found
 
 
 def items_of(part: Evaluation, result: Result) -> list[ItemAnalysis]:
@@ -258,3 +299,23 @@ def items_of(part: Evaluation, result: Result) -> list[ItemAnalysis]:
     if settings.grading.startswith("direct:"):
         return []
     return list(item_analysis(part.inputs, found.bank, found.scorer, settings.least))
+
+
+def _side(opened: Evaluation, bank: Bank, book: LabelBook) -> _Side:
+    inputs, settings = opened.inputs, opened.settings
+    if not isinstance(inputs, ExamInputs) or not isinstance(settings, ExamSettings):
+        raise TypeError("not an EXAM++ folder")  # pragma: no cover (opened with EXAM)
+    found = scored(with_bank(inputs, bank, settings), settings, book)
+    return (
+        {
+            (query, passage): label
+            for query, labels in found.scorer.label_ranges()
+            for passage, label in labels.items()
+        },
+        {
+            (run, measure): score.ends
+            for run, scores in found.scores.items()
+            for measure, score in scores.items()
+        },
+        sum(map(found.scorer.unsure, found.scorer.queries)),
+    )

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from assay.formats.exam_bank import bank_file, open_bank, write_bank
-from assay.formats.exam_bank_reading import question_id, read_bank
+from assay.formats.exam_bank_reading import read_bank
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.output import write_bytes
@@ -163,13 +163,6 @@ def _record(
     write_bytes(history_path(path), b"".join(lines))
     write_bytes(path, data)
     return added
-
-
-def new_question(
-    query: str, text: str, by: str, *, facet: str | None = None, **more: Any
-) -> BankQuestion:
-    """A question with an id made from its words."""
-    return BankQuestion(question_id(query, facet, text), text, facet=facet, origin=by, **more)
 
 
 @dataclass(frozen=True, slots=True)

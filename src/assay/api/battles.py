@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -17,7 +17,6 @@ from assay.formats.battles import DIMENSIONS as DIMENSIONS
 from assay.formats.battles import Crowd as Crowd
 from assay.formats.battles import read_battles, read_responses
 from assay.measures.bootstrap import ends_of
-from assay.measures.confidence import Integers
 from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
 from assay.model.options import Option
@@ -180,10 +179,12 @@ class BattleScores:
     def next(self, n: int) -> list[tuple[str, str, str]]:
         """The ``n`` battles that would tell most (:func:`next_battles`), under
         :data:`NEXT_COLUMNS`: of any two runs, on topics on which they have not fought."""
-        fought = self._fought()
+        table = self.table
+        fought = np.zeros((len(self.runs), len(self.runs), len(self.topics)), dtype=np.int64)
+        fought[table.first, table.second] = table.counts.sum(axis=1).T  # runs × runs × topics
         prior = max(self.settings.prior, 1.0)
         found = next_battles(
-            self.table,
+            table,
             n,
             possible=lambda i, j: np.flatnonzero(fought[i, j] == 0).tolist(),
             prior=prior,
@@ -192,13 +193,6 @@ class BattleScores:
             (self.topics[topic], *shown(self.runs[i], self.runs[j], self.topics[topic]))
             for topic, i, j in found
         ]
-
-    def _fought(self) -> Integers:
-        """Runs × runs × topics: how many battles."""
-        table = self.table
-        found = np.zeros((len(self.runs), len(self.runs), len(self.topics)), dtype=np.int64)
-        found[table.first, table.second] = table.counts.sum(axis=1).T
-        return found
 
     def document(self, *, per_topic: bool) -> dict[str, Any]:
         """As JSON has it."""
@@ -225,7 +219,7 @@ class BattleScores:
             "failed": self.failed,
             "both_bad": self.both_bad,
             "tie_parameter": self.rated.tie,
-            "orders": {name: getattr(self.orders, name) for name in self.orders.__slots__},
+            "orders": asdict(self.orders),
             "reason": self.rated.reason,
             "settings": {**self.settings._asdict(), "level": LEVEL},
         }

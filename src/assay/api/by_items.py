@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.api.by_topics import by_machine
 from assay.api.corrected import Basis, Corrected, ranked
 from assay.labellers.base import Request
 from assay.ledger import Ledger
@@ -15,6 +16,7 @@ from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.measures.scores import Scores
+from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId
 from assay.model.wording import counted, sentence
 from assay.page.page import Board
@@ -170,6 +172,41 @@ def _worth(
             for request, verdict in zip(requests, verdicts, strict=True)
         ]
     )
+
+
+def linear_in(
+    parts: Mapping[str, Evaluation], ledger: Ledger, task: str = ""
+) -> Mapping[str, Items | str]:
+    """The measures that are sums over labels of ``task`` (of any, where none is named) with their
+    units, or why these are not to be had."""
+    found: dict[str, Items | str] = {}
+    for name, part in parts.items():
+        prefix = f"{name}: " if len(parts) > 1 else ""
+        linear = [one for one in linear_of(part, ledger) if task in ("", one.task.name)]
+        if linear:
+            scores, voices = by_machine(part, ledger).scores, Voices(part, ledger)
+            for one in linear:
+                found.setdefault(prefix + one.measure, items_of(voices, one, scores))
+    return found
+
+
+def items_for(
+    parts: Mapping[str, Evaluation], ledger: Ledger, task: str = "", measure: str = ""
+) -> Items:
+    """The units of the measure that hangs on most units of a task, or of the named one. Raises
+    SettingsError."""
+    every = linear_in(parts, ledger, task)
+    found = {name: one for name, one in every.items() if not isinstance(one, str)}
+    of = f" under {task}" if task else ""
+    if not found:
+        why = " ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
+        raise SettingsError(
+            f"Single labels{of} correct no measure here. "
+            + (why or "None is a sum over them: draw whole topics, 'assay draw FOLDER --n N'.")
+        )
+    if measure and measure not in found:
+        raise SettingsError(f"{measure} is no sum over labels{of}. {', '.join(sorted(found))} are.")
+    return found[measure] if measure else max(found.values(), key=lambda one: len(one.units))
 
 
 def batches(draws: Sequence[Draw], chosen: Draw) -> Iterator[Draw]:

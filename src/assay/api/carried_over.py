@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.api.opened import Opened
 from assay.model.errors import SettingsError
@@ -17,7 +18,6 @@ from assay.model.wording import listing, sentence
 from assay.protocols.results import Findings
 from assay.statistics.corrected import rogan_gladen
 
-CARRIED_COLUMNS = ("run", "measure", "judge_alone", "value", "low", "high", "n")
 USUAL = ("Accuracy",)
 _FORM = re.compile(r"(\d{1,9})/(\d{1,9}),(\d{1,9})/(\d{1,9})")
 
@@ -44,23 +44,17 @@ class Elsewhere:
         return cls(*map(int, found.groups()))
 
 
-@dataclass(frozen=True, slots=True)
-class CarriedOver:
+class CarriedOver(NamedTuple):
     """A run's share of yes by the judge alone, over ``n`` topics, and what people would say if the
     judge erred here as it did elsewhere, with its interval."""
 
     run: str
     measure: str
-    judge: float
+    judge_alone: float
     value: float
     low: float
     high: float
     n: int
-
-    @property
-    def row(self) -> tuple[object, ...]:
-        """The cells under :data:`CARRIED_COLUMNS`."""
-        return (self.run, self.measure, self.judge, self.value, self.low, self.high, self.n)
 
 
 def carried_over(

@@ -13,9 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from assay.api import agreeing, compared, correlating
-from assay.api.compare_inputs import Comparable, read_tables
-from assay.api.compared import compare_matrix
+from assay.api import agreeing, compared, correlating, frames
+from assay.api.compared import Comparable, read_tables
 from assay.api.measuring import required, warn
 from assay.api.undefined import LEVEL
 from assay.formats.label_pairs import LabelPair
@@ -57,7 +56,7 @@ def agree(
         )
     labels = agreeing.Labels(LabelPair(first, second, scale, "a and b"), scale, clip, seed)
     found = agreeing.coefficients(labels.agreement(labels.pair.units))
-    return _frame(agreeing.COLUMNS, (one.row for one in found))
+    return frames.frame(agreeing.COLUMNS, (one.row for one in found))
 
 
 def correlate(
@@ -86,7 +85,7 @@ def correlate(
         report = correlation.correlate_runs(
             first[0] or first[1], second[0] or second[1], p=p, missing=missing
         )
-    return _frame(correlating.COLUMNS, map(correlating.row_of, report.rows))
+    return frames.frame(correlating.COLUMNS, map(correlating.row_of, report.rows))
 
 
 def compare(
@@ -110,10 +109,10 @@ def compare(
     wanted = [measures] if isinstance(measures, str) else measures
     inputs = _comparable(scores, None if wanted is None else list(wanted))
     found = [
-        compare_matrix(one, test, {"alpha": alpha, "level": LEVEL, "seed": seed}, warn)
+        compared.compared(one, warn, test=test, alpha=alpha, level=LEVEL, seed=seed)
         for one in inputs
     ]
-    return _frame(compared.COLUMNS, (row for one in found for row in one.rows()))
+    return frames.frame(compared.COLUMNS, (row for one in found for row in one.rows()))
 
 
 # -- what is given --------------------------------------------------------------------------------
@@ -274,12 +273,3 @@ def _polars(given: Any) -> pl.DataFrame:
             row = frame[name].is_null().arg_true()[0] + 1
             raise ValueError(f"row {row} of the frame has no {name}")
     return frame.with_columns(pl.col(ids).cast(pl.String))
-
-
-def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
-    texts = ("measure", "setting", "run_a", "run_b")
-    schema = {
-        name: pl.String if name in texts else pl.Int64 if name == "n" else pl.Float64
-        for name in columns
-    }
-    return pl.DataFrame(list(rows), schema=schema, orient="row")

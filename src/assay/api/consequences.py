@@ -51,9 +51,7 @@ class Consequences:
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "answers": [asdict(one) for one in self.answers],
-            "marks": [asdict(one) for one in self.marks],
-            "grades": [asdict(one) for one in self.grades],
+            **asdict(self),
             "scores": [
                 {**asdict(one), "before": _ends(one.before), "after": _ends(one.after)}
                 for one in self.scores

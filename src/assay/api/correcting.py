@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from assay.api.by_items import ByItems, linear_of
 from assay.api.by_topics import ByTopics, by_machine, of_people, quick
-from assay.api.corrected import Basis, Corrected
-from assay.api.families import off_by_family
+from assay.api.corrected import Basis, Corrected, off_by_family
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -114,7 +113,10 @@ def correct(
         which = f"{len(draws)} draws begin with" if draws else "There is no draw"
         raise SettingsError(f"{which} {wanted}. 'assay draw FOLDER' lists them.")
     if not draws:
-        by_hand = _by_hand(ledger, evaluations)
+        tasks = {task.name: task.version for one in evaluations.values() for task in one.tasks}
+        by_hand = sum(
+            tasks.get(one.task) == one.version and is_independent(one) for one in ledger.by_people()
+        )
         why = (
             f"People gave {counted(by_hand, 'label')}, but to nothing that was drawn: nobody knows "
             "how likely each unit was to be chosen, so no interval can be had from them. "
@@ -237,13 +239,6 @@ def _remarks(
             f"{counted(len(draw.chosen), 'topic')} can settle next to nothing: the intervals are "
             "as wide as they must be. 'assay plan' says what more labels buy."
         )
-
-
-def _by_hand(ledger: Ledger, evaluations: Evaluations) -> int:
-    tasks = {task.name: task.version for one in evaluations.values() for task in one.tasks}
-    return sum(
-        tasks.get(one.task) == one.version and is_independent(one) for one in ledger.by_people()
-    )
 
 
 def open_units(

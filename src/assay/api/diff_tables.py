@@ -77,7 +77,7 @@ def _interval(one: Paired) -> str:
 
 def diff_remarks(found: Difference) -> Iterator[str]:
     """What must be said beside the tables."""
-    if found.same_values:
+    if not found.moves and not found.apart:
         yield "No value of any topic differs."
     first, second = (one.manifest.get("stands_on") for one in (found.first, found.second))
     if first and first == second:

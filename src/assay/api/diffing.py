@@ -59,11 +59,6 @@ class Move:
     before: str = ""
     after: str = ""
 
-    @property
-    def size(self) -> float:
-        """How far it moved."""
-        return abs(self.second - self.first)
-
 
 @dataclass(frozen=True, slots=True)
 class Paired:
@@ -111,11 +106,6 @@ class Difference:
         """Yes or no that turned."""
         return tuple(one for one in self.moves if one.flip)
 
-    @property
-    def same_values(self) -> bool:
-        """Whether no value differs."""
-        return not self.moves and not self.apart
-
     def document(self) -> dict[str, Any]:
         """All of it as plain JSON."""
         return {
@@ -153,13 +143,15 @@ def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
         if (other, measure) in b.scores and (not measures or measure in measures)
     ]
     moves = [move for one in wanted for move in _moves(a, b, *one)]
-    tests = _corrected([_paired(a, b, *one) for one in wanted])
+    tests = [_paired(a, b, *one) for one in wanted]
+    adjusted = holm([one.p for one in tests])
+    tests = [replace(one, p_holm=p) for one, p in zip(tests, adjusted, strict=True)]
     apart = [f"{run} (first)" for run in a.runs if run not in runs]
     apart += [f"{run} (second)" for run in b.runs if run not in runs.values()]
     reasons, relabelled = _why(a, b, moves, runs)
-    reasons.sort(key=lambda one: (not one.flip, -one.size))
+    reasons.sort(key=lambda one: (not one.flip, -abs(one.second - one.first)))
     return Difference(
-        a, b, tuple(_manifests(a.manifest, b.manifest)), tuple(reasons), tests, relabelled,
+        a, b, tuple(_manifests(a.manifest, b.manifest)), tuple(reasons), tuple(tests), relabelled,
         tuple(apart),
     )  # fmt: skip
 
@@ -238,11 +230,6 @@ def _answer(outcome: Outcome, right: Cell, run: str, topic: str) -> tuple[float,
     if said is None or said.value is None:
         return (1.0, 0.0) if not right.value else None
     return said.value, right.value
-
-
-def _corrected(tests: Sequence[Paired]) -> tuple[Paired, ...]:
-    adjusted = holm([one.p for one in tests])
-    return tuple(replace(one, p_holm=p) for one, p in zip(tests, adjusted, strict=True))
 
 
 # -- why ------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""What scoring found, as polars frames."""
+"""What was found, as polars frames: scores and labels, passages, runs and answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import polars as pl
@@ -11,18 +11,33 @@ import polars as pl
 from assay.api.results import Results
 from assay.ledger import Ledger
 from assay.model.labels import Label
+from assay.model.rag import AnswerRun
+from assay.model.trec_rag import RagRun
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.places import Place, WhereUsed
 from assay.protocols.scores import SCORE_COLUMNS, VALUE_COLUMNS, score_row, value_row
 
-_TEXTS = frozenset(
-    ("run", "topic", "measure", "protocol", "task", "uid", "unit", "content", "labeller", "status",
-     "verdict", "reason", "error", "created")
-)  # fmt: skip
-_WHOLE = frozenset(
-    ("topics", "missing", "failed", "wanted", "known", "shared", "to_ask", "calls", "tokens_in",
-     "tokens_out")
-)  # fmt: skip
+if TYPE_CHECKING:
+    from assay.systems.corpus.passages import CutPassage
+    from assay.systems.retrieval.rerank import RankedPassage
+
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(
+        ("run", "topic", "measure", "protocol", "task", "uid", "unit", "content", "labeller",
+         "status", "verdict", "reason", "error", "created", "setting", "run_a", "run_b", "id",
+         "doc", "title", "text", "answer"),
+        pl.String,
+    ),
+    **dict.fromkeys(
+        ("topics", "missing", "failed", "wanted", "known", "shared", "to_ask", "calls", "tokens_in",
+         "tokens_out", "n", "rank", "number", "words", "overlap", "start", "confidence"),
+        pl.Int64,
+    ),
+    "places": pl.List(pl.Struct({"run": pl.String, "topic": pl.String, "position": pl.String})),
+    "nuggets": pl.List(pl.Struct({"run": pl.String, "rank": pl.Int64, "text": pl.String})),
+    "sentences": pl.List(pl.Struct({"text": pl.String, "citations": pl.List(pl.String)})),
+}  # fmt: skip
+"""What columns hold that are not numbers with a point."""
 _LABELS = (
     "protocol", "task", "uid", "unit", "labeller", "status", "verdict", "reason", "error",
     "tokens_in", "tokens_out", "cost", "created", "places",
@@ -33,21 +48,11 @@ _UNITS = (
 _MISSING = ("protocol", "task", "wanted", "missing", "failed")
 _NONE = "missing"
 """The status of a unit without a label."""
-_PLACE = pl.Struct({"run": pl.String, "topic": pl.String, "position": pl.String})
 
 
 def frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
     """A frame whose columns have the same types however few rows there are."""
-    schema = {
-        name: pl.List(_PLACE)
-        if name == "places"
-        else pl.String
-        if name in _TEXTS
-        else pl.Int64
-        if name in _WHOLE
-        else pl.Float64
-        for name in columns
-    }
+    schema = {name: _KINDS.get(name, pl.Float64) for name in columns}
     return pl.DataFrame(list(rows), schema=schema, orient="row")
 
 
@@ -138,3 +143,37 @@ def _units(
 
 def _json(value: Mapping[str, Any] | None) -> str | None:
     return None if value is None else orjson.dumps(dict(value)).decode()
+
+
+def passage_frame(passages: Iterable[CutPassage]) -> pl.DataFrame:
+    """Passages, a column for each of their fields."""
+    columns = ("id", "doc", "title", "number", "text", "words", "overlap", "start")
+    return frame(columns, passages)
+
+
+def ranked_frame(lists: Mapping[str, Sequence[RankedPassage]]) -> pl.DataFrame:
+    """Ranked passages by topic; ranks are from 1."""
+    rows = [
+        (topic, rank, row.score, row.passage.id, row.passage.doc, row.passage.title,
+         row.passage.text)
+        for topic, ranked in lists.items()
+        for rank, row in enumerate(ranked, start=1)
+    ]  # fmt: skip
+    return frame(("topic", "rank", "score", "id", "doc", "title", "text"), rows)
+
+
+def answer_frame(run: AnswerRun | RagRun | None) -> pl.DataFrame:
+    """The answers of a run with their nuggets, or with their sentences; none without a run."""
+    if isinstance(run, RagRun):
+        reports = [
+            (topic, one.text,
+             [{"text": s.text, "citations": list(s.citations)} for s in one.sentences])
+            for topic, one in run.answers.items()
+        ]  # fmt: skip
+        return frame(("topic", "answer", "sentences"), reports)
+    answers = [
+        (topic, one.text, one.confidence,
+         [{"run": n.key.run, "rank": n.key.rank, "text": n.text} for n in one.nuggets])
+        for topic, one in ({} if run is None else run.answers).items()
+    ]  # fmt: skip
+    return frame(("topic", "answer", "confidence", "nuggets"), answers)

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from assay.api.compare_inputs import completed
+from assay.api.compared import completed
 from assay.api.gate_terms import FEWEST, Terms, gated
 from assay.formats.baselines import Baseline, GatedQuestion
 from assay.formats.confidence_matrices import Confident, at_end
@@ -87,7 +87,9 @@ def _check(now: Baseline, terms: Terms) -> None:
             raise SettingsError(f"Run {now.run} has no measure {name}; it has {known}.")
         if rule.loss is None:
             continue
-        confident = name in MEASURES and _confident(now.questions)
+        confident = name in MEASURES and any(
+            all(part in one.scores for part in _PAIR) for one in now.questions
+        )
         if not confident and not any(name in one.scores for one in now.questions):
             raise SettingsError(
                 f"{name} has no values of single questions, so that no test is possible; a bound "
@@ -98,10 +100,6 @@ def _check(now: Baseline, terms: Terms) -> None:
                 f"{name} is no mean over questions: its test has no loss but 0. Leave the loss of "
                 f"{name} out, or set a bound: --min {name}=VALUE."
             )
-
-
-def _confident(questions: Sequence[GatedQuestion]) -> bool:
-    return any(all(name in one.scores for name in _PAIR) for one in questions)
 
 
 def _is_mean(name: str, questions: Sequence[GatedQuestion]) -> bool:

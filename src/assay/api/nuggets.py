@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from assay.api.nugget_edits import Edited, edit_nuggets
 from assay.api.opened import Opened
 from assay.formats.nugget_text import NuggetLine, nugget_text, parse_nugget_text
 from assay.formats.parsed import Parsed
 from assay.formats.text import read_text
+from assay.ledger import Ledger, NewLabel
+from assay.ledger.exchange import said_by
 from assay.model.errors import SettingsError
+from assay.model.labels import LabellerId
+from assay.model.trec_rag import RagNugget
 from assay.model.wording import listed
-from assay.protocols.trec_rag.bank import Bank
+from assay.protocols.trec_rag.bank import Bank, StandingNugget, TopicBank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
+from assay.tasks.trec_rag_nuggets import EDIT, NuggetEdit
 
 Lines = tuple[NuggetLine, ...]
 Reader = Callable[..., Parsed[Lines]]
@@ -50,9 +55,95 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
         if name is None:
             return text
         read = partial(parse_nugget_text, count=len(nuggets))
-        return edit_nuggets(bank[topic], ledger, edit(text, read), name)
+        return _write_edits(bank[topic], nuggets, ledger, edit(text, read), name)
 
 
 def from_file(path: Path) -> Edit:
     """Edits that stand in a file. Raises FormatError with all its faults."""
     return lambda _text, read: read("\n".join(read_text(path).lines), file=str(path)).require()
+
+
+_Becomes = tuple[tuple[str, str | None, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What an edit did: nuggets reworded (or otherwise changed), split, merged, dropped, added."""
+
+    changed: int = 0
+    split: int = 0
+    merged: int = 0
+    dropped: int = 0
+    added: int = 0
+    labels: int = 0
+
+
+def _write_edits(
+    bank: TopicBank,
+    standing: Sequence[StandingNugget],
+    ledger: Ledger,
+    lines: Sequence[NuggetLine],
+    name: str,
+) -> Edited:
+    """Write what a person made of a topic's nuggets into the ledger.
+
+    Each nugget of the machine's list whose outcome changed gets a new label by ``human:NAME``;
+    its parent (``overrules``) is the person's label before it, else the label of the list that the
+    nugget came from.
+    """
+    who = LabellerId(f"human:{name}", "human", {})
+    labels: list[NewLabel] = []
+    for root in ("", *(one.text for one in bank.machine_list or ())):
+        before = _becomes(one.nugget for one in standing if root in (one.roots or ("",)))
+        after = _becomes(one for one in lines if root in _roots(one, standing))
+        if after == before:
+            continue
+        told = bank.edits.get(root, bank.made_by if root else None)
+        verdict = {"becomes": [dict(zip(_FIELDS, one, strict=True)) for one in after]}
+        labels.append(
+            said_by(
+                who,
+                EDIT,
+                bank.edit_unit(root).model_dump(mode="json"),
+                NuggetEdit.model_validate(verdict).model_dump(mode="json"),
+                overrules=None if told is None else next(ledger.whole([told])).uid,
+            )
+        )
+    ledger.add(labels)
+    return _counted(standing, lines, len(labels))
+
+
+_FIELDS = ("text", "importance", "sub_narrative")
+
+
+def _becomes(nuggets: Iterable[RagNugget | NuggetLine]) -> _Becomes:
+    return tuple(
+        (one.text, one.importance.value if one.importance else None, one.sub_narrative)
+        for one in nuggets
+    )
+
+
+def _roots(line: NuggetLine, standing: Sequence[StandingNugget]) -> tuple[str, ...]:
+    """The machine's nuggets that a line comes from; the empty one for what was added."""
+    roots = (root for number in line.numbers for root in standing[number - 1].roots or ("",))
+    return tuple(dict.fromkeys(roots)) or ("",)
+
+
+def _counted(
+    standing: Sequence[StandingNugget], lines: Sequence[NuggetLine], labels: int
+) -> Edited:
+    uses = [number for line in lines for number in line.numbers]
+    changed = 0
+    for line in lines:
+        if len(line.numbers) == 1 and uses.count(line.numbers[0]) == 1:
+            nugget = standing[line.numbers[0] - 1].nugget
+            before = (nugget.text, nugget.importance, nugget.sub_narrative)
+            changed += before != (line.text, line.importance, line.sub_narrative)
+    return Edited(
+        changed=changed,
+        split=sum(uses.count(number) > 1 for number in set(uses)),
+        merged=sum(len(line.numbers) > 1 for line in lines),
+        dropped=sum(number not in uses for number in range(1, len(standing) + 1)),
+        added=sum(not line.numbers for line in lines),
+        labels=labels,
+    )

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from assay.api.batches import write_batches
-from assay.api.board_agreement import AGREEMENT_COLUMNS
 from assay.api.overview import overview
-from assay.api.results import Results
+from assay.api.results import AGREEMENT_COLUMNS, Results
 from assay.judging.batch import (
     MOST_QUESTIONS,
     Exported,
@@ -265,9 +264,8 @@ class Opened:
     def score(self, ledger: Ledger | None, *, whole: bool = False) -> Results:
         """Every score from the ledger; asks nobody. None is a ledger that is not there yet; with
         ``whole`` there is all that a report shows."""
-        return self._results(
-            {name: one.score(ledger, whole=whole) for name, one in self.parts.items()}
-        )
+        found = {name: one.score(ledger, whole=whole) for name, one in self.parts.items()}
+        return Results(self.policy.name, found)
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Results, list[Path]]:
         """Score, and write ``out/`` but for the report; returns the files. Without ``whole`` the
@@ -278,13 +276,10 @@ class Opened:
             self.told(f"{self._prefix(name)}scores", 0, None)
             found[name], written = one.write(ledger, whole=whole)
             files += written
-        results = self._results(found)
+        results = Results(self.policy.name, found)
         if self.several:
             files += self._write_agreement(results, ledger)
         return results, files
-
-    def _results(self, found: Mapping[str, Result]) -> Results:
-        return Results(self.policy.name, found)
 
     def _write_agreement(self, results: Results, ledger: AnyLedger) -> list[Path]:
         out = self.folder.out

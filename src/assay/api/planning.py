@@ -11,11 +11,10 @@ from statistics import mean, median
 
 import numpy as np
 
-from assay.api.by_items import Items, batch_weights, estimated, expectation
+from assay.api.by_items import Items, batch_weights, estimated, expectation, items_for, linear_in
 from assay.api.corrected import Corrected, settled_pairs
 from assay.api.correcting import check_measures, correct, open_units
 from assay.api.label_plans import Aim, LabelPlan, Purchase
-from assay.api.linear_tasks import items_for, linear_in
 from assay.api.opened import Opened
 from assay.api.trust import LEAST_DRAWN
 from assay.ledger import Ledger
@@ -60,10 +59,10 @@ def plan_opened(
         ledger.checked()
         if measure:
             check_measures(opened.parts, ledger, [measure])
-        every = linear_in(opened, ledger, task)
+        every = linear_in(opened.parts, ledger, task)
         if measure and isinstance(every.get(measure, ""), str):
             return _by_topics(opened, ledger, aim, measure)
-        items = items_for(opened, ledger, task, measure)
+        items = items_for(opened.parts, ledger, task, measure)
         draws = [one for one in ledger.draws() if items.task in one.tasks]
         done = [one for one in draws if _is_labelled(opened, ledger, one)]
         if done and done[-1].design == TOPICS:

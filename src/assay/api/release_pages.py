@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from assay.api.families import family_of
+from assay.api.corrected import family_of
 from assay.api.opened import html_of
 from assay.api.reading import Note
 from assay.measures.ranges import Range

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from assay.api.compare_inputs import compared, read_table
+from assay.api.compared import compared, read_table
 from assay.api.opened import Opened, html_of
 from assay.api.overview import overview
 from assay.api.reading import Note
@@ -234,16 +234,15 @@ def _letters(result: Result, board: Board, per_topic: Path, note: Note) -> dict[
     no values of topics that could be compared."""
     measure = board.measures[0]
     runs = ranked(result.findings.scores, board)
-    found = [result.findings.scores[run].get(measure) for run in runs]
-    if result.evened is not None or len(runs) < 2 or any(s is None or s.missing for s in found):
+    scores = [result.findings.scores[run].get(measure) for run in runs]
+    if result.evened is not None or len(runs) < 2 or any(s is None or s.missing for s in scores):
         return {}
     try:
-        table = read_table(per_topic, measure, "-m").require()
-        comparison = compared(table, note)
+        found = compared(read_table(per_topic, measure, "-m").require(), note)
     except (FormatError, ValueError) as error:
         note(f"{board.title}: no letters by {measure}: {error}")
         return {}
-    return dict(comparison.letters or {})
+    return dict(found.result.letters or {})
 
 
 # -- results as other tools have them -------------------------------------------------------------

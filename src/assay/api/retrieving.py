@@ -92,7 +92,7 @@ class RetrievedRuns:
 
     def frame(self) -> pl.DataFrame:
         """``topic``, ``rank`` (from 1), ``score``, ``id``, ``doc``, ``title`` and ``text``."""
-        from assay.api.system_frames import ranked_frame  # noqa: PLC0415 (polars, for this alone)
+        from assay.api.frames import ranked_frame  # noqa: PLC0415 (polars, for this alone)
 
         return ranked_frame(self.lists)
 

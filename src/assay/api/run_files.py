@@ -241,7 +241,21 @@ class FileScores(NamedTuple):
     def by_name(self, note: Note) -> dict[str, RunScores]:
         """The scores by run; runs of one name get their files' names added, which ``note``
         hears."""
-        return _named(self.names, self.files, self.scores, note)
+        if len(set(self.files)) < len(self.files):
+            raise SettingsError("A run file is given twice: give each file once.")
+        twice = {name for name in self.names if self.names.count(name) > 1}
+        shown = [
+            f"{name} ({printable(str(path))})" if name in twice else name
+            for name, path in zip(self.names, self.files, strict=True)
+        ]
+        if len(set(shown)) < len(shown):  # one name looks like another one with its path
+            shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
+        if twice:
+            note(
+                f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
+                "their paths are added to the names."
+            )
+        return dict(zip(shown, self.scores, strict=True))
 
 
 def score_files(
@@ -305,24 +319,3 @@ def _judgements(
     for fault in faults:
         note(str(fault))
     return judged, []
-
-
-def _named(
-    names: Sequence[str], paths: Sequence[Path], scores: Sequence[RunScores], note: Note
-) -> dict[str, RunScores]:
-    """Scores by run; runs of one name get their files' names added."""
-    if len(set(paths)) < len(paths):
-        raise SettingsError("A run file is given twice: give each file once.")
-    twice = {name for name in names if names.count(name) > 1}
-    shown = [
-        f"{name} ({printable(str(path))})" if name in twice else name
-        for name, path in zip(names, paths, strict=True)
-    ]
-    if len(set(shown)) < len(shown):  # one name looks like another one with its path
-        shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
-    if twice:
-        note(
-            f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
-            "their paths are added to the names."
-        )
-    return dict(zip(shown, scores, strict=True))

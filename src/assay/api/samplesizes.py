@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.api.compare_inputs import Comparable, Confidences, confidence_measure, read_table
+from assay.api.compared import Comparable, Confidences, confidence_measure, read_table
 from assay.api.reading import Note, all_used
 from assay.formats.confidence_matrices import ConfidenceMatrix
 from assay.formats.score_matrices import ScoreMatrix

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.api.by_items import Items, estimated, uncertainty
+from assay.api.by_items import Items, estimated, items_for, uncertainty
 from assay.api.corrected import check_level
 from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units
-from assay.api.linear_tasks import items_for
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -62,7 +61,7 @@ def draw_units(
     asked = _tasks(opened, [task])
     with opened.ledger() as ledger:
         ledger.checked()
-        items = items_for(opened, ledger, task, measure)
+        items = items_for(opened.parts, ledger, task, measure)
         before = [one for one in ledger.draws() if one.design != TOPICS and one.tasks == asked]
         weighty = set(np.array(items.units)[items.weights.any(axis=0)])
         labelled: list[Draw] = []

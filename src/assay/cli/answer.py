@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
+from rich.text import Text
 
 from assay.api.answer_options import AnswerOptions
 from assay.api.answering import Answered, Answering, ledger_beside
 from assay.api.prompts_compared import PromptsCompared
-from assay.cli.answer_progress import answers_shown
+from assay.api.telling import ProgressLines
 from assay.cli.common import forms, present, remark
 from assay.cli.forecast import print_ahead, print_prompts, tallied, told
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
     FetchLines,
+    JudgingBar,
     PriceOption,
     RetryOption,
     ShowPromptsOption,
+    is_quiet,
 )
+from assay.cli.screen import err
 from assay.cli.taking import takes
+from assay.judging.progress import Progress as Judging
+from assay.judging.progress import Silent
+from assay.labellers.base import Outcome, Request
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -189,3 +198,63 @@ def _people(job: Answering, answered: Answered) -> Iterator[str]:
         remark(f"the track minds: {fault.why} {fault.cure}")
     if len(answered.minded) > 5:
         remark(f"and {len(answered.minded) - 5} more; assay validate lists all.")
+
+
+_ROWS = 6  # replies under way that are shown at once
+
+
+def answers_shown(teller: Teller) -> Judging:
+    """Answers as they are written where standard output and error are a terminal; a plain line for
+    each that has come elsewhere; nothing where that is wanted."""
+    if is_quiet():
+        return Silent()
+    live = err().is_terminal and sys.stdout.isatty()
+    return _WrittenAnswers(teller) if live else _AnswerLines(teller)
+
+
+class _AnswerLines(ProgressLines):
+    """A line an answer; replies are not asked for in pieces."""
+
+    live = False
+
+    def __init__(self, teller: Teller) -> None:
+        super().__init__()
+        self._teller = teller
+
+    def heard(self, _request: Request, _text: str) -> None: ...
+
+    def came(self, request: Request, outcome: Outcome) -> None:
+        line = self._teller.answered(request, outcome)
+        if line is not None:
+            self.note(line)
+
+
+class _WrittenAnswers(JudgingBar):
+    """The bar of judging with the replies under way beneath it, and the answers that have come
+    above it."""
+
+    live = True
+
+    def __init__(self, teller: Teller) -> None:
+        super().__init__()
+        self._teller = teller
+        self._writing: dict[tuple[str, str, int], str] = {}
+
+    def heard(self, request: Request, text: str) -> None:
+        line = self._teller.writing(request, text)
+        if line is not None:
+            self._writing[_place(request)] = line
+
+    def came(self, request: Request, outcome: Outcome) -> None:
+        self._writing.pop(_place(request), None)
+        line = self._teller.answered(request, outcome)
+        if line is not None:
+            self.note(line)
+
+    def beneath(self) -> Iterable[RenderableType]:
+        for line in list(self._writing.values())[:_ROWS]:
+            yield Text(line, style="dim", no_wrap=True, overflow="ellipsis")
+
+
+def _place(request: Request) -> tuple[str, str, int]:
+    return request.topic, request.task.name, request.sample

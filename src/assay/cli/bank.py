@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,7 +92,7 @@ def list_command(
     if history:
         edits = list(found.history())
         present(
-            found.history_document,
+            lambda: [asdict(one) for one in found.edits],
             [Table(f"Edits of {found.path.name}", HISTORY_COLUMNS, edits)],
             (HISTORY_COLUMNS, edits),
         )

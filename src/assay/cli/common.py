@@ -18,7 +18,7 @@ from assay.cli.taking import as_typer_has_it
 from assay.model.csv_cells import ACTED_ON, csv_cell
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
-from assay.model.wording import printable
+from assay.model.wording import printable, printable_lines
 from assay.page.tables import Table
 
 if TYPE_CHECKING:
@@ -97,10 +97,11 @@ PerTopicOption = Annotated[bool, Option("Single topics too, not only the mean.")
 
 
 def group(says: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
-    """A command that has commands."""
+    """A command that has commands, be it a single one."""
     return typer.Typer(
-        cls=kind, add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=says
-    )
+        cls=kind, add_completion=False, no_args_is_help=True, rich_markup_mode=None, help=says,
+        callback=lambda: None,
+    )  # fmt: skip
 
 
 class ScoreUnlessNamed(TyperGroup):
@@ -154,22 +155,17 @@ def topics_file(topics: str) -> Path | None:
 
 def say(text: object) -> None:
     """A line for people on standard output. Texts of files may be in it."""
-    print(lines(text))
+    print(printable_lines(str(text)))
 
 
 def tell(text: object) -> None:
     """A line for people on standard error, where results are not."""
-    print(lines(text), file=sys.stderr)
+    print(printable_lines(str(text)), file=sys.stderr)
 
 
 def remark(text: object) -> None:
     """A remark on standard error."""
     tell(f"Note: {text}")
-
-
-def lines(text: object) -> str:
-    """Text as it may be shown: line breaks are meant, other controls are visible."""
-    return "\n".join(map(printable, str(text).split("\n")))
 
 
 class Paragraph(str):

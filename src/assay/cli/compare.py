@@ -8,14 +8,16 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.api.compare_inputs import Comparable, read_tables, score_runs
 from assay.api.compared import (
     COLUMNS,
     TANGLED,
     TESTS,
+    Comparable,
     Compared,
     compare_all,
     measure_names,
+    read_tables,
+    score_runs,
 )
 from assay.api.undefined import LEVEL
 from assay.cli.common import (

@@ -19,7 +19,7 @@ from assay.cli.screen import out
 from assay.cli.taking import takes
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
-from assay.model.wording import counted, printable
+from assay.model.wording import counted, printable, printable_lines
 from assay.page.tables import Table
 from assay.systems.corpus.accounting import Became
 from assay.systems.corpus.build import Built
@@ -165,7 +165,7 @@ def _side_by_side(found: Explained) -> RichTable:
         for text, dropped in line.source:
             source.append(f"[-{printable(text)}-]" if dropped else printable(text), _STYLE[dropped])
         if source.plain.strip() or line.text:
-            drawn.add_row(source, Text("\n".join(map(printable, line.text.split("\n")))))
+            drawn.add_row(source, Text(printable_lines(line.text)))
     for column in drawn.columns:
         column.overflow, column.ratio = "fold", 1
     return drawn

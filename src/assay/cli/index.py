@@ -16,11 +16,6 @@ from assay.model.wording import counted
 app = group("From passages to a BM25 index and vectors.")
 
 
-@app.callback()
-def _group() -> None:
-    """From passages to a BM25 index and vectors."""
-
-
 @app.command("build")
 @forms("json")
 @takes(indexes.build)

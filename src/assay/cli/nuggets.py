@@ -42,11 +42,6 @@ app = group(
 )
 
 
-@app.callback()
-def _group() -> None:
-    """Keeps ``score`` a command of its own."""
-
-
 @app.command("score")
 @forms("json", "csv")
 def score_command(

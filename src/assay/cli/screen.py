@@ -7,7 +7,7 @@ import errno
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from assay.cli.common import lines
+from assay.model.wording import printable_lines
 from assay.page.tables import Table
 from assay.reports.tables import table
 
@@ -31,7 +31,7 @@ def err() -> Console:
 def show(one: Table | RenderableType) -> None:
     """Print something; sentences are broken into lines as wide as the screen."""
     if isinstance(one, str):
-        out().print(Text(lines(one)))
+        out().print(Text(printable_lines(one)))
     else:
         drawn = table(one, out().width) if isinstance(one, Table) else one
         out().print(drawn, soft_wrap=isinstance(drawn, Text))

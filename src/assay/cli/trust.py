@@ -9,7 +9,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.api.carried_over import CARRIED_COLUMNS, CarriedOver, Elsewhere, carried_over
+from assay.api.carried_over import CarriedOver, Elsewhere, carried_over
 from assay.api.corrected import Corrected
 from assay.api.corrected_tables import (
     corrected_tables,
@@ -92,14 +92,14 @@ def _carried(found: Sequence[CarriedOver]) -> None:
         "the other collection, and alike for all runs. No two runs may be compared by it; 'assay "
         "draw' and 'assay trust' correct."
     )
-    rows = [(o.run, o.measure, o.judge, f"{number(o.value)} [{interval(o.low, o.high)}]", o.n)
+    rows = [(o.run, o.measure, o.judge_alone, f"{number(o.value)} [{interval(o.low, o.high)}]", o.n)
             for o in found]  # fmt: skip
     heading = ("run", "measure", "judge alone", "if it errs as elsewhere", "topics")
     present(
-        lambda: {"kind": "sensitivity analysis", "says": says, "scores": [
-            dict(zip(CARRIED_COLUMNS, one.row, strict=True)) for one in found]},
+        lambda: {"kind": "sensitivity analysis", "says": says,
+                 "scores": [one._asdict() for one in found]},
         [Table("If the judge errs here as elsewhere", heading, rows), Paragraph(says)],
-        (CARRIED_COLUMNS, (one.row for one in found))
+        (CarriedOver._fields, found),
     )  # fmt: skip
 
 

@@ -40,6 +40,11 @@ def printable(text: str) -> str:
     )
 
 
+def printable_lines(text: str) -> str:
+    """The same of a text whose line breaks are meant."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def quoted(text: str) -> str:
     """``text`` from a file, made printable, shortened and quoted for a message."""
     short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"

@@ -13,14 +13,15 @@ from markupsafe import Markup
 
 from assay.page.parts import Curves, Figure, LineChart, Point, Reliability, Scatter, Series
 from assay.page.wording import number, shortened
-from assay.reports.axes import Plane, reach
 from assay.reports.svg import (
+    Plane,
     drawing,
     el,
     join,
     label,
     marker,
     path,
+    reach,
     text_width,
 )
 

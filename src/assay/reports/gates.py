@@ -10,8 +10,7 @@ from assay.measures.ranges import Range
 from assay.page.gates import Gate, Gated, Lost, Tested, Verdict
 from assay.page.tables import Table, Value
 from assay.page.wording import narrow, number, shortened, span
-from assay.reports.markdown import line, safe
-from assay.reports.text import closed
+from assay.reports.text import closed, line, safe
 
 MOST = 60_000
 """Characters of a Markdown summary at most: CI cuts or refuses longer ones."""

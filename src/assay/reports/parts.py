@@ -13,7 +13,6 @@ from assay.measures.ranges import Range
 from assay.page.cards import Body, Cards
 from assay.page.parts import (
     Beside,
-    Figure,
     Grid,
     Item,
     Items,
@@ -96,9 +95,12 @@ def draw(item: Item, look: Look) -> Markup:
         return macro("parts", "beside", drawn)
     if isinstance(item, Panels):
         panels = [
-            (name, slug("run", name), look.kinds.get(name), note, _pictures(figures, look))
+            (
+                name, slug("run", name), look.kinds.get(name), note,
+                [figure(one, look.kinds) for one in figures],
+            )
             for name, note, figures in item.panels
-        ]
+        ]  # fmt: skip
         return macro("parts", "panels", panels)
     return macro("parts", "figure", item, figure(item, look.kinds))
 
@@ -132,10 +134,6 @@ def _body(body: Callable[[], Body], anchor: str, look: Look, keep: Keep) -> Mark
     """A card's inside; one in the page of the report says how to point at it."""
     own = "" if isinstance(look.details, Apart) else anchor
     return macro("cards", "body", body(), own, look.kinds, keep)
-
-
-def _pictures(figures: Sequence[Figure], look: Look) -> list[Markup]:
-    return [figure(one, look.kinds) for one in figures]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from assay.measures.scores import Score
 from assay.page.wording import interval, one_line, shortened, span
-from assay.reports.markdown import line, safe
+from assay.reports.text import line, safe
 
 _LETTERS = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.measures.ranges import Range
-from assay.model.wording import printable
+from assay.model.wording import printable, printable_lines
 from assay.page import tables
 from assay.page.wording import number as rounded
 from assay.page.wording import shortened, span
@@ -62,7 +62,7 @@ def table(part: tables.Table, width: int = 80) -> RenderableType:
     names have no heading; those of a table with ranks (``#``) stand closer, as in leaderboards.
     Where ``width`` has no room for all columns, those that have none follow in tables of their
     own."""
-    title = Text(_lines(part.title), style="italic") if part.title else None
+    title = Text(printable_lines(part.title), style="italic") if part.title else None
     return laid_out(title, _columns(part), width, close="#" in part.columns)
 
 
@@ -206,7 +206,7 @@ def _columns(part: tables.Table) -> list[Column]:
         spaces = max((cell.plain.count(" ") for cell in cells), default=0)
         sentences = spaces >= _SENTENCE and name not in part.whole
         running = not number and (name in part.texts or sentences)
-        heading, cut = Text(_lines(name)), name in part.cut
+        heading, cut = Text(printable_lines(name)), name in part.cut
         made.append(Column(heading, cells, number=number, running=running or cut, cut=cut))
     return made
 
@@ -214,12 +214,7 @@ def _columns(part: tables.Table) -> list[Column]:
 def _cell(part: tables.Table, column: str, value: tables.Value) -> Text:
     if isinstance(value, str):
         own_lines = column in part.texts or column in part.numbers
-        return Text(_lines(value) if own_lines else printable(value))
+        return Text(printable_lines(value) if own_lines else printable(value))
     if isinstance(value, Range):
         return Text(span(*value, part.digits))
     return Text(f"{value:,}" if isinstance(value, int) else rounded(value, part.digits))
-
-
-def _lines(text: str) -> str:
-    """A text whose line breaks are meant."""
-    return "\n".join(map(printable, text.split("\n")))

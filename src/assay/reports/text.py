@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
+
+from assay.page.wording import shortened
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[_-])")
 _LONG = 12
@@ -41,3 +44,16 @@ def question_anchor(question: str) -> str:
     if _SAFE_ID.fullmatch(question):
         return f"q-{question}"
     return slug("qx", question)
+
+
+_MARKS = re.compile(r"([\\`*_{}\[\]#!|~>&<$])")
+
+
+def safe(text: str) -> str:
+    """A text as it is, whatever it holds; a very long one is cut."""
+    return _MARKS.sub(r"\\\1", shortened(text, 2_000))
+
+
+def line(cells: Iterable[str]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(cells)} |"

@@ -139,7 +139,8 @@ class Desk:
         self.state.set_units(each(self.asked.units()), each)
         self.state.set_drawn(self.asked.drawn())
         self.state.set_machines(self.asked.machines(each), each)
-        self._take_up(each)
+        people = each(self.ledger.by_people())
+        self.state.set_given(self.asked.given(one) for one in people if self.asked.counts(one))
         self.sync_takes = time.monotonic() - began
 
     def refresh(self) -> bool:
@@ -152,11 +153,6 @@ class Desk:
         if due:
             self.sync()
         return due
-
-    def _take_up(self, each: Each) -> None:
-        """Note the labels of people that the ledger has, from wherever they came."""
-        people = each(self.ledger.by_people())
-        self.state.set_given(self.asked.given(one) for one in people if self.asked.counts(one))
 
     # -- what a person has next ------------------------------------------------------------------
 
@@ -195,8 +191,9 @@ class Desk:
                     (until, number, person.id),
                 )
             rows = db.queue(
-                queue, task, person, without, count, self._gold, self.asked.rests.get(task, ())
-            )
+                queue, task, person, gold=self._gold, rests=self.asked.rests.get(task, ()),
+                count=count, without=without,
+            )  # fmt: skip
             for row in rows:
                 db.execute(
                     "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)", (row.id, person.id, until)
@@ -319,7 +316,10 @@ class Desk:
             **({"settles": settles} if settles else {}),
             **({"shown": shown["uid"]} if shown else {}),
         }
-        others = self._count_others(row, person)
+        others = self.state.one(
+            "SELECT COUNT(DISTINCT person) FROM given WHERE unit = ? AND person != ? "
+            "AND mode != 'adjudication'", row.id, person.id,
+        )[0]  # fmt: skip
         if mode == "training":
             return self._trained(person, row, verdict)
         label = said_by(
@@ -372,15 +372,6 @@ class Desk:
         feedback = {"right": right, "verdict": gold[-1].verdict, "reason": reason_of(gold[-1])}
         return {"uid": None, "again": False, "gold": feedback}
 
-    def _count_others(self, row: UnitRow, person: Person) -> int:
-        found = self.state.one(
-            "SELECT COUNT(DISTINCT person) FROM given WHERE unit = ? AND person != ? "
-            "AND mode != 'adjudication'",
-            row.id,
-            person.id,
-        )
-        return int(found[0])
-
     def set_aside(self, person: Person, number: int, kind: str, text: str) -> None:
         """Skip, flag or note a unit."""
         if kind not in {"skip", "flag", "note"}:
@@ -424,11 +415,13 @@ class Desk:
             )[0]  # fmt: skip
             if not units and task.by_people:
                 continue
+            rests = self.asked.rests.get(name, ())
             queues = {
-                queue: state.waits(queue, name, person, self._gold, self.asked.rests.get(name, ()))
+                queue: bool(state.queue(queue, name, person, gold=self._gold, rests=rests, count=1,
+                                        in_order=False))
                 for queue in (("open",) if self._gold else QUEUES)
                 if queue != "disagreements" or person.adjudicates
-            }
+            }  # fmt: skip
             found.append(
                 {
                     "task": name, "title": task.title, "units": units, "wanted": wanted,
@@ -469,11 +462,8 @@ class Desk:
 
     def rows(self, numbers: Sequence[int]) -> list[UnitRow]:
         """The units with these numbers."""
-        found: list[UnitRow] = []
-        for start in range(0, len(numbers), 500):
-            some = ",".join(str(int(one)) for one in numbers[start : start + 500])
-            found += self.state.units(f"WHERE units.id IN ({some})")
-        return found
+        some = orjson.dumps(numbers).decode()
+        return self.state.units("WHERE units.id IN (SELECT value FROM json_each(?))", some)
 
     def by_hash(self, hashes: Sequence[str]) -> dict[str, UnitRow]:
         """The units with these hashes."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from assay.measures.bootstrap import ends_of
 from assay.model.labels import INDEPENDENT
 from assay.statistics import agreement
 from assay.tasks.base import AnyTask
@@ -134,8 +135,7 @@ def _agreement(
             scale = scales.setdefault(
                 name, {_word(option["value"]): n for n, option in enumerate(control["options"])}
             )
-            values = zip(_values(control, one), _values(control, other), strict=False)
-            for a, b in values:
+            for a, b in zip(_values(control, one), _values(control, other), strict=False):
                 if a in scale and b in scale:
                     ours.setdefault(name, []).append((number, scale[a], scale[b], row.topic))
     for name, found in ours.items():
@@ -155,14 +155,10 @@ def _agreement(
                 units.append(number)
             cells[row_at][column_at] = (count + 1, units)
         estimates = [
-            (
-                what, one.value,
-                None if one.interval is None else one.interval.low,
-                None if one.interval is None else one.interval.high,
-            )
+            (what, one.value, *ends_of(one.interval))
             for what, one in result.estimates.items()
             if not what.startswith("kappa@")
-        ]  # fmt: skip
+        ]
         yield LabellerPair(
             task.name, name, _named(first), _named(second), len(found), estimates, labels, cells
         )

@@ -82,24 +82,13 @@ class ScoredFolder:
         found = []
         for title, measures in self.boards:
             rows: dict[str, dict[str, Any]] = {}
-            for row in self.scores.filter(pl.col("measure").is_in(list(measures))).iter_rows(
-                named=True
-            ):
+            own = self.scores.filter(pl.col("measure").is_in(list(measures)))
+            for row in own.iter_rows(named=True):
                 rows.setdefault(row["run"], {})[row["measure"]] = row
-            first = measures[0]
-            order = sorted(
-                (run for run in rows if first in rows[run]),
-                key=lambda run: (
-                    -(rows[run][first]["floor"] if rows[run][first]["floor"] is not None else -1e9)
-                ),
-            )
-            found.append(
-                {
-                    "title": title,
-                    "measures": measures,
-                    "rows": [(run, self.number(run), rows[run]) for run in order],
-                }
-            )
+            first = own.filter(pl.col("measure") == measures[0])
+            order = first.sort("floor", descending=True, nulls_last=True, maintain_order=True)
+            shown = [(run, self.number(run), rows[run]) for run in order["run"]]
+            found.append({"title": title, "measures": measures, "rows": shown})
         return found
 
     def ranges(self) -> dict[str, float]:
@@ -140,10 +129,8 @@ class ScoredFolder:
         )
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for row in rows.iter_rows(named=True):
-            entry = found.setdefault(
-                (row["task"], row["position"]),
-                {"task": row["task"], "position": row["position"], "cells": {}},
-            )
+            task, position = place = row["task"], row["position"]
+            entry = found.setdefault(place, {"task": task, "position": position, "cells": {}})
             for run in [row["run"]] if row["run"] else runs:
                 entry["cells"][run] = row
         for entry in found.values():

@@ -313,7 +313,7 @@ def hosts_of(host: str, port: int) -> Collection[str]:
     """Names, with the port, that the server answers to."""
     names = {host, "localhost", "127.0.0.1", "::1"}
     if not _is_loopback(host):
-        names |= {*_own_names(), *_own_addresses()}
+        names |= {socket.gethostname(), socket.getfqdn(), *_own_addresses()}
     found = {_in_address(name).casefold() for name in names}
     plain = found if port == _HTTP else ()  # browsers leave it out
     return {*(f"{name}:{port}" for name in found), *plain}
@@ -328,10 +328,6 @@ def address_of(host: str, port: int) -> str:
 
 def _in_address(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def _own_names() -> set[str]:
-    return {socket.gethostname(), socket.getfqdn()}
 
 
 def _own_addresses() -> list[str]:

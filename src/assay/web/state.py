@@ -148,31 +148,6 @@ class WorkbenchState(People):
                 ((width, topic) for topic, width in found.items()),
             )
 
-    def queue(
-        self,
-        queue: str,
-        task: str,
-        person: Person,
-        without: Sequence[int],
-        count: int,
-        gold: str = "",
-        rests: Sequence[str] = (),
-    ) -> list[UnitRow]:
-        """The next units of a queue that nobody else has, and that the person has not labelled;
-        with ``gold`` those that the person of that name has, for practice. What may tell labels of
-        the tasks that it ``rests`` on comes once nobody is to be asked these of the same topic."""
-        order = _QUEUES[queue][1]
-        rows = self._queued(
-            queue, task, person, without, gold, rests, f"ORDER BY {order} LIMIT :count", count
-        )
-        return [UnitRow(*row) for row in rows]
-
-    def waits(
-        self, queue: str, task: str, person: Person, gold: str = "", rests: Sequence[str] = ()
-    ) -> bool:
-        """Whether a queue has a unit for a person."""
-        return bool(self._queued(queue, task, person, (), gold, rests, "LIMIT :count", 1))
-
     def told(
         self, unit: UnitRow, person: Person, rests: Sequence[str], tells: str = ""
     ) -> list[int]:
@@ -189,25 +164,30 @@ class WorkbenchState(People):
         )  # fmt: skip
         return [row[0] for row in rows]
 
-    def _queued(
+    def queue(
         self,
         queue: str,
         task: str,
         person: Person,
-        without: Sequence[int],
+        *,
         gold: str,
         rests: Sequence[str],
-        which: str,
         count: int,
-    ) -> list[Any]:
-        some = _QUEUES[queue][0]
+        without: Sequence[int] = (),
+        in_order: bool = True,
+    ) -> list[UnitRow]:
+        """The next units of a queue (some of them, found sooner, if not ``in_order``) that nobody
+        else has, and that the person has not labelled; with ``gold`` those that the person of that
+        name has, for practice. What may tell labels of the tasks that it ``rests`` on comes once
+        nobody is to be asked these of the same topic."""
+        some, order = _QUEUES[queue]
+        done = """
+                AND NOT EXISTS (SELECT 1 FROM asides
+                    WHERE unit = units.id AND person = :me AND kind IN ('skip', 'trained'))"""
         if gold:
             some = """EXISTS (SELECT 1 FROM given JOIN people ON people.id = person
                 WHERE unit = units.id AND name = :gold)"""
-        if gold:
-            free = """
-                AND NOT EXISTS (SELECT 1 FROM asides
-                    WHERE unit = units.id AND person = :me AND kind IN ('skip', 'trained'))"""
+            free = done
         elif queue == "disagreements":
             free = """
                 AND NOT EXISTS (SELECT 1 FROM reserved
@@ -215,9 +195,8 @@ class WorkbenchState(People):
         elif queue in {"flagged", "skipped"}:
             free = ""
         else:
-            free = """
-                AND NOT EXISTS (SELECT 1 FROM asides
-                    WHERE unit = units.id AND person = :me AND kind IN ('skip', 'trained'))
+            free = done
+            free += """
                 AND labelled + (SELECT COUNT(*) FROM reserved
                     WHERE unit = units.id AND person != :me AND until > :now) < passes"""
             free += _RESTS if rests else ""
@@ -225,15 +204,16 @@ class WorkbenchState(People):
             free += """
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
-        return self.execute(
+        rows = self.execute(
             f"{_BY_TOPIC if queue == 'widest' else _UNIT} "
             f"WHERE {'+' if queue in _FEW else ''}task = :task AND wanted AND {some} {free} "
-            f"AND units.id NOT IN ({held}) {which}",
+            f"AND units.id NOT IN ({held}) {f'ORDER BY {order}' if in_order else ''} LIMIT :count",
             {
                 "task": task, "me": person.id, "now": time.time(), "count": count, "gold": gold,
                 "rests": json.dumps(rests), "queue": queue,
             },
         )  # fmt: skip
+        return [UnitRow(*row) for row in rows]
 
     def unit(self, number: int) -> UnitRow | None:
         """The unit with this number."""

@@ -2,20 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import islice
+from operator import attrgetter
 from random import Random
 from typing import Any
 
-from assay.api.audit.units import Base, Labelled, UnitSource, known
 from assay.judging.engine import Plan, plan
 from assay.labellers.audited import DAYS, STRIDE, audited
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.model.labels import Label, Status
-from assay.tasks.audit.probes import PROBES, Of, Probe, in_order, order_of
-from assay.tasks.audit.views import View
+from assay.protocols.base import Step
+from assay.protocols.evaluation import Evaluation
+from assay.tasks.audit.probes import PROBES, Of, OtherUnits, Probe, in_order, order_of
+from assay.tasks.audit.views import VIEWS, View
+from assay.tasks.base import AnyTask, content_hash
+
+_SPARE = 4
+"""Times as many units as are wanted are at hand, as a probe does not fit each."""
+_BLOCK = 1000
+
+
+@dataclass(frozen=True)
+class Base:
+    """A unit as the folder has it, with the verdict that the ledger has of its labeller, and the
+    number that it comes to (0 where the task has none). ``order`` is its place in the sample: it
+    depends on the seed and the unit alone, so that a unit stays when others come."""
+
+    request: Request
+    topic: str
+    verdict: Mapping[str, Any]
+    value: float
+    order: str
+
+    @property
+    def unit(self) -> str:
+        return self.request.unit_hash
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A task of the folder and a labeller of it, with the steps of evaluations that ask it."""
+
+    task: AnyTask
+    labeller: Labeller
+    steps: list[tuple[Evaluation, Step]] = field(default_factory=list)
+
+    @property
+    def view(self) -> View | None:
+        return VIEWS.get(self.task.name)
+
+
+@dataclass(frozen=True)
+class UnitSource:
+    """The same with a sample of the ``count`` units that are labelled, of each kind. ``asks``:
+    whether there is any unit."""
+
+    of: Labelled
+    units: Mapping[Of, tuple[Base, ...]]
+    count: int
+    asks: bool
+
+    def pool(self, view: View) -> OtherUnits:
+        """What other units hold."""
+        return OtherUnits.of(view, [one.request.content for one in self.units["all"]])
+
+
+def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:
+    """What the protocols ask of whom; people are not audited."""
+    found: dict[tuple[str, str], Labelled] = {}
+    for part in parts:
+        labellers = part.labellers()
+        for step in part.steps:
+            who = labellers[step.labeller or step.asks.name]
+            if not step.asks.by_people and who.id.kind != "human":
+                own = found.setdefault((step.asks.name, who.id.name), Labelled(step.asks, who))
+                own.steps.append((part, step))
+    return list(found.values())
+
+
+def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> UnitSource:
+    """A sample of ``n`` units of each kind, and some to spare."""
+    drawn: dict[Of, list[Base]] = {"all": [], "no": [], "yes": []}
+    count, view = 0, one.view
+    stream = bases(one, ledger, seed)
+    for some in iter(lambda: list(islice(stream, _BLOCK)), []):
+        count += len(some)
+        by_kind: dict[Of, list[Base]] = {"all": some, "no": [], "yes": []}
+        if view is not None:
+            by_kind["no"] = [base for base in some if base.value < view.positive]
+            by_kind["yes"] = [base for base in some if base.value >= view.top]
+        for kind, more in by_kind.items():
+            drawn[kind] = heapq.nsmallest(
+                n * _SPARE, [*drawn[kind], *more], key=attrgetter("order")
+            )
+    asks = count > 0 or any(
+        True for part, step in one.steps for _ in step.requests(part.book(ledger))
+    )
+    return UnitSource(one, {kind: tuple(some) for kind, some in drawn.items()}, count, asks)
+
+
+def bases(one: Labelled, ledger: Ledger, seed: int) -> Iterator[Base]:
+    """The units, each once, that the ledger has a usable label of by their labeller as it is asked
+    now."""
+    seen: set[str] = set()
+
+    def requests() -> Iterator[Request]:
+        for part, step in one.steps:
+            for request in step.requests(part.book(ledger)):
+                asked = step.request(request)
+                if asked.unit_hash not in seen:
+                    seen.add(asked.unit_hash)
+                    yield Request(asked.task, asked.unit, topic=request.topic)
+
+    return known(one, requests(), ledger, seed)
+
+
+def known(one: Labelled, requests: Iterable[Request], ledger: Ledger, seed: int) -> Iterator[Base]:
+    """Those of some requests that the ledger has a usable label of."""
+    stream = iter(requests)
+    for some in iter(lambda: list(islice(stream, _BLOCK)), []):
+        keys = [request_key(one.labeller, request) for request in some]
+        found = ledger.by_key(zip((each.unit_hash for each in some), keys, strict=True))
+        for request, key in zip(some, keys, strict=True):
+            label = found.get(key)
+            if label is None or label.status is not Status.OK or label.verdict is None:
+                continue
+            value = 0.0 if one.view is None else one.view.value(label.verdict)
+            order = content_hash(f"{seed} {request.unit_hash}".encode())
+            yield Base(request, request.topic, label.verdict, value, order)
+
 
 REPEAT, ORDER, DRIFT = "repeat", "order", "drift"
 
@@ -95,7 +215,7 @@ def trial(source: UnitSource, probe: str, *, n: int, seed: int, repeats: int) ->
     if probe == ORDER:
         if view.listed is None:
             return Trial(probe, source.of, why="it has no list, and no two sides")
-        asks = list(_shuffled(source, view, n, seed))
+        asks = list(islice(_shuffled(source, view, seed), n))
         why = "" if asks else "no unit lists more than one thing"
         return Trial(probe, source.of, asks=tuple(asks), why=why)
     made = PROBES[probe]
@@ -118,18 +238,13 @@ def repeated(base: Base, asking: int) -> Request:
     return Request(request.task, request.unit, asking * STRIDE, topic=base.topic)
 
 
-def _shuffled(source: UnitSource, view: View, n: int, seed: int) -> Iterator[Ask]:
-    taken = 0
+def _shuffled(source: UnitSource, view: View, seed: int) -> Iterator[Ask]:
     for base in source.units["all"]:
         order = order_of(view, base.request.content, _random(seed, ORDER, base))
         unit = None if order is None else in_order(view, base.request.unit, order)
-        if order is None or unit is None or unit == base.request.unit:
-            continue
-        request = Request(base.request.task, unit, topic=base.topic)
-        yield Ask(base, "shuffled", request, order=tuple(order))
-        taken += 1
-        if taken == n:
-            return
+        if order is not None and unit is not None and unit != base.request.unit:
+            request = Request(base.request.task, unit, topic=base.topic)
+            yield Ask(base, "shuffled", request, order=tuple(order))
 
 
 def _changed(source: UnitSource, view: View, probe: Probe, n: int, seed: int) -> Iterator[Ask]:

@@ -200,13 +200,11 @@ def _changed(
     else:
         more |= low_high(paired_shares(flips["up"], flips["down"], n, level=level))
         more["p"] = mcnemar(flips["up"], flips["down"])
-    fooled: Callable[[VerdictPair], bool]
-    if trial.kind == "yes":
-        fooled = lambda pair: number(pair.after) > 0  # noqa: E731
-    elif trial.kind == "no":
-        fooled = lambda pair: number(pair.after) > number(pair.before)  # noqa: E731
-    else:
-        fooled = lambda pair: number(pair.after) != number(pair.before)  # noqa: E731
+
+    def fooled(pair: VerdictPair) -> bool:
+        was, now = number(pair.before), number(pair.after)
+        return {"yes": now > 0, "no": now > was}.get(trial.kind, now != was)
+
     return replace(
         own, before=before, after=after, value=after - before, note=note,
         example=_first(pairs, fooled), **more,

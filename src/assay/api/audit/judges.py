@@ -18,9 +18,8 @@ import numpy as np
 from assay.api.audit.findings import RESAMPLES, Finding, low_high
 from assay.api.audit.people import SELF, of_families
 from assay.api.by_topics import quick
-from assay.api.corrected import Corrected
+from assay.api.corrected import Corrected, family_of
 from assay.api.correcting import Evaluations
-from assay.api.families import family_of
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.bootstrap import mean_interval

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from assay.api.audit.asking import Base, Labelled, bases
 from assay.api.audit.findings import RESAMPLES, Finding, low_high
-from assay.api.audit.units import Base, Labelled, bases
-from assay.api.corrected import Corrected
-from assay.api.families import family_of, off_by
+from assay.api.corrected import Corrected, family_of, off_by
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.bootstrap import mean_interval, percentile_interval, topic_counts
