@@ -46,7 +46,6 @@ class Book:
     asked_as: frozenset[str] = frozenset()
     strict: frozenset[str] = frozenset()
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
-    _look: set[str] = field(default_factory=set, init=False)
     _shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
     _unsettled: set[str] = field(default_factory=set, init=False)
 
@@ -56,11 +55,6 @@ class Book:
             found = [one for one in sources(task) if one.task.name in labelled]
             if found:
                 self._sources[task.name] = found
-        if self._sources:
-            people = self.ledger.judged_by_people()
-            for name, found in self._sources.items():
-                if any(one.leaves_open or one.task.name in people for one in found):
-                    self._look.add(name)
 
     @cached_property
     def _versions(self) -> dict[str, str]:
