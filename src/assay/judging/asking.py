@@ -31,6 +31,7 @@ _CLOSING = 1.0  # seconds to close connections after that
 _UNLIKE = 3  # times as many faults in a row end a run where they are not the same
 _NAMES = 4  # names of a model that are told one by one
 _LOOK = 0.05  # seconds between looks at who only waits
+# What differs between errors of one cause: quoted texts, and words with digits (ids, times).
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|(?<!\S)\S*\d\S*")
 
 
@@ -148,11 +149,14 @@ class Run:
                     self._end(error)
                     return
                 finally:
+                    # After _take has counted the cost: between the two another would take the money
+                    # for free.
                     self._release(reserved)
                 if self.listener is not None and outcome is not None:
                     self.listener.came(request, outcome)
                 self.progress.step(outcome)
         finally:
+            # However this worker ends: _begin would wait for ever.
             answered.set()
 
     # -- what came of a question -----------------------------------------------------------------
@@ -239,12 +243,14 @@ class Run:
         (a thread of somebody's labeller cannot be stopped)."""
         loop = asyncio.get_running_loop()
         until = None if grace is None else loop.time() + grace
+        # Without an end it goes on until all workers are done and _in_a_loop cancels it.
         while until is None or loop.time() < until:
             for task in self.workers & self.watch.idle:
                 task.cancel()
             await asyncio.sleep(_LOOK)
         for task in self.workers:
             task.cancel()
+        # As a second Ctrl-C would: what does not close by then is left as it is.
         loop.call_later(_CLOSING, self._interrupt)
 
     # -- the budget ------------------------------------------------------------------------------
@@ -286,6 +292,7 @@ class Run:
 
     def _release(self, most: float) -> None:
         self.under_way -= 1
+        # Nothing under way is exactly nothing, whatever sums of fractions come to.
         self.reserved = self.reserved - most if self.under_way else 0.0
         self.settled.set()
 
@@ -314,6 +321,7 @@ def _heeding(interrupt: Any) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
+            # asyncio has put Python's own handler there, not the one of before.
             signal.signal(number, handler)
 
 

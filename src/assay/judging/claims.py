@@ -26,6 +26,7 @@ def claimed(
     """
     named = {_name(who, task): (who, task) for who, task in wanted if who.kind not in _FREE}
     with ExitStack() as held:
+        # In one order everywhere: of two that want the same, one gets all, instead of each a part.
         for name, (who, task) in sorted(named.items()):
             what = f"{ledger.name}: {who.name} is being asked for '{task}'"
             held.enter_context(ledger.claim(name, what, shards=shard.count if shard else 0))

@@ -97,12 +97,14 @@ def plan(
         told = _told(ledger, ensemble, joint) if across_tasks else set()
         open_ = {key: request for key, request in joint.items() if key not in told}
         members = _members(ledger, ensemble, open_.values(), retry_failed=retry_failed)
+        # Where a member that failed is asked again, the joint label is made again, too.
         renewed = {key for each in members for key, _ in each.todo} if retry_failed else set()
         failed_before = {
             key
             for key, request in open_.items()
             if renewed and any(one in renewed for _, _, one in ensemble.keys(request))
         }
+        # What is told elsewhere is no longer among what is open.
         across_tasks = False
         todo = gathered(missing(open_, failed_before))
     else:
@@ -213,6 +215,7 @@ def _execute(plan_: Plan, ledger: Ledger, run: Run, title: str) -> None:
         run.ask(parts)
     finally:
         run.progress.end()
+    # Who interrupts wants to leave: the next run makes them, and asks nobody.
     if run.stop != INTERRUPTED:
         join_votes(ledger, plan_)
     run.tally.skipped = todo - run.tally.asked - run.tally.unanswered

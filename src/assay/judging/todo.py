@@ -80,6 +80,7 @@ class _Many(Sequence[Item]):
     def _write(self, data: bytes) -> None:
         try:
             self._file.write(data)
+            # At once: a full disk has to show before anything is asked.
             self._file.flush()
         except OSError as error:
             raise LedgerError(

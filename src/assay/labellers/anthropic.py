@@ -49,6 +49,7 @@ class AnthropicTransport:
         target = url.removesuffix("/chat/completions") + "/messages"
         sent = orjson.dumps(message_request(orjson.loads(body)))
         reply = await self._inner.post(target, own, sent, timeout)
+        # An error's body has the form that message_of reads, as it is.
         if reply.status != 200:
             return reply
         try:

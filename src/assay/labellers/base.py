@@ -203,6 +203,7 @@ def _around(who: LabellerId, task: AnyTask) -> tuple[bytes, bytes]:
     last = _AROUND.get(task.name)
     if last is not None and last[0] is who and last[1] is task:
         return last[2]
+    # The hash stands between `["TASK","VERSION","` and `","NAME",…,`; the sample and `]` follow.
     whole = canonical([task.name, task.version, "", who.name, who.kind, dict(who.params), 0])
     before = canonical([task.name, task.version])[:-1] + b',"'
     parts = (before, whole[len(before) : -2])

@@ -22,6 +22,7 @@ from assay.labellers.openai import OpenAILabeller
 from assay.model.errors import Fault, FormatError
 from assay.model.secrets import excerpt
 
+# Statuses of which asking again is no use, as of an endpoint that is asked live.
 _REFUSALS = frozenset({400, 413, 422})
 
 

@@ -141,6 +141,8 @@ class EmbeddedLabeller(BaseLabeller):
         source = self._renderer.probe_source(task)
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
         chance = fitted(self._sha256) if self._given is None else {}
+        # Where it is known to be at chance labels fail one by one: a unit may not need that
+        # question.
         missing = [key for key in keys if key not in self.thresholds and key not in chance]
         if missing and self._name in MODELS and not MODELS[self._name].judges:
             return (
@@ -185,6 +187,7 @@ class EmbeddedLabeller(BaseLabeller):
         passes = 2 if self._reasons else 1
         contents = [message["content"] for message in self.preview(request)]
         sizes = [
+            # (a question is two messages)
             sum(tokens(text) for text in contents[start : start + 2]) + FRAME_TOKENS
             for start in range(0, len(contents), 2)
         ]

@@ -81,6 +81,7 @@ class Form:
         """After the refusal of a request sent as ``sent``, ask for less; False where its form was
         not what the server minded. Another request may have lowered the form meanwhile."""
         message = message_of(reply).casefold()
+        # No other form makes it shorter, though such messages name max_tokens and the like.
         if any(word in message for word in _LENGTH_WORDS):
             return False
         if sent.stream and _STREAM.search(message):
@@ -220,6 +221,7 @@ class Endpoints:
                     continue  # another form: not an attempt that failed
                 why, wait = found
             finally:
+                # Before the wait below: who waits takes nobody's place.
                 endpoint.pace.leave()
             endpoint.fails(started, time.monotonic())
             attempt += 1
@@ -227,6 +229,7 @@ class Endpoints:
                 raise self._unreachable(endpoint, f"{why} ({attempt} attempts)")
             if attempt >= _MANY_ATTEMPTS:
                 raise Refused(f"{self.redact(why)} ({attempt} attempts; others were answered)")
+            # Drawn: what failed together should not come back together.
             backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
             seconds = min(_LONGEST_WAIT, max(wait or 0.0, backoff))
             with self._idling():
@@ -342,6 +345,7 @@ class Endpoints:
         if reply.status in (400, 413, 422):
             raise Refused(self.redact(why))
         if reply.status in (408, 409, 425, 429) or reply.status >= 500:
+            # This one is not waited out: the account has run dry.
             if reply.status == 429 and "insufficient_quota" in why:
                 raise self._unreachable(endpoint, why)
             wait = retry_after(reply.headers, datetime.now(UTC))

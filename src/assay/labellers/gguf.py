@@ -95,11 +95,13 @@ class Prompter:
             raise SettingsError(f"{source} holds no chat template: use an instruction-tuned model.")
         self.header = header
         try:
+            # Only read here, which runs nothing of it; what renders it is a process of its own.
             ImmutableSandboxedEnvironment().parse(header.chat_template)
         except (TemplateError, RecursionError) as error:
             raise SettingsError(f"The chat template of {source} cannot be read: {error}") from error
         self._what = f"The chat template of {source}"
         self._render = Confined("assay.labellers.chat_template:rendered")
+        # The longest first: a token may begin with another.
         self._special = sorted(header.special, key=len, reverse=True)
 
     def __call__(self, messages: Messages, prefill: str = "") -> list[int | str]:

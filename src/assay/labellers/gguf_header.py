@@ -98,6 +98,7 @@ def read_header(path: Path) -> GgufHeader:
     special = {
         text: number
         for number, (text, kind) in enumerate(zip(tokens, types, strict=False))
+        # A single letter, or blanks, stand in any text: it would be cut to pieces.
         if kind in _SPECIAL_TYPES and len(text) > 1 and not text.isspace()
     }
     architecture = meta.get("general.architecture", "")

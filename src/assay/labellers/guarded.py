@@ -54,6 +54,7 @@ class GuardedLabeller(ForwardingLabeller):
         found = self._forward("id")
         if self._id is None or found is not self._found:
             checked = _checked_id(self._spec, found)
+            # The same object for an equal one: base._around asks with `is`, for every key.
             if checked != self._id:
                 self._id = checked
             self._found = found

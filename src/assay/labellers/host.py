@@ -30,6 +30,7 @@ from assay.tasks.base import AnyTask, Unit, Verdict, canonical, content_hash
 from assay.tasks.registry import REGISTRY
 from assay.tasks.rendering import Messages, Renderer
 
+# The first that fits travels: what derives from one of these, such as LabellerFailed, as that one.
 _ERRORS = (LabellerUnreachable, PrerequisiteError, SettingsError, AssayError)
 
 

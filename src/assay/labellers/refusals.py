@@ -201,6 +201,7 @@ def _declines(clause: str, *, whole: bool = False) -> Refusal | None:
 
 
 def _without_lead(clause: str) -> str:
+    # An empty match would go on for ever.
     while (hit := _phrases().lead.match(clause)) and hit.end():
         clause = clause[hit.end() :]
     return clause

@@ -37,6 +37,7 @@ class Stream:
 
     def whole(self) -> Mapping[str, Any] | None:
         """The reply as it would have come in one piece; None where it broke off."""
+        # The last line need not have an end.
         self._line(self._left)
         self._left = b""
         if "error" in self._about:

@@ -59,6 +59,7 @@ def read_probes(path: Path, sha256: str) -> Mapping[str, Mapping[str, Any]]:
     try:
         document = orjson.loads(path.read_bytes())
         probes: dict[str, dict[str, Any]] = document["models"].get(sha256, {}).get("probes", {})
+        # Tried here, where what is no number can be told of the file.
         usable(probes)
     except FileNotFoundError:
         return {}

@@ -55,6 +55,7 @@ class Confined:
         worker = self._worker
         if worker is None or worker.process.poll() is not None:
             self._worker = worker = _Worker(self._function)
+            # Bound to the worker: were it to this object, it would keep it alive for ever.
             weakref.finalize(self, worker.end)
         said = worker.asked(line, self._seconds)
         if said.endswith(b"\n"):
@@ -73,6 +74,8 @@ class _Worker:
     """The process, and a thread that ends it where it is late."""
 
     def __init__(self, function: str) -> None:
+        # Not the empty path, nor (-P) the current folder's: a json.py beside somebody's template
+        # would run.
         paths = [path for path in sys.path if path]
         self.process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-P", "-c", _START, function, str(MEMORY), *paths],

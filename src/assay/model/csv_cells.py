@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from assay.model.wording import printable
 
+# Apostrophes before it count too: one that was there gets another, and reading takes one off.
 _FORMULA = re.compile("'*[=+@\t\r＝＋－＠-]")
 _GUARDED = re.compile("'('*[=+@\t\r＝＋－＠-])")
 _BARE = re.compile(r"[\w .:;!?/()-]*")  # what no writer of CSV quotes
@@ -66,4 +67,5 @@ def _is_number(text: str) -> bool:
         float(text)
     except ValueError:
         return False
+    # Python reads 1_000 as a number; to a spreadsheet -1_000 is a formula.
     return "_" not in text

@@ -42,6 +42,7 @@ class StoredTexts(Mapping[str, str]):
         return both[:size], both[size:]
 
     def __getitem__(self, identity: str) -> str:
+        # Looked at once: another thread may set it between two looks.
         last = self._last
         if identity == last[0]:
             return last[1]
@@ -74,6 +75,7 @@ class Rankings:
 
     def held(self, run: Run) -> Run:
         """The same run, in memory or not, as many passages as it shows."""
+        # A numbered run keeps no ranks (they count from 1), and scores for all lists or for none.
         known = all(isinstance(one.ranks, range) for one in run.values())
         scored = {len(one.scores) == len(one) for one in run.values() if len(one)}
         if sum(map(len, run.values())) <= HELD or not known or len(scored) > 1:
@@ -105,6 +107,7 @@ class NumberedRun(Mapping[str, Ranking]):
         self._begins = np.cumsum([0, *map(len, run.values())])
         self._codes = np.empty(int(self._begins[-1]), np.int32)
         self._scores = Numbers(shared.scratch, "d") if scored else None
+        # The last of the begins is the end.
         for begin, one in zip(self._begins.tolist(), run.values(), strict=False):
             self._codes[begin : begin + len(one)] = shared.codes(one.passages)
             if self._scores is not None:

@@ -45,6 +45,7 @@ def _installed(top: str) -> bool:
     folder (``pip install -e``) does not."""
     try:
         found = find_spec(top)
+    # ValueError: __main__ and some others have no spec.
     except (ImportError, ValueError):
         return False
     if found is None:
@@ -52,6 +53,7 @@ def _installed(top: str) -> bool:
     places = [found.origin, *(found.submodule_search_locations or ())]
     files = [Path(place).resolve() for place in places if place and Path(place).is_absolute()]
     return any(
+        # By name too: those of --user, and Debian's own, lie elsewhere.
         home in file.parents or {"site-packages", "dist-packages"} & set(file.parts)
         for file in files
         for home in _homes()
@@ -83,4 +85,5 @@ def _entry_points(group: str, places: tuple[tuple[str, float], ...]) -> EntryPoi
     # To read what all packages say of themselves takes a fifth of evaluating a small folder.
     from importlib import metadata  # noqa: PLC0415 (slow to load)
 
+    # The places are there for the cache: what is installed while this runs is found.
     return metadata.entry_points(group=group)

@@ -65,6 +65,7 @@ def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator
             seen.add(real)
             yield place
             if part == "**":
+                # It grows while it is gone through: folders in folders, however deep.
                 waiting.extend(_entries(folder, place, "*", what))
 
 

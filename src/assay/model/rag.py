@@ -215,6 +215,7 @@ class SharedAnswers:
 
     def places(self, places: dict[str, int]) -> dict[str, int]:
         """The same places of answers, which may be those of the run before."""
+        # In order, which == of dicts does not look at: it is the order of the file.
         if len(places) != len(self._places) or not all(
             map(eq, places.items(), self._places.items())
         ):
@@ -243,6 +244,7 @@ class Answers(Mapping[str, Answer]):
         if nuggets is not None and "\n" not in answer.text:
             self.add_plain(answer.question, answer.text, answer.confidence, answer.line, nuggets)
         else:
+            # For the order of the file alone: no record is added, and none is read at this place.
             self._at[answer.question] = len(self._records)
             self._odd[answer.question] = answer
 
@@ -286,6 +288,7 @@ class Answers(Mapping[str, Answer]):
         data = self._records.data(self._at[question])
         confidence, line, first, number = _ANSWER.unpack_from(data)
         nums = data[_ANSWER.size : _ANSWER.size + number]
+        # For each nugget a byte of its number and four of its key.
         text_at = _ANSWER.size + 5 * number
         cited = array("I", data[_ANSWER.size + number : text_at])
         text, *texts = data[text_at:].decode(errors="surrogatepass").split("\n")

@@ -40,6 +40,7 @@ class Scratch:
         with self._lock:
             begin = self._end
             self._end += len(data)
+            # Once something has gone further, all goes behind it: what is held is the beginning.
             if self._file is None and not self._new and self._end <= _HELD:
                 self._held += data
             else:
@@ -55,6 +56,7 @@ class Scratch:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile(prefix="assay-")  # noqa: SIM115 (for long)
+            # The system may take less than it is given.
             while view:
                 done = os.pwrite(self._file.fileno(), view, at)
                 view, at = view[done:], at + done
@@ -67,12 +69,14 @@ class Scratch:
     def read(self, at: int, size: int) -> bytes:
         """``size`` bytes from ``at`` on."""
         with self._lock:
+            # What is asked for reaches into the last bytes.
             if self._new and at + size > self._end - len(self._new):
                 self._write()
             found = bytes(self._held[at : at + size])
             at -= len(self._held)
         if self._file is None or len(found) == size:
             return found
+        # (pread moves no position, and needs no lock)
         while len(found) < size:  # the system gives 2 GB at once
             more = os.pread(self._file.fileno(), size - len(found), at + len(found))
             if not more:

@@ -83,6 +83,7 @@ def secret_in(value: object, name: str = "") -> str | None:
                 return found
         return None
     if isinstance(value, list | tuple):
+        # A header written as a pair.
         if len(value) == 2 and isinstance(value[0], str) and _holds(value[0], value[1]):
             return value[0]
         return next((at for each in value if (at := secret_in(each, name)) is not None), None)
@@ -111,6 +112,7 @@ def looks_secret(text: str, *, digest: bool = False) -> bool:
         return True
     return not digest and any(
         any(map(str.isdigit, hit.group()))
+        # (20: as far back as the pattern can reach)
         and not _SAID_DIGEST.search(text, max(0, hit.start() - 20), hit.start())
         for hit in _HEXADECIMAL.finditer(text)
     )
@@ -137,6 +139,7 @@ def _holds(name: str, value: object) -> bool:
     does what is a number or a yes or no."""
     if value is None or isinstance(value, bool | float) or not _names_secret(name):
         return False
+    # A password may be all digits; beside other names a number is a count or a limit.
     return not isinstance(value, int) or "pass" in name.casefold()
 
 
@@ -198,6 +201,8 @@ def _spellings(key: str) -> re.Pattern[str]:
     addresses, JSON or HTML, in base64 (also within a longer text) and in hexadecimal."""
     data = key.encode("utf-8", "surrogatepass")
     escaped = "".join(
+        # %25 and several backslashes: what was escaped twice, such as an address in an address, or
+        # JSON in JSON.
         f"(?:{re.escape(char)}|{''.join(f'%(?:25)?{byte:02x}' for byte in char.encode())}"
         rf"|\\+u{ord(char):04x}|\\+{re.escape(char)}|&#0*{ord(char)};|&#x0*{ord(char):x};)"
         for char in key
@@ -206,5 +211,6 @@ def _spellings(key: str) -> re.Pattern[str]:
     for shift in range(3):  # where it begins within three bytes; the characters it shares are left
         coded = b64encode(b"\0" * shift + data).decode().rstrip("=")
         inner = coded[-(-shift * 8 // 6) : len(coded) - ((shift + len(data)) % 3 != 0)]
+        # Both alphabets: that of addresses has - and _ for + and /.
         ways.append("".join("[+-]" if c == "+" else "[/_]" if c == "/" else c for c in inner))
     return re.compile("|".join(ways), re.IGNORECASE)

@@ -41,6 +41,7 @@ def carried(
     given: dict[str, tuple[Label, Sequence[Label]]] = {}
     for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
         said = [label for part in parts if (label := book.find(*part, before=end)) is not None]
+        # Earlier still not all parts had a label, and there was no unit.
         if len(said) < len(parts):
             break
         former = unit_beside(said)

@@ -238,6 +238,7 @@ def _reward_map(points: Sequence[Point]) -> Scatter:
     contours = []
     for tenth in range(1, 10):
         h = tenth / 10
+        # h = 2·R_O·R_U / (R_O + R_U), solved for R_U, which is 1 at the first point.
         over = np.linspace(h / (2 - h), 1.0, 60)
         line = tuple(zip(over.tolist(), (h * over / (2 * over - h)).tolist(), strict=True))
         contours.append(Contour(line, "" if tenth % 2 else f"HMR .{tenth}", (h, h)))

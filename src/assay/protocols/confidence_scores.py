@@ -80,6 +80,7 @@ def score_confidence(
             continue
         found = [intervals[_key(end)].get(measure) for end in (ends.floor, ends.ceiling)]
         open_questions = int(np.isnan(correct).sum())
+        # A question left out is wrong, whatever its confidence.
         if measure != "Accuracy":
             open_questions += left_out
         scores[measure] = Score.between(

@@ -258,6 +258,8 @@ class Evaluation:
             return result
         left = self.policy.left_to_machine((task.name for task in self.tasks), apart)
         evened = replace(self, policy=left)._score(ledger)
+        # The machine was not asked all that people labelled: its scores would compare less, not
+        # more.
         if evened.lacking > result.lacking:
             return result
         return replace(result, evened=evened, uneven=apart)

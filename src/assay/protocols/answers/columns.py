@@ -145,6 +145,8 @@ class JudgedAnswers:
         some["kind"], some["confidence"] = self.kinds, self.confidences
         some["number"] = np.arange(self.first, self.first + len(some))
         some["first"] = self.first_nugget + np.cumsum(sizes) - sizes
+        # How many, for now: where they begin in a run is known once runs are apart
+        # (JudgedRun.extend).
         some["start"] = sizes
         for name, ends in zip(_ENDS, self.ends, strict=True):
             some[name] = ends

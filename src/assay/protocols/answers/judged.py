@@ -226,6 +226,8 @@ class _Judge:
         states = np.where(counting.carried & labels.there, _CARRIED, _COUNTED)
         open_ = np.select([failed, waiting & ~missing], [_FAILED, _WAITING], _MISSING)
         states = np.where(unsure, open_, states)
+        # A label is missing where it could still change a score; of an answer that waits none is
+        # asked.
         lacks = (states == _MISSING) | cited.has(marked.states == _MISSING)
         lacks &= (unsure | (marked.relevant != marked.possible)) & ~waiting
 
@@ -309,6 +311,7 @@ class _Judge:
         for at in np.flatnonzero(labels.human).tolist():
             # A person may judge the answer alone; the machine's word on the nuggets then stands.
             helps: dict[int, tuple[bool, str | None]] = {}
+            # What it says beside the present nuggets comes last, and stands.
             for which in (now[at],) if now[at] == beside[at] else (beside[at], now[at]):
                 machine = book.machine(task, _content(given[at], which))
                 if machine is None:

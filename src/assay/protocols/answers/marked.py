@@ -273,6 +273,7 @@ def _contradictions(every: Sequence[_Spoken]) -> Iterator[Fault]:
         others = (
             other
             for place, other in enumerate(every)
+            # Of two that were edited the later is told of, once.
             if other.verdict != one.verdict and (place < number or not other.edited)
         )
         other = next(others, None) if one.edited else None

@@ -178,6 +178,8 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
         folder.input_files(ENTRIES[0])  # says that it must be named
     for one in reading.optional("narratives", read_topics) or ():
         questions[one.id] = one.text
+    # A copy: the narratives that answers bring are no list of topics that answers are checked
+    # against.
     given = dict(questions)
     for path, rag in reading.many("rag_runs", partial(read_answers, topics=given, limits=False)):
         add(path, rag.name, {topic: one.text for topic, one in rag.answers.items()})
