@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -51,7 +51,7 @@ class SummarySection:
         lines = [] if self.heading is None else [self.heading]
         return "\n".join([*lines, *(one.text for one in self.statements)])
 
-    @property
+    @cached_property
     def content(self) -> str:
         """What two sections that say the same have in common."""
         return _said(self.text)
@@ -109,7 +109,6 @@ class Summary:
         return "\n\n".join(self.documents[number].text for number in dict.fromkeys(citations))
 
 
-@lru_cache(maxsize=4096)
 def _said(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
