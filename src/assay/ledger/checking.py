@@ -232,6 +232,7 @@ def _each(
             yield Fault(f"label number {number} is damaged")
         elif why is not None:
             yield Fault(why, uid)
+        # Going on from what is stored: one change is told once, and not of every label behind it.
         last, digest = number, stored if type(stored) is bytes else b""
 
 

@@ -70,6 +70,7 @@ class Known:
             self.overrules.update((number, unpacked(uid)) for number, uid in changed)
             try:
                 hashes = b"".join(units)
+            # A text among them: some unit has no hash.
             except TypeError:
                 odd = (one for one in zip(numbers, units, strict=True) if isinstance(one[1], str))
                 self.odd.update(odd)

@@ -19,6 +19,7 @@ def packed(text: str) -> bytes | str:
         found = bytes.fromhex(text)
     except ValueError:
         return Odd(text)
+    # Capital letters would not come back.
     return found if found.hex() == text else Odd(text)
 
 

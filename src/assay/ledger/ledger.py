@@ -117,6 +117,7 @@ class Ledger(Reading):
         trace: TracebackType | None,
     ) -> None:
         try:
+            # What rows that were changed make of code that takes them for what was written.
             if isinstance(error, LookupError | TypeError | ValueError | ArithmeticError):
                 self._blamed(error)
         finally:
@@ -345,6 +346,7 @@ class Ledger(Reading):
             finally:
                 if not trial.keep or self._db.in_transaction:
                     self._db.rollback()
+                    # The numbers that rows got within it are given to others next.
                     self._labeller_ids.clear()
                     self._task_ids.clear()
                     self._labellers.clear()

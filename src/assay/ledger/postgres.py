@@ -26,6 +26,7 @@ from assay.model.errors import LedgerError
 PATIENCE = 60.0
 """Seconds that a server is waited for which was there before."""
 _TRIES = 10  # of one thing while connections are lost, the last ones a second apart
+# A server that is gone without a word is noticed after a minute.
 _SETTINGS = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -34,6 +35,8 @@ _SETTINGS = {
     "tcp_user_timeout": 60_000,
     "application_name": "assay",
 }
+# objsubid 2: locks of two numbers. Of the second 0 is alone: it and any other are in each other's
+# way.
 _HOLDERS = (
     "SELECT application_name, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid) "
     "WHERE locktype = 'advisory' AND objsubid = 2 AND classid = ?::int::oid AND pid <> "
@@ -115,6 +118,8 @@ class PostgresStore:
         """What holds for as long as the session lasts."""
         adapted(connection)
         connection.add_notify_handler(self._notified)
+        # Read committed: what others wrote while a lock was waited for has to be seen. And of a
+        # cursor all rows are wanted, not the first ones soon (1).
         connection.execute(
             "SELECT set_config('search_path', $1, false), set_config('lock_timeout', '30s', false),"
             "set_config('cursor_tuple_fraction', '1', false), set_config('jit', 'off', false), "

@@ -92,6 +92,7 @@ class SqliteStore(sqlite3.Connection):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
+        # Outside of a transaction it begins one, and within one it is of no consequence.
         self.execute("SAVEPOINT snapshot")
         try:
             yield
@@ -150,6 +151,7 @@ class SqliteStore(sqlite3.Connection):
         encoding = self.execute("PRAGMA encoding").fetchone()[0]
         if encoding != "UTF-8":
             yield f"the file is in {encoding}, and so not written by Assay ({_UTF_8})", False
+        # A number is how many faults are told of all, a name is a table that is looked at alone.
         for what in (_SHOWN,) if by_index else ("tasks", "labellers"):
             for (text,) in self.execute(f"PRAGMA integrity_check({what})"):
                 if text != "ok":

@@ -97,6 +97,7 @@ def edit_distance(a: str, b: str, most: int | None = None) -> int:
         char: int("".join("01"[c == char] for c in reversed(a)), 2) for char in set(a) & set(b)
     }
     grows, falls = every, 0
+    # (left: minus how many characters of b are to come; each can take 1 off the distance)
     for left, char in enumerate(b, 1 - len(b)):
         same = places.get(char, 0)
         vertical = same | falls

@@ -216,6 +216,7 @@ def _tally(cell: Integers, counts: Integers, levels: int) -> Integers:
     by_cell = counts[order]
     tables = np.zeros((2 * levels, counts.shape[1]), counts.dtype)
     for at in np.flatnonzero(np.diff(ends)):
+        # No sum is above the number of questions, which the type of the counts holds.
         by_cell[ends[at] : ends[at + 1]].sum(axis=0, dtype=counts.dtype, out=tables[at])
     return tables.reshape(2, levels, -1)
 

@@ -271,6 +271,8 @@ class _Missing:
         beats = np.concatenate([[0.0], np.cumsum(_below(self.wrong, self.open))])
         beaten = np.concatenate([[0.0], np.cumsum(len(self.right) - _below(self.right, self.open))])
         ties = np.concatenate([[0.0], _ties_across(self.open), [0.0]])[: count + 1] / 2.0
+        # Pairs of known ones; of open right with known wrong ones, and of known right with open
+        # wrong ones; and ties of open ones across the border.
         low = known + beats + beaten[-1] - beaten + ties
         high = known + (beats[-1] - beats[::-1]) + beaten[::-1] + m * (count - m) - ties[::-1]
         # What is left out: wrong with confidence 0 where that is best.
@@ -278,6 +280,8 @@ class _Missing:
         high = high + absent * (np.where(self.right > 0, 1.0, 0.5).sum() + positive)
         many_right, many_wrong = len(self.right) + m, len(self.wrong) + count - m
         defined = many_right * (many_wrong + absent) > 0
+        # No pair of what is left out is ordered well here: the more pairs, the lower the share, and
+        # there are most where as many are right as wrong.
         timid = np.clip((many_wrong + absent - many_right) // 2, 0, absent)
         pairs = (many_right + timid) * (many_wrong + absent - timid)
         if not defined.any() and not (pairs > 0).any():

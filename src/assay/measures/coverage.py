@@ -100,6 +100,7 @@ def normalised_cover(
     covered = found.covered & asked
     possible = (found.covered | found.unknown) & asked
     answered = (pool >= tau).any(axis=-2) & asked
+    # More grades are missing than among those shown: some are missing elsewhere.
     gaps = (pool == NO_GRADE).sum(axis=-2) > (shown == NO_GRADE).sum(axis=-2)
     return (
         _share((answered | (gaps & asked)).astype(np.float64), covered),
@@ -195,7 +196,9 @@ def alpha_ideal_range(
         for at in np.flatnonzero(gained).tolist():
             size = sizes[at]
             discounts = _discounts(size)
+            # Σ discount · gain, summed by parts: of the gains' sums up to each rank.
             drops = discounts - np.append(discounts[1:], 0.0)
+            # The share of the best list's gain that a greedy one has at least, turned over.
             excess = 1.0 / (1.0 - (1.0 - 1.0 / size) ** size)
             ends[:, start + at] = drops @ least[at, :size], drops @ most[at, :size], excess
     return AlphaIdeal(*ends)

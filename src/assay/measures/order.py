@@ -31,6 +31,8 @@ def sort_keys(lists: Integers, scores: Floats) -> npt.NDArray[np.uint64]:
     """One number a document that sorts by list and, best first, by its 32-bit score."""
     bits = (_compared(scores, "trec") + np.float32(0)).view(np.uint32)  # -0 becomes 0
     negative = bits >> np.uint32(31)
+    # Bits of floats rise with them where all bits of negative ones are turned, and the sign of
+    # others.
     rising = bits ^ (negative * np.uint32(0x7FFFFFFF) | np.uint32(0x80000000))
     return (lists.astype(np.uint64) << np.uint64(32)) | (~rising).astype(np.uint64)
 
@@ -71,5 +73,6 @@ def rank_order(
     groups = np.concatenate([[0], np.cumsum(~tied)])[places]
     rows = order[places]
     by_id = descending(rows)
+    # By id first, then stably by group: within one the ids stay in their order.
     order[places] = rows[by_id[np.argsort(groups[by_id], kind="stable")]]
     return order

@@ -95,6 +95,7 @@ def tally(
         raise ValueError("outcomes are 1 (the first won), 0.5 (a tie) and 0")
     turned = one > other
     low, high = np.where(turned, other, one), np.where(turned, one, other)
+    # 0 where the run of the lower number won, 1 for a tie, 2 where the other did.
     column = np.rint(2 * np.where(turned, said, 1 - said)).astype(np.int64)
     pairs, place = np.unique(low * runs + high, return_inverse=True)
     size = (topics, 3, len(pairs))

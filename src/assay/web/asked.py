@@ -102,6 +102,7 @@ class Asked:
             own |= {} if book is None else book.configured
         for label in each(self.ledger.labels(list(self.tasks))):
             if label.labeller == own.get(label.task):
+                # The newest comes last, and stands.
                 found[label.unit] = (label.status.value, certainty_of(label))
         return found
 

@@ -38,6 +38,7 @@ class Behind(Generic[T]):
         found, age = await self.last()
         if found is not None and age <= OLDEST:
             return found, age
+        # Whoever goes away ends nothing that others wait for.
         return await asyncio.shield(self._begun()), 0.0
 
     def _begun(self) -> asyncio.Task[T]:

@@ -61,6 +61,7 @@ def handed_in(opened: Opened, topic: str, runs: Sequence[str]) -> Mapping[str, H
     found = {}
     for at, run in enumerate(runs):
         own, others = lists.get(run, []), lists.get(runs[1 - at], []) if len(runs) > 1 else None
+        # Backwards: of what is there twice the first rank stands.
         ranks = {one: rank for rank, one in reversed(list(enumerate(others or (), 1)))}
         passages = [
             ShownPassage(rank, *one, others is not None and one not in ranks, ranks.get(one))
@@ -85,6 +86,7 @@ def both(one: Sequence[str], other: Sequence[str]) -> tuple[list[Marked], list[M
         words = [_split(texts, _SENTENCE) for texts in (one, other)]
     keys = [[_ENDS.sub("", word.casefold()) or word.strip() for _, word in part] for part in words]
     same: tuple[set[int], set[int]] = set(), set()
+    # By itself it passes over what is frequent in texts of 200 words or more.
     for block in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_matching_blocks():
         same[0].update(range(block.a, block.a + block.size))
         same[1].update(range(block.b, block.b + block.size))

@@ -248,6 +248,7 @@ class Bench:
         desk, now = self.desk, time.monotonic()
         if desk.stale and desk.sync_takes >= AT_ONCE and now > self._rests_until:
             desk.stale = False
+            # Once for doing it, ten times for resting.
             self._rests_until = now + 11 * desk.sync_takes
             self._in(self._scoring, self._sync)
 

@@ -73,6 +73,7 @@ class WorkbenchState(People):
             )
             with self.writing():
                 self.execute("UPDATE units SET wanted = 0 WHERE id IN (SELECT id FROM gone)")
+                # WHERE true, here and below: else SQLite takes ON CONFLICT for the ON of a join.
                 self.execute(
                     "INSERT INTO topics (name) SELECT topic FROM fresh WHERE true "
                     "GROUP BY topic ORDER BY MIN(place) ON CONFLICT DO NOTHING"
@@ -204,6 +205,7 @@ class WorkbenchState(People):
             free += """
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
+        # With a + SQLite does not look the task up in an index.
         rows = self.execute(
             f"{_BY_TOPIC if queue == 'widest' else _UNIT} "
             f"WHERE {'+' if queue in _FEW else ''}task = :task AND wanted AND {some} {free} "

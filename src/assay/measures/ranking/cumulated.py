@@ -73,6 +73,7 @@ class Q(Measure):
         ideal_sums = best.cumulated(best.gains(self.gain))
         found = hits.relevant(RELEVANT)
         found = found.only(judged.of_topics(best.count(), found) > 0)
+        # Behind its last relevant document the ideal list gains no more.
         last = found.ranks.clip(max=judged.of_topics(best.count(), found)) - 1
         ideal = ideal_sums[judged.of_topics(best.starts[:-1], found) + last]
         above = found.numbers() + self.beta * found.cumulated(found.gains(self.gain))

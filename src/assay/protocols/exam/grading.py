@@ -112,6 +112,7 @@ def sheets(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Sheet]:
         columns = bank.questions(query)
         own = held.get(query)
         grades = NO_GRADES if own is None else own.grades
+        # Without the row that stands for passages of no grades: there are none here.
         given = grades.of(passages).columns([one.id for one in columns])[:-1]
         words = [bool(one.text) or one.id == DIRECT_QUESTION for one in columns]
         texts = np.array([one in inputs.texts for one in passages], np.bool_)

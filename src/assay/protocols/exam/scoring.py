@@ -349,6 +349,7 @@ class ExamScorer:
         for some in _portions(self._lists(runs.values())):
             tables = self._tables(some, names, len(runs), by_tau)
             for tau, values in tables.items():
+                # Queries first: those of the next portion follow.
                 parts.add(tau, np.moveaxis(values, -1, 0).tobytes())
 
         def found(tau: int) -> dict[str, Values]:
@@ -449,6 +450,7 @@ def _known(some: Sequence[_Shown]) -> KnownGrades:
         parts.append((run * len(some) + topic, place + 1, rows))
         before += absent
     lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # Stable: within a list they are in the order of ranks already.
     order = np.argsort(lists, kind="stable")
     lists, ranks, rows = lists[order], ranks[order], rows[order]
     return KnownGrades(
