@@ -53,9 +53,10 @@ def shared(label: Label | None, here: Place, where: WhereUsed) -> str:
     """Say where else a label is used: what is equal has one label."""
     if label is None:
         return ""
-    others = [one_line(str(place)) for place in where.of(label.unit) if place != here]
+    others = [place for place in where.of(label.unit) if place != here]
+    named = ", ".join(one_line(str(place)) for place in others[:_PLACES])
     more = f" and {len(others) - _PLACES} more" if len(others) > _PLACES else ""
-    return f"Equal, so one label with {', '.join(others[:_PLACES])}{more}." if others else ""
+    return f"Equal, so one label with {named}{more}." if others else ""
 
 
 # -- how sure an embedded model was ---------------------------------------------------------------
