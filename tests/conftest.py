@@ -81,12 +81,17 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def judge_remembers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The embedded judge reads nothing twice: several tests judge the same examples."""
+def judge_remembers(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """The embedded judge reads nothing twice: several tests judge the same examples, and so do
+    those of the next run, which has what it said for as long as it would say the same."""
     place = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         place = place.parent  # that of all workers
-    with remembering(place / "judge.sqlite"):
+    if pytestconfig.pluginmanager.has_plugin("cacheprovider"):
+        place = pytestconfig.cache.mkdir("judge")
+    with remembering(place):
         yield
 
 

@@ -1,28 +1,42 @@
-"""The packaged judge, which reads nothing twice in a run of the tests, whoever asks for it."""
+"""The packaged judge, which reads nothing twice in runs of the tests, whoever asks for it."""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
-from assay.labellers.judge import labeller
+from assay.labellers.judge import labeller, model
 from assay.labellers.judge.evidence import Tokens
-from assay.labellers.judge.model import Floats, Network
+from assay.labellers.judge.model import Floats, Network, settings
 
 _AT_ONCE = 500
 
 
+def _version() -> str:
+    """What the network says hangs on: the model, how it is run, with what and on what machine."""
+    code = Path(model.__file__).read_bytes()
+    about = f"{settings().sha256} {version('onnxruntime')} {version('numpy')} {platform.node()}"
+    return hashlib.sha256(code + about.encode()).hexdigest()[:16]
+
+
 @contextmanager
-def remembering(path: Path) -> Iterator[None]:
+def remembering(folder: Path) -> Iterator[None]:
     """Have the embedded judge keep what its network says of a pair of texts in a file, which other
     processes read too. What it says is the same bytes as if it were read again; tests of the
     network itself have one that remembers nothing."""
+    path = folder / f"{_version()}.sqlite"
+    for other in folder.glob("*.sqlite"):
+        if other != path:
+            other.unlink(missing_ok=True)
     with closing(sqlite3.connect(path, timeout=60)) as db, db:
         db.execute("CREATE TABLE IF NOT EXISTS said (pair BLOB PRIMARY KEY, logits BLOB)")
 
