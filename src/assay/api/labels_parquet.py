@@ -12,6 +12,7 @@ import polars as pl
 
 from assay.api.labels import tasks_named
 from assay.ledger import Ledger
+from assay.ledger.chain import Head
 from assay.ledger.hashes import unpacked
 from assay.ledger.parquet import AT_ONCE, HASHES, SCHEMA, WRITTEN
 from assay.model.errors import SettingsError
@@ -32,7 +33,7 @@ def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
         rows = list(takewhile(lambda row: row[0] <= head.labels, some))  # others may be adding
         write_part(rows, folder, number)
         count += len(rows)
-    write_bytes(folder / WRITTEN, json_bytes(head.in_manifest()))
+    write_head(head, folder)
     return count
 
 
@@ -43,6 +44,11 @@ def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None
         place = folder / f"task={_named(name)}" / f"labeller={_named(who)}"
         place.mkdir(parents=True, exist_ok=True)
         part.write_parquet(place / f"part-{number:05}.parquet")
+
+
+def write_head(head: Head, folder: Path) -> None:
+    """Write the head of the ledger whose labels a folder holds, now that it does."""
+    write_bytes(folder / WRITTEN, json_bytes(head.in_manifest()))
 
 
 def _readable(row: Sequence[Any]) -> list[Any]:
