@@ -115,6 +115,7 @@ def baseline_bytes(found: Baseline) -> bytes:
     """A baseline as a file."""
     document = found.model_dump(mode="json", exclude={"questions"})
     document["settings"] = dict(sorted(document["settings"].items()))
+    # Without its last line break and brace: the questions follow, one a line.
     head = orjson.dumps(document, option=orjson.OPT_INDENT_2)[:-2]
     questions = sorted(found.questions, key=lambda one: one.id)
     lines = [b"    " + orjson.dumps(one.model_dump(mode="json")) for one in questions]

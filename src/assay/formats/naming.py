@@ -103,6 +103,7 @@ class KnownIds:
 
     @cached_property  # these two only where a file is faulty
     def _unpadded(self) -> dict[str, str]:
+        # (From the last on, so that the first of ids that are alike is the one named.)
         return {_unpad(one): one for one in reversed(self.ids)}
 
     @cached_property
@@ -148,6 +149,8 @@ class KnownIds:
         self._guesses += 1
         if self._guesses > _MOST_GUESSES or len(one) > _LONGEST_GUESS:
             return None
+        # Comparing takes long: a few faults, short ids and the first few thousand are enough for a
+        # hint.
         near = difflib.get_close_matches(one, self.ids[:5000], n=1, cutoff=0.7)
         return printable(near[0]) if near else None
 

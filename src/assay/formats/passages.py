@@ -52,6 +52,7 @@ def _rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Any]]:
 
 
 def _passages(number: int, row: Any, faults: FaultList) -> Iterator[tuple[str, str]]:
+    # Graded passages are a list of a query's id and its passages.
     rows = row[1] if isinstance(row, list) and len(row) == 2 else [row]
     for one in rows if isinstance(rows, list) else [rows]:
         name, words = _first(one, _IDS), _first(one, _TEXTS)

@@ -198,6 +198,7 @@ class _AnswerReader:
         if self.known is not None and one not in self.known:
             return 0
         try:
+            # (Before it stand the answer and the nuggets.)
             end = lines.index(f"</{one}>", at + 1, at + 3 + MAX_NUGGETS)
         except ValueError:
             return 0

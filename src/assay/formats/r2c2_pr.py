@@ -157,7 +157,7 @@ class _PassageReader:
                 f"If this is the rest of line {number - 1}'s passage, put it there: "
                 f"a passage holds no line breaks. {cure}"
             )
-            self.previous_good = number
+            self.previous_good = number  # what follows may be a further part of it
         self.faults.error(
             number,
             f"The line has {fields - 1} semicolon{'s' if fields != 2 else ''}, not three.",

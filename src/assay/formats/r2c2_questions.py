@@ -37,6 +37,7 @@ REQUIRED = "&&"
 
 
 def _key(category: str) -> str:
+    # (“Simple with Condition” is the task's “Simple w. Condition”.)
     return re.sub(r"[\W_]+", "", category.casefold()).replace("simplewith", "simplew")
 
 

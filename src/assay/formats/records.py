@@ -280,6 +280,7 @@ def _marks(text: str, count: int, places: Mapping[str, int]) -> list[int]:
             found.append(places[normal_id(inside)])
         elif _NUMBERS.fullmatch(inside):
             numbers = (int(one) for one in inside.split(","))
+            # in texts marks count from 1
             found += [one - 1 if 0 < one <= count else UNKNOWN for one in numbers]
     return found
 

@@ -171,6 +171,7 @@ def _order(rows: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
     """What the columns are: of four, by where ``all`` stands."""
     if width != len(_ORDERS[0]):
         return _SHAPES[width]
+    # Where the topic stands in each of the orders, in their order.
     with_all = [place for place in (1, 2, 0) if any(is_mean(row[place]) for row in rows)]
     return next((one for one in _ORDERS if with_all and one[with_all[0]] == "topic"), _ORDERS[0])
 

@@ -151,6 +151,7 @@ class _SummaryReader:
             self._error(f"{where} is no object.", "Write {heading, statements}.")
             return None
         heading: str | None = None
+        # null says that the section has none; a heading that is not there at all is a slip.
         if row.get("heading") is not None or "heading" not in row:
             heading = self._string(row, "heading", where)
         statements = row.get("statements")

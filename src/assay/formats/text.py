@@ -40,6 +40,7 @@ _PIECE = 1 << 20
 _SHARE = 1 << 15  # bytes of a plain file whose lines are made at once
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b\x08"
+# Of a block, or of the end where there is none: a text may begin with BZh1.
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
 _FOREIGN = (
     (b"PK\x03\x04", "a ZIP archive (or an office document)", "Unpack it, or save it as text."),

@@ -246,6 +246,7 @@ class _RunReader:
                 topic = cells[0]
                 scores = self.scores.setdefault(topic, {})
                 ranks = self.ranks.setdefault(topic, {})
+                # The topic may have been there before.
                 last_rank = max(ranks.values(), default=-math.inf)
                 last_score = min(scores.values(), default=math.inf)
             _, q0, doc, raw_rank, raw_score, run = cells
@@ -258,6 +259,7 @@ class _RunReader:
                 rank = int(raw_rank)
                 score = float(raw_score)
                 good = (
+                    # int and float take digits of other scripts, too, and 1_000.
                     isfinite(score)
                     and raw_score.isascii()
                     and raw_rank.isascii()

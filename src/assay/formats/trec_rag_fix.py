@@ -82,6 +82,7 @@ def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> li
     given = record.get(key)
     sentences = given if isinstance(given, list) else []
     references = record.get("references")
+    # The references come last: until they are renumbered positions are of those that were given.
     if rules.max_words is not None:
         done += _cut(sentences, rules.max_words, rules)
     if isinstance(references, list):
@@ -133,6 +134,7 @@ def _one_way(sentences: list[Any], references: list[Any], rules: Rules) -> list[
     ways = {way for item in lists for way in _ways(item.get("citations"), references)}
     if rules.by is None or (ways <= rules.by and (rules.mixed or len(ways) < 2)):
         return []
+    # (From the last on, so that a document that is listed twice has its first place.)
     place = {doc: spot for spot, doc in reversed(list(enumerate(references)))}
     for item in lists:
         given = _ranked(item.get("citations"))

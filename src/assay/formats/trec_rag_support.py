@@ -110,6 +110,7 @@ def _label(value: object) -> object:
         value = str(value)
     if not isinstance(value, str):
         return _UNKNOWN
+    # (The minus of -1 stays.)
     return _LABELS.get(re.sub(r"[\s-]+(?!\d)", "_", value.strip().casefold()), _UNKNOWN)
 
 
@@ -130,6 +131,8 @@ def write_support(
                         "text": text,
                         "citations": [
                             {"citationID": place, "reference": doc, "support": code}
+                            # zip asks the documents first, so that it takes no code of the next
+                            # sentence.
                             for place, (doc, code) in enumerate(zip(docs, codes, strict=False))
                         ],
                     }

@@ -51,6 +51,7 @@ def _mean_scores(
         known = [value for value in of if value is not None]
         lacking = sum(value.value is None for value in known)
         counts[name] = len(known), lacking
+        # Where nothing is missing both ends are the same, and one is enough.
         samples = _samples(known)[: 1 + bool(lacking)] if known else []
         means[name] = [fsum(sample) / len(sample) for sample in samples]
         every += map(np.array, samples)

@@ -68,6 +68,7 @@ class Ranked:
         for run in self.runs:
             plain = name = file_name(run)
             number = 1
+            # Some file systems take A and a for one name.
             while name.casefold() in taken:
                 number += 1
                 name = f"{plain}-{number}"

@@ -41,6 +41,8 @@ def read_settings(file: Path) -> dict[str, Any]:
     except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
         raise SettingsError(f"{file}: cannot be read: {error}.") from error
     for name, number in _too_large(raw):
+        # A hexadecimal number may be of any length, and Python writes none of more than 4,300
+        # digits.
         shown = number if abs(number) < 1 << 99 else "what stands there"
         raise SettingsError(f"{file}: {name}: {shown} is no number of 64 bits.")
     return raw

@@ -143,6 +143,7 @@ def by_board(
     boards = [one for one in found_out.boards if _settles(found_out.per_topic, one, topics)]
     if not boards:
         return
+    # In a book of its own: `people` has counted what was found out quickly.
     by_people, by_machine = score(LabelBook(people.book)), score(under("machine"))
     for board in boards:
         found = {"by the machine": by_machine, "by people": by_people}

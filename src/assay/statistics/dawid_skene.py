@@ -42,6 +42,7 @@ class Consensus:
     @property
     def labels(self) -> npt.NDArray[np.int64]:
         """I most likely categories; the first of equally likely ones."""
+        # Rounding errors part what is equally likely.
         found: npt.NDArray[np.int64] = np.argmax(np.round(self.posterior, 9), axis=1)
         return found
 

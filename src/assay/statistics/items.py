@@ -176,9 +176,12 @@ class ItemBoard:
 
         item = between(low[:, column], high[:, column])
         rest = between(*(np.delete(one, column, axis=1).sum(axis=1) for one in (low, high)))
+        # Tied without the item and parted by it, or ahead without it and, whatever is missing, not
+        # with it.
         sure = (rest[0] == 0) & (rest[1] == 0) & ((item[0] > 0) | (item[1] < 0))
         sure |= (rest[0] > 0) & (rest[1] + item[1] <= 0)
         sure |= (rest[1] < 0) & (rest[0] + item[0] >= 0)
+        # It parts nothing, or who is ahead without it surely is with it.
         never = (item[0] == 0) & (item[1] == 0)
         never |= (rest[0] > 0) & (rest[0] + item[0] > 0)
         never |= (rest[1] < 0) & (rest[1] + item[1] < 0)

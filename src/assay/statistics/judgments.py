@@ -166,6 +166,7 @@ def _pairs(rows: Sequence[Graded]) -> dict[str, Range]:
     return {
         "pairs_agree": Range(concordant / pairs, (concordant + may_agree) / pairs),
         "pairs_tie": Range(tied / pairs, (tied + may_tie) / pairs),
+        # Less is better: the floor is the greater number.
         "pairs_disagree": Range((opposite + may_tie) / pairs, opposite / pairs),
     }
 

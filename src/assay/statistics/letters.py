@@ -36,6 +36,8 @@ def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tupl
     neighbours = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in similar]
     groups: list[int] = []  # sets of places in the order, as bits
     for place, near in enumerate(neighbours):
+        # The run goes with those of each group that it is like; groups that it is wholly like grow
+        # by it, the others stay beside what they have in common with it.
         new = {group & near | 1 << place for group in groups} or {1 << place}
         largest = _maximal(new)
         groups = [group for group in groups if group & ~near] + largest

@@ -41,6 +41,7 @@ def fit_logistic(
     beta = np.zeros(rows.shape[1])
     loss = _loss(beta, rows, said, n, ridge)
     for _ in range(_STEPS):
+        # (exp of more than 709 is no number.)
         p = 1.0 / (1.0 + np.exp(-np.clip(rows @ beta, -500, 500)))
         if ridge == 0 and np.abs(p - said).max() < _PERFECT:
             break

@@ -143,6 +143,7 @@ def next_battles(
     """
     runs = battles.runs
     found = fit(battles.total[None], battles.first, battles.second, runs, BradleyTerry(), prior)
+    # (The prior makes it regular, whoever has fought whom.)
     covariance = np.linalg.inv(found.hessian[0, :runs, :runs])
     first, second = np.triu_indices(runs, 1)
     p = 1 / (1 + np.exp(found.strength[0, second] - found.strength[0, first]))

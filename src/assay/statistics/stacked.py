@@ -46,6 +46,7 @@ class StackedPairs:
                 (self._untied_y, np.abs(order_y)),
             ):
                 np.add.at(table, rows, np.add.reduceat(cells, starts, axis=1, dtype=np.float64))
+            # Only what is above by the estimate counts in the AP correlation.
             order_x *= order_y > 0
             self._surplus[:, part] = np.add.reduceat(order_x, starts, axis=1).T / 2
         self._ranks_x, self._ranks_y = _Groups(x), _Groups(y)

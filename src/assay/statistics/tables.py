@@ -177,6 +177,7 @@ def coincidences(
     """
     given = ~np.isnan(labels)
     m = given.sum(axis=0)
+    # Who alone labelled a unit coincides with nobody.
     given &= m > 1
     values, place = np.unique(labels[given], return_inverse=True)
     k = len(values)

@@ -338,6 +338,7 @@ def _block(
     made: Made,
 ) -> str:
     """One question's block of an AC run."""
+    # Halves go up: round() takes them to the even number.
     value = int(confidence + 0.5)
     answer = answer_of(str(verdict["answer"]))
     if answer != one_line(str(verdict["answer"])):

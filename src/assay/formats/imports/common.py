@@ -129,6 +129,7 @@ def listed_in(value: Any) -> list[Any]:
             found = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             found = None
+        # numpy writes no commas, and 'a' 'b' would be read as 'ab'.
         if repr(found) != value:
             raise SettingsError(
                 f"{quoted(value)} is a list in a text that nobody can take apart. Export the data "

@@ -33,6 +33,7 @@ def finished(found: Imported, choices: Choices) -> Imported:
         key = f"{row.get('run', '')}\t{row['id']}"
         if key in merged:
             found.counts["retried (the last in time is kept)"] += 1
+            # Gone first, so that it stands where the last one does.
             del merged[key]
         merged[key] = {name: row[name] for name in _ORDER if name in row}
     found.records = list(merged.values())

@@ -85,6 +85,7 @@ def _step(span: Mapping[str, Any], choices: Choices) -> TraceStep | None:
         query=name_in(values.get("gen_ai.retrieval.query.text")) if kind == RETRIEVER else None,
         session=name_in(first_of(values, ("session.id", "gen_ai.conversation.id"))),
         error=str(message or "error") if failed else None,
+        # Finish reasons are a list, or a text of one, in JSON or as Python writes it.
         cut='"length"' in str(values.get("gen_ai.response.finish_reasons", "")).replace("'", '"'),
         metadata=_metadata(values, choices),
     )  # fmt: skip
@@ -116,6 +117,7 @@ def _value(value: Any) -> Any:
     """A value of OTLP JSON."""
     if not isinstance(value, dict):
         return value
+    # (JSON's numbers do not hold 64 bits, so OTLP writes whole ones as text.)
     number = value.get("intValue")
     if isinstance(number, str) and number.removeprefix("-").isdecimal():
         return int(number)

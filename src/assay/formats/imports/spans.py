@@ -111,6 +111,7 @@ def _record(name: str, steps: list[TraceStep], choices: Choices, found: Imported
         row["truncated"] = True
     query = next((step.query for step in chosen if step.query), None)
     metadata: Row = {}
+    # The root comes last: what it says itself stands.
     for step in (*ordered, root):
         metadata |= step.metadata
     session = next((step.session for step in (root, *ordered) if step.session), None)

@@ -142,6 +142,7 @@ def read_hf(files: Files, choices: Choices) -> Imported:
             raise SettingsError(f"--map {name}={what}: a field is one of {', '.join(FIELDS)}.")
         if name not in names:
             raise SettingsError(f"--map {name}={what}: the data set has no '{name}'.")
+        # A column that is named for one field is no longer another's.
         chosen = {k: None if v == name else v for k, v in chosen.items()} | {what: name}
     found.notes.append(
         "Read: " + ", ".join(f"{what} from {name}" for what, name in chosen.items() if name) + "."

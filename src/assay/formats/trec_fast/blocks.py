@@ -149,6 +149,7 @@ def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
 def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
     """The name of each file's run."""
     repeats = runs.repeats()
+    # Where a file begins, the line before is of another one.
     repeats[rows[1:-1] - 1] = True
     if not repeats.all():
         raise _OddError  # several runs in a file

@@ -43,6 +43,7 @@ class Index:
         self.shift = np.uint64(64 - min(max(len(keys) * 8, 1 << 10).bit_length(), 24))
         slots = _slots(self.keys, self.shift)
         self.first = np.full(1 << (64 - int(self.shift)), -1, np.min_scalar_type(-len(keys) - 1))
+        # From the last on, so that the first of those with the same slot is the one that stays.
         self.first[slots[::-1]] = np.arange(len(keys))[::-1]
 
     def find(
@@ -62,6 +63,8 @@ class Index:
         places, wanted = places[rows].astype(np.int64), keys[rows]
         others = np.flatnonzero(self.keys[places] != wanted)
         if len(others):
+            # Where the slot's first key is another one, it may be among the others of the slot, if
+            # there are any.
             following = self.keys[np.minimum(places[others] + 1, len(self.keys) - 1)]
             among = others[_slots(following, self.shift) == slots[rows[others]]]
             found = np.searchsorted(self.keys, wanted[among])

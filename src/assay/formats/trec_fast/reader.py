@@ -107,6 +107,8 @@ class _BatchReader:
             return
         space = self._space()
         read = read_into(path, space)
+        # Runs are given in the order of their files; and the whole buffer may hold what the rest of
+        # it does not.
         if self.waiting and (read is None or read == len(space)):
             yield from self.rest()
             space = self._space()

@@ -164,6 +164,7 @@ def _rate(pair: PreferredPair, difference: Range) -> Range:
     if not pair.sure:
         # With any rate from 0 to 1 the mean's ends hold those of the mean without the pair.
         return OPEN
+    # A difference of 0, which agrees with nobody, may lie between the ends.
     within = (0.0,) if difference.floor < 0 < difference.ceiling else ()
     possible = [agreement_rate(pair, one) for one in (*difference, *within)]
     return Range(min(possible), max(possible))

@@ -216,6 +216,8 @@ class TopicBank:
             if segment is None:
                 continue
             if grade is not None and grade >= settings.threshold:
+                # A given grade may be of a document that no run retrieved: it comes last of its
+                # grade.
                 found.append((-grade, inputs.ranks[self.topic].get(doc, 10**9), doc, segment))
             if grade is None and settings.relevance != "none" and (self.topic, doc) not in failed:
                 return None
@@ -285,6 +287,7 @@ class TopicBank:
         found, book = {}, self.terms.book
         if book.book is None or EDIT.name not in book.book.ledger.tasks():  # nearly always
             return {}
+        # (The empty root: nuggets that a person added.)
         for root in (*(one.text for one in self.machine_list or ()), ""):
             label = book.find(EDIT, self.edit_unit(root))
             if label is not None:

@@ -161,6 +161,7 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
             f"{folder.path / 'assay.toml'}: [settings] topics: '{unknown[0]}' is no narrative."
         )
     if settings.topics:
+        # Where the file could not be read nothing is listed, and its faults are told below.
         narratives = {topic: narratives[topic] for topic in settings.topics if listed}
     texts = {one.id: one.text for one in listed}
     aspects = reading.optional("sub_narratives", read_sub_narratives) or {}

@@ -145,6 +145,7 @@ class Responses:
             every = chain.from_iterable(self._given(one, nuggets) for one in answers)
             values = [nan if one is None else ASSIGNMENT_VALUE[one] for one in every]
             given = np.array(values, np.float64).reshape(label.shape)
+            # One more at the end: −1, for no label, is no person's.
             by_person = np.array([*(one.human for one in said), False])[label] & ~np.isnan(worth)
             theirs = ~np.isnan(given) & ~by_person
             worth, wanted = np.where(theirs, given, worth), wanted & ~theirs

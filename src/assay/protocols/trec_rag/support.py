@@ -92,6 +92,7 @@ def support_labels(bank: Bank) -> SupportLabels:
     given = ~cited.missing
     asked = _asked(bank, answers, able)
     labels = bank.book.labels(support_task(bank.settings), asked, given[able]).spread(able)
+    # Those that give way to a given one are not used, nor shown as its reason.
     labels = labels.without(given & ~labels.human)
     values = labels.map(lambda verdict: SUPPORT_VALUE[verdict["support"]])
     worth = np.where(np.isnan(values), cited.worth, values)

@@ -157,6 +157,7 @@ def _means(sample: _Sample) -> tuple[float, float]:
     mean = float(p.mean())
     edge = 0.5 / len(p)
     a = min(max(a, edge), 1.0 - edge)
+    # R_O is from 0 to 1 where a + P − 1 ≤ b ≤ P, R_U where b ≤ a; at both 0 HMR has no gradient.
     return a, min(max(b, 1e-4 * a, a + mean - 1.0 + 1e-6), min(a, mean) - 1e-6)
 
 
@@ -182,6 +183,7 @@ def _half_widths(
     e = ((c - m) / (1.0 - 1.0 / counts))[drawn]
     q = m * (1.0 - m)
     seen = (e * reach[:, drawn]).var(axis=1, ddof=1) / n
+    # Two disagreements that nobody has seen yet, as in `items`.
     excess = (e @ e + 2.0) / (q[drawn].sum() + 2.0)
     omega = q * reach**2
     modelled = excess * q

@@ -321,6 +321,7 @@ def _finish(out: Path, workdir: Path, parts: int, layout: Layout) -> Counter[str
     """Make the corpus from its parts and count what was left out: of documents with one id the
     first is kept. (Segments are passages already: theirs are all kept.) What was there before
     stays until all of the new is written."""
+    # Whoever is stopped from here on goes on from the parts, which are all there.
     for path in (out / "documents").glob("*.json.gz"):
         path.unlink()
     twice: Counter[str] = Counter()
@@ -354,6 +355,7 @@ def _unique(workdir: Path, parts: int, index: Documents, twice: Counter[str]) ->
         source, templates = orjson.loads(head) if head else ("", [])
         size = sum(len(data) for _, data in rows)
         fresh = index.add(doc, first["title"], at, size, source, orjson.dumps(templates))
+        # By its id: segments come with ids of their own.
         if not fresh and first["id"] == f"{doc}#{first['number']}":
             twice["documents"] += 1
             twice["passages"] += len(rows)

@@ -79,6 +79,7 @@ class Journal:
                 for fault in row["slow"]:
                     self.slow[row["number"]].append(Fault(**fault))
         with self.path.open("ab") as stream:
+            # A build that was killed may have left half a line: the next begins one of its own.
             stream.write(b"\n")
 
     def write(self, done: Done) -> None:

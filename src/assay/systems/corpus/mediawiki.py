@@ -53,6 +53,7 @@ def pages(stream: IO[bytes]) -> Iterator[dict[str, Any] | Broken]:
                     found = True
                     elements = 0
                     yield {local(child.tag): child for child in element}
+                    # Of the root, too: it holds on to all that was under it.
                     element.clear()
                     top.clear()
             if silent > _SILENT or elements > _ELEMENTS:

@@ -85,6 +85,7 @@ def _seven_zip(path: Path) -> Iterator[IO[bytes]]:
     finally:
         if process.stdout is not None:
             process.stdout.close()
+        # Where nobody reads on it would wait at a full pipe for ever.
         process.kill() if not whole else None
         status = process.wait()
     if whole and status > 0:

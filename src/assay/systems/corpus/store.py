@@ -180,6 +180,7 @@ class Documents:
         part = folder / f".{DOCUMENTS}.part"
         part.unlink(missing_ok=True)
         made._database = sqlite3.connect(part)
+        # Without a journal: what is half written has a name of its own and is begun anew.
         made._database.executescript(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
             "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, at INTEGER, size INTEGER,"

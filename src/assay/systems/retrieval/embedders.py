@@ -128,6 +128,7 @@ class MiniLM:
                 windows.append([_CLS, *ids[start : start + size], _SEP])
                 owners.append(number)
         sums = np.zeros((len(texts), 384), dtype=np.float32)
+        # Windows of like length together: the others of a batch are filled up to the longest.
         order = np.argsort([len(window) for window in windows], kind="stable")
         for start in range(0, len(order), _BATCH):
             rows = order[start : start + _BATCH]
