@@ -6,6 +6,7 @@ from importlib import import_module
 
 import pytest
 
+from assay.api.opened import Opened
 from assay.formats.summaries import (
     read_abandonment,
     read_preferences,
@@ -320,6 +321,20 @@ def test_spellings_of_the_three_points(word, label):
     assert parse_reply(STATEMENT, unit, reply).label == label
     sides = PreferenceUnit(query="q", left="a", right="b")
     assert parse_reply(PREFERENCE, sides, '{"preferred": "left"}').preferred == "LEFT"
+
+
+def test_linear_measures_come_in_the_order_of_the_first_run(folder):
+    """Which of them a draw is for where several have as many units hangs on it."""
+    bare = [summary("tea", f"bare {place}", "Tea is wet.", []) for place in range(20)]
+    for first, others in ((SUMMARIES[0], bare), (bare[0], [*bare[1:], SUMMARIES[0]])):
+        write(folder, [first, *others])
+        part = Opened.open(folder).parts["sgss"]
+        found = list(part.protocol.linear(part.inputs, part.settings, part.book(None)))
+        runs = dict.fromkeys(one.run for measure in found for one in measure.shares)
+        assert list(runs) == list(part.inputs.runs)
+        tasks = [measure.task.name for measure in found if measure.measure == "XUX"]
+        last = ["sgss.representativeness", "sgss.heading", "sgss.statement"]
+        assert tasks == ["sgss.sufficiency", "trec_rag.support", *last]
 
 
 def test_the_regression_is_scikit_learns():

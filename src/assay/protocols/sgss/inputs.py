@@ -105,7 +105,7 @@ class SgssInputs:
         found: dict[str, None] = {}
         for by_run in self.summaries.values():
             found.update(dict.fromkeys(by_run))
-        return tuple(sorted(found, key=lambda run: list(found).index(run)))
+        return tuple(found)
 
     @property
     def handed_in(self) -> frozenset[str]:

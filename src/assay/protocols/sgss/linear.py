@@ -48,8 +48,7 @@ def linear_measures(inputs: SgssInputs, settings: SgssSettings) -> Iterator[Line
     if settings.average:
         return
     shares: dict[tuple[str, str], list[Share]] = defaultdict(list)
-    runs = {run for by_run in inputs.summaries.values() for run in by_run}
-    for run in runs:
+    for run in inputs.runs:
         mine = {query: one[run] for query, one in inputs.summaries.items() if run in one}
         topics = len(inputs.summaries) if settings.silent == "zero" else len(mine)
         for query, summary in mine.items():
