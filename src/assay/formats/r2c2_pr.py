@@ -26,8 +26,8 @@ from assay.model.scratch import Scratch
 from assay.model.wording import listed, printable, quoted
 
 MAX_RANK = 20
-_RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 """Most passages of a question, and the last rank (paper, section 3.4)."""
+_RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 
 _FIELDS = 4
 _ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")

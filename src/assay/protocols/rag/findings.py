@@ -236,7 +236,7 @@ def _facts(inputs: RagInputs) -> Iterator[tuple[str, str]]:
 
 
 def _gaps(found: ScoredRecords) -> Iterator[Gap]:
-    """RecordWalk that are not there, answers of nothing, passages without text."""
+    """Records that are not there, answers of nothing, passages without text."""
     inputs = found.inputs
     for run, of in inputs.runs.items():
         absent = [name for name in inputs.questions if name not in of]

@@ -108,7 +108,7 @@ def rare_spread(labels: Floats, weights: Floats, span: float) -> float:
 def satterthwaite(parts: Floats, df: Floats) -> Floats:
     """The degrees of freedom of sums of independent variances (Welch and Satterthwaite).
     ``parts``: the variances, parts × runs. ``df``: their degrees of freedom, of the same shape.
-    Returns At least :data:`LEAST_DF`, and that where all parts are 0."""
+    Returns at least :data:`LEAST_DF`, and that where all parts are 0."""
     squares = (parts**2 / df).sum(axis=0)
     total = parts.sum(axis=0)
     found = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
