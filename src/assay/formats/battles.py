@@ -17,7 +17,7 @@ from typing import Any
 
 from assay.formats.cells import read_cells
 from assay.formats.jsonl import dump_line, first_character, one_id, one_text, read_objects
-from assay.formats.parsed import FaultList
+from assay.formats.parsed import FaultList, Spot
 from assay.formats.reasons import why_of
 from assay.formats.text import SourceText, reads_file
 from assay.model.battles import Battle, BattleVerdict
@@ -95,8 +95,7 @@ def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mappi
     if cells is None:
         faults.error(0, "The file is empty.", "Write one judgment a line.")
         return
-    for number, row in cells.rows:
-        yield number, dict(zip(cells.names, row, strict=True))
+    yield from cells.records()
 
 
 class _BattleReader:
@@ -118,60 +117,48 @@ class _BattleReader:
             self._plain(number, record)
 
     def done(self) -> None:
-        if self._unknown:
-            self.faults.warning(
-                0,
-                f"{counted(len(self._unknown), 'response')} without a run: each is one by itself.",
+        for count, one, rest, cure in (
+            (
+                len(self._unknown),
+                "response",
+                "without a run: each is one by itself",
                 "Give files of responses with --responses.",
-            )
-        if self._spam:
-            self.faults.warning(
-                0, f"{counted(self._spam, 'vote')} of likely spammers left out.", ""
-            )
-        if self._repeated:
-            self.faults.warning(
-                0,
-                f"{counted(self._repeated, 'row')} of a pair that stands before in this order.",
+            ),
+            (self._spam, "vote", "of likely spammers left out", ""),
+            (
+                self._repeated,
+                "row",
+                "of a pair that stands before in this order",
                 "The first was read.",
-            )
-        if self._other:
-            self.faults.warning(
-                0, f"{counted(self._other, 'row')} of the other way of asking left out.", ""
-            )
+            ),
+            (self._other, "row", "of the other way of asking left out", ""),
+        ):
+            if count:
+                self.faults.warning(0, f"{counted(count, one)} {rest}.", cure)
 
     def _add(
-        self,
-        number: int,
-        topic: str | None,
-        sides: Sequence[str | None],
-        word: object,
-        judge: str,
-        why: Why = NO_REASON,
+        self, at: Spot, sides: Sequence[str | None], word: object, judge: str, why: Why = NO_REASON
     ) -> bool:
         """Keep a battle; False, with a fault, where it is none."""
         a, b = ((side or "").strip() for side in sides)
+        said = "" if word is None else str(word).strip().casefold()
+        verdict = _WORDS.get(said)
         if not a or not b:
-            self._error(number, "The judgment does not name two runs.", "Name both.", topic)
+            at.error("The judgment does not name two runs.", "Name both.")
         elif a == b:
-            self._error(number, f"Run {quoted(a)} fights itself.", "Name two runs.", topic)
+            at.error(f"Run {quoted(a)} fights itself.", "Name two runs.")
+        elif said and verdict is None:
+            cure = "Write A, B, Tie or Tie (Both Bad); null where judging failed."
+            at.error(f"{quoted(str(word))} is no verdict.", cure)
         else:
-            said = "" if word is None else str(word).strip().casefold()
-            verdict = _WORDS.get(said)
-            if said and verdict is None:
-                cure = "Write A, B, Tie or Tie (Both Bad); null where judging failed."
-                self._error(number, f"{quoted(str(word))} is no verdict.", cure, topic)
-            else:
-                self.found.append(Battle(topic, a, b, verdict, judge, number, why))
-                return True
+            self.found.append(Battle(at.topic, a, b, verdict, judge, at.line, why))
+            return True
         return False
 
-    def _error(self, number: int, why: str, cure: str, topic: str | None) -> None:
-        self.faults.error(number, why, cure, topic)
-
     def _ragdoll(self, number: int, record: Mapping[str, Any]) -> None:
-        topic = one_id(record, *_TOPIC_KEYS)
-        if topic is None:
-            self._error(number, "The judgment has no topic.", 'Give "qid".', None)
+        at = self.faults.at(number, one_id(record, *_TOPIC_KEYS))
+        if at.topic is None:
+            at.error("The judgment has no topic.", 'Give "qid".')
             return
         sides = [one_id(record, f"assistant_{one}_run_id") for one in "ab"]
         status = record.get("status", "completed")
@@ -179,46 +166,45 @@ class _BattleReader:
         judge = " ".join(
             str(record[name]) for name in ("provider", "model", "thinking") if record.get(name)
         )
-        if not self._add(number, topic, sides, word, judge, why_of(record)):
+        if not self._add(at, sides, word, judge, why_of(record)):
             return
         recorded = self.found[-1]
         pair = record.get("pair")
         if isinstance(pair, list) and {*map(str, pair)} != {recorded.a, recorded.b}:
             why = f"The pair {quoted(' and '.join(map(str, pair)))} are not the sides."
-            self._error(number, why, "Which two runs fought?", topic)
+            at.error(why, "Which two runs fought?")
         preferred = record.get("preferred_run_id", recorded.winner)
         if recorded.verdict is not None and preferred != recorded.winner:
             why = f"{quoted(str(preferred))} is preferred, but the verdict is {recorded.verdict}."
-            self._error(number, why, "Which of the two is right?", topic)
+            at.error(why, "Which of the two is right?")
         key = recorded._replace(verdict=None, line=0, why=NO_REASON)
         first = self._judged.setdefault(key, number)
         if first != number:
             self.found.pop()
             pair = f"{recorded.a} against {recorded.b}"
             why = f"{pair} was judged on line {first} already, in this order."
-            self._error(number, why, "Keep one of the two; the first was read.", topic)
+            at.error(why, "Keep one of the two; the first was read.")
 
     def _plain(self, number: int, record: Mapping[str, Any]) -> None:
         names = next((pair for pair in _SIDES if pair[0] in record), None)
         verdict = next((name for name in _VERDICTS if name in record), None)
         if names is None or verdict is None:
-            self._error(
+            self.faults.error(
                 number,
                 f"This is no judgment of a battle; it has {listed(record, 8)}.",
                 "Give run_a, run_b and verdict, or the judgments of RAGDoll, arena-rank or "
                 "CrowdRAG-25.",
-                None,
             )
             return
+        at = self.faults.at(number, one_id(record, *_TOPIC_KEYS))
         sides = [one_id(record, name) for name in names]
         judge = one_text(record, "judge", "labeller", "rater") or ""
-        topic, word = one_id(record, *_TOPIC_KEYS), record[verdict]
-        self._add(number, topic, sides, word, judge, why_of(record))
+        self._add(at, sides, record[verdict], judge, why_of(record))
 
     def _crowd(self, number: int, record: Mapping[str, Any]) -> None:
-        topic = one_id(record, "query_id")
-        if topic is None:
-            self._error(number, "The judgment has no topic.", 'Give "query_id".', None)
+        at = self.faults.at(number, one_id(record, "query_id"))
+        if at.topic is None:
+            at.error("The judgment has no topic.", 'Give "query_id".')
             return
         runs = self.crowd.runs
         given = [one_text(record, name) or "" for name in ("response_a", "response_b")]
@@ -226,18 +212,16 @@ class _BattleReader:
         self._unknown.update(one for one in given if one and one not in runs)
         if given[0] != given[1] and sides[0] == sides[1]:
             why = f"Both responses are by {quoted(str(sides[0]))}."
-            self._error(number, why, "Give each response of a topic a run of its own.", topic)
+            at.error(why, "Give each response of a topic a run of its own.")
             return
         place = DIMENSIONS.index(self.crowd.dimension) + 1
         ratings, beside = record.get("ratings"), NO_REASON
         if isinstance(ratings, dict):
             beside = Why(str(ratings.get(f"Q{place}_justification") or ""))
-        for word, judge in self._crowd_labels(number, record, topic):
-            self._add(number, topic, sides, word, judge, beside)
+        for word, judge in self._crowd_labels(at, record):
+            self._add(at, sides, word, judge, beside)
 
-    def _crowd_labels(
-        self, number: int, record: Mapping[str, Any], topic: str
-    ) -> Iterator[tuple[object, str]]:
+    def _crowd_labels(self, at: Spot, record: Mapping[str, Any]) -> Iterator[tuple[object, str]]:
         """What is said of the dimension, and by whom."""
         name, crowd = self.crowd.dimension, self.crowd
         question = f"Q{DIMENSIONS.index(name) + 1}_rating"
@@ -249,7 +233,7 @@ class _BattleReader:
             known = all(isinstance(one, int | float) for one in chances)
             if not known or not len(votes) == len(chances) == len(people):
                 why = "Votes, workers and spam probabilities (numbers) are not equally many."
-                self._error(number, why, "Mend the row.", topic)
+                at.error(why, "Mend the row.")
                 return
             for vote, chance, person in zip(votes, chances, people, strict=True):
                 if chance > crowd.most_spam:
@@ -259,17 +243,17 @@ class _BattleReader:
         elif f"{name}_gold" in record:
             yield record[f"{name}_gold"], ""
         elif isinstance(ratings, dict) and question in ratings:
-            yield from self._first(number, record, ratings[question], "combined")
+            yield from self._first(at.line, record, ratings[question], "combined")
         elif "inference" in record and name in record:
             if record["inference"] == crowd.inference:
-                yield from self._first(number, record, record[name], crowd.inference)
+                yield from self._first(at.line, record, record[name], crowd.inference)
             else:
                 self._other += 1
         elif "worker" in record and (name in record or _RAW_NAMES.get(name) in record):
             yield record.get(name, record.get(_RAW_NAMES.get(name, name))), str(record["worker"])
         else:
             why = f"Nothing is said of {name}; the row has {listed(record, 8)}."
-            self._error(number, why, "Choose another --dimension.", topic)
+            at.error(why, "Choose another --dimension.")
 
     def _first(
         self, number: int, record: Mapping[str, Any], word: object, judge: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from assay.formats.naming import clean
@@ -36,6 +36,11 @@ class Cells:
     def names(self) -> tuple[str, ...]:
         """The columns' names without regard to case, spaces as underscores (``run_id``)."""
         return tuple("_".join(name.casefold().split()) for name in self.header)
+
+    def records(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Every row by the columns' names, with its line number."""
+        names = self.names
+        return ((line, dict(zip(names, row, strict=True))) for line, row in self.rows)
 
     def places(self, among: Sequence[str]) -> list[int]:
         """The columns whose name is one of ``among``."""

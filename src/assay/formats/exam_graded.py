@@ -168,10 +168,8 @@ def read_graded(
         if query in queries:
             faults.error(number, f"The query {quoted(query)} has two lines.", "Join them.", query)
             continue
-        made = _query(number, query, passages, way, faults, keep_answers=answers)
-        if made is not None:
-            queries[query] = made
-    if not rows and not any(one.severity == "error" for one in faults.done()):
+        queries[query] = _query(number, query, passages, way, faults, keep_answers=answers)
+    if not rows and not faults.faulty:
         faults.error(0, "There are no graded passages.", "Is this the right file?")
     return GradedFile(queries, way, ways)
 
@@ -225,7 +223,7 @@ def _query(
     faults: FaultList,
     *,
     keep_answers: bool,
-) -> GradedQuery | None:
+) -> GradedQuery:
     seen: set[str] = set()
     made: list[GradedPassage] = []
     columns: dict[str, int] = {}

@@ -105,7 +105,7 @@ def labels_of_records(
 
 
 def _support(source: SourceText) -> Parsed[Labels]:
-    read = read_support(source.path)
+    read = read_support(source)
     found = Labels(names=_SUPPORT_NAMES)
     for one in read.value or ():
         for place, sentence in enumerate(one.sentences, 1):
@@ -119,7 +119,7 @@ def _support(source: SourceText) -> Parsed[Labels]:
 
 
 def _assigned(source: SourceText) -> Parsed[Labels]:
-    read = read_assignments(source.path)
+    read = read_assignments(source)
     found = Labels(names=_ASSIGNED_NAMES)
     for one in read.value or ():
         for each in one.nuggets:
@@ -130,11 +130,11 @@ def _assigned(source: SourceText) -> Parsed[Labels]:
 
 def _importances(source: SourceText) -> Parsed[Labels]:
     """Of nuggets alone; those that stand with several answers are labelled once."""
-    parsed = read_nuggets(source.path)
+    parsed = read_nuggets(source)
     assigned: tuple[Any, ...] = ()
     faults = parsed.faults
     if any("already" in fault.why for fault in parsed.errors):  # a list an answer, not a topic
-        read = read_assignments(source.path)
+        read = read_assignments(source)
         assigned, faults = read.value or (), read.faults
     found = Labels(names=_IMPORTANCE_NAMES, runs=False)
     seen: set[_Unit] = set()
@@ -156,7 +156,7 @@ def _importances(source: SourceText) -> Parsed[Labels]:
 
 
 def _battles(source: SourceText) -> Parsed[Labels]:
-    read = read_battles(source.path)
+    read = read_battles(source)
     found = Labels(names=_BATTLE_NAMES, runs=False)
     every = [one._replace(judge="") for one in read.value or ()]
     judged = merged(one for one in every if one.verdict is not None)

@@ -156,8 +156,8 @@ def _is_table(lines: Sequence[str]) -> bool:
 def _reasons(cells: Cells, places: tuple[int | None, ...]) -> dict[Unit, LabelNote]:
     """What is said beside the labels of a table: in columns of the names that records have."""
     found = {}
-    for _, row in cells.rows:
-        why = why_of(dict(zip(cells.names, row, strict=True)))
+    for (_, row), (_, record) in zip(cells.rows, cells.records(), strict=True):
+        why = why_of(record)
         if why != NO_REASON:
             topic, run, doc = ("" if place is None else normal_id(row[place]) for place in places)
             found[topic, run, doc] = LabelNote(why=why)

@@ -68,7 +68,7 @@ def run_name(path: str | PathLike[str]) -> str:
 
 def check_run_name(name: str, faults: FaultList) -> None:
     """Reports a run name that could not stand in a nugget record."""
-    bad = sorted({char for char in name if char in ";/\\" or not (char == " " or _shows(char))})
+    bad = sorted({char for char in name if char in ";/\\" or not _shows(char)})
     if bad:
         faults.error(
             0,

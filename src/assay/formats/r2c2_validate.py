@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from assay.formats.parsed import FaultList, Parsed
+from assay.formats.parsed import FaultList
 from assay.formats.passages import read_queries
-from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
+from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
 from assay.formats.trec import read_qrels, read_trec_run
-from assay.formats.validate import Against, Checked, Format, counted_by, pr_counts
-from assay.model.errors import Fault
+from assay.formats.validate import Against, Checked, Format, counted_by, in_all, pr_counts
 
 _SAMPLE = 50
 _LONGEST = 1000
@@ -32,34 +31,22 @@ def _check_pr(path: Path, against: Against) -> Checked:
     return Checked(parsed.faults, pr_counts(run) if run else {}, run.name if run else None)
 
 
-def _answers(parsed: Parsed[AnswerRunFile], extra: tuple[Fault, ...] = ()) -> Checked:
-    if parsed.value is None:
-        return Checked(parsed.faults)
-    run = parsed.value.run
-    nuggets = [nugget for answer in run.answers.values() for nugget in answer.nuggets]
-    counts = {"answers": len(run.answers), "nuggets": len(nuggets)}
-    if run.marked:
-        counts["marked"] = sum(nugget.mark is not None for nugget in nuggets)
-    return Checked(extra + parsed.faults, counts, run.name)
-
-
 def _check_ac(path: Path, against: Against, *, marked: bool) -> Checked:
     parsed = read_ac_run(path, questions=against.questions, pr_runs=against.pr_runs)
-    if not marked:
-        return _answers(parsed)
-    faults = FaultList(str(path))
-    run = parsed.value.run if parsed.value else None
-    if run and not run.marked and any(answer.nuggets for answer in run.answers.values()):
+    if parsed.value is None:
+        return Checked(parsed.faults)
+    run, faults = parsed.value.run, FaultList(str(path))
+    counts = in_all("answers", "nuggets", lambda one: one.nuggets)(run.answers)
+    if run.marked:
+        nuggets = (nugget for answer in run.answers.values() for nugget in answer.nuggets)
+        counts["marked"] = sum(nugget.mark is not None for nugget in nuggets)
+    elif marked and counts["nuggets"]:
         faults.error(
             0,
             "No nugget is marked: this is an unmarked AC run.",
             "A marked run has B, R or N before every NuggetNum (unmarked: --format r2c2-ac).",
         )
-    return _answers(parsed, faults.done())
-
-
-def _of_topics(what: str, by_topic: Mapping[str, Sized]) -> dict[str, int]:
-    return {"topics": len(by_topic), what: sum(map(len, by_topic.values()))}
+    return Checked(faults.done() + parsed.faults, counts, run.name)
 
 
 def _most(pattern: str) -> Callable[[SourceText], bool]:
@@ -101,7 +88,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "r2c2-questions",
         "R2C2 question file: id, text, category, gold answers, separated by tabs",
-        counted_by(read_questions, lambda found: {"questions": len(found)}),
+        counted_by(read_questions, in_all("questions")),
         _most(r"[^\t;<>{]+(?:\t\s*[^\s\t][^\t]*(?:\t[^\t]*){0,2}$|;\s*\S)"),
         of_track="trec-rag-topics",
     ),
@@ -135,7 +122,7 @@ FORMATS: tuple[Format, ...] = (
         "TREC run: topic Q0 docid rank score run",
         counted_by(
             read_trec_run,
-            lambda run: _of_topics("documents", run.scores),
+            lambda run: in_all("topics", "documents")(run.scores),
             lambda run: run.name or None,
         ),
         _most(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
@@ -144,7 +131,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "qrels",
         "TREC relevance judgments: topic 0 docid grade",
-        counted_by(read_qrels, lambda qrels: _of_topics("judgments", qrels.grades)),
+        counted_by(read_qrels, lambda qrels: in_all("topics", "judgments")(qrels.grades)),
         _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$"),
     ),
 )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from assay.formats import exam_validate, r2c2_validate, trec_rag_validate
+from assay.formats import r2c2_validate, trec_rag_validate
+from assay.formats.exam_bank_reading import LISTS, query_of, read_bank
+from assay.formats.exam_graded import GradedFile, read_graded
+from assay.formats.jsonl import first_object
 from assay.formats.records import ASKED_KEYS, read_asked, read_records
 from assay.formats.summaries import read_preferences, read_summaries
 from assay.formats.validate import (
@@ -15,7 +20,7 @@ from assay.formats.validate import (
     counted_by,
     first_has,
     guess_format,
-    register,
+    in_all,
     validate,
 )
 from assay.model.records import Record
@@ -41,6 +46,40 @@ def _of_records(found: Sequence[Record]) -> dict[str, int]:
     }
 
 
+_GRADED = re.compile(r'\s*\["[^"]+"\s*,\s*\[\s*\{\s*"paragraph')
+
+
+def _graded(found: GradedFile) -> dict[str, int]:
+    queries = found.queries.values()
+    passages = sum(len(query.passages) for query in queries)
+    grades = sum(int((query.grades.values >= 0).sum()) for query in queries)
+    return {"queries": len(queries), "passages": passages, "grades": grades}
+
+
+def _is_bank(row: Mapping[str, Any]) -> bool:
+    return query_of(row) is not None and (
+        any(isinstance(row.get(name), list) for name in LISTS) or {"qid", "question"} <= set(row)
+    )
+
+
+_EXAM = (
+    Format(
+        "question-bank",
+        "EXAM++ question bank: JSON Lines {query_id, query_text, items} or {qid, question}, a "
+        "table, or TQA's JSON",
+        counted_by(
+            read_bank,
+            lambda bank: in_all("queries", "questions", lambda one: one.questions)(bank.queries),
+        ),
+        lambda source: source.first_line.startswith("{") and _is_bank(first_object(source) or {}),
+    ),
+    Format(
+        "graded",
+        "Graded passages (Autograder): JSON Lines [query_id, [passage, …]]",
+        counted_by(read_graded, _graded),
+        lambda source: _GRADED.match(source.first_line) is not None,
+    ),
+)
 _SGSS = (
     Format(
         "summaries",
@@ -51,7 +90,7 @@ _SGSS = (
     Format(
         "preferences",
         "SGSS preferences: query_id,left,right,labeller,preference[,split]",
-        counted_by(read_preferences, lambda found: {"preferences": len(found)}),
+        counted_by(read_preferences, in_all("preferences")),
         lambda source: source.first_line.casefold().startswith(
             ("query_id,left,", "query_id\tleft\t")
         ),
@@ -61,7 +100,7 @@ _RAG = (
     Format(
         "rag-questions",
         "Questions of a RAG application: JSON Lines {id, question, references, answerable}",
-        counted_by(read_asked, lambda found: {"questions": len(found)}),
+        counted_by(read_asked, in_all("questions")),
         first_has(lambda first: {"id", "question"} <= first.keys() <= {*ASKED_KEYS}),
     ),
     Format(
@@ -72,11 +111,5 @@ _RAG = (
     ),
 )
 
-for _one in (
-    *r2c2_validate.FORMATS,
-    *trec_rag_validate.FORMATS,
-    *exam_validate.FORMATS,
-    *_SGSS,
-    *_RAG,
-):
-    register(_one)
+_ALL = (*r2c2_validate.FORMATS, *trec_rag_validate.FORMATS, *_EXAM, *_SGSS, *_RAG)
+FORMATS.update((one.name, one) for one in _ALL)

@@ -41,7 +41,7 @@ def read_summaries(source: SourceText, faults: FaultList) -> tuple[Summary, ...]
             )
             continue
         found.append(made)
-    if not found and not any(one.severity == "error" for one in faults.done()):
+    if not found and not faults.faulty:
         faults.error(0, "There are no summaries.", "Is this the right file?")
     return tuple(found)
 
@@ -251,12 +251,8 @@ def _table(
     if cells is None:
         faults.error(0, "The file is empty.", f"Begin with a header: {','.join(needed)}.")
         return []
-    names = [name.strip().casefold() for name in cells.names]
-    missing = [name for name in needed if name not in names]
+    missing = [name for name in needed if name not in cells.names]
     if missing:
         faults.error(1, f"The header lacks {', '.join(missing)}.", f"Use {','.join(needed)}.")
         return []
-    return [
-        (number, dict(zip(names, (cell.strip() for cell in row), strict=False)))
-        for number, row in cells.rows
-    ]
+    return list(cells.records())

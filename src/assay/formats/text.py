@@ -122,15 +122,15 @@ class SourceText:
         return tuple(accumulate(lengths, initial=start))[: len(raw)]
 
 
-def read_text(path: str | PathLike[str], *, max_bytes: int | None = None) -> SourceText:
+def read_text(path: str | PathLike[str]) -> SourceText:
     """Reads a plain, gzip or bzip2 file.
 
     Raises :class:`FormatError` where there is nothing to read: the file is missing or a folder,
-    its compression is damaged, it is not text at all, or it holds more than ``max_bytes``
-    (left out: :func:`most_bytes`).
+    its compression is damaged, it is not text at all, or it holds more than it may
+    (:func:`most_bytes`).
     """
     where = Path(path)
-    data, faults = _read_bytes(where, max_bytes)
+    data, faults = _read_bytes(where)
     for magic, what, cure in _FOREIGN:
         if data.startswith(magic):
             raise _unreadable(where, f"The file is {what}, not UTF-8 text.", cure)
@@ -169,11 +169,6 @@ def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
     return int(said)
 
 
-def source_of(given: str | PathLike[str] | SourceText) -> SourceText:
-    """A file's text, read unless it is what is given: a pipe can be read only once."""
-    return given if isinstance(given, SourceText) else read_text(given)
-
-
 def reads_file(
     read: Callable[Concatenate[SourceText, FaultList, P], T | None],
 ) -> Callable[Concatenate[str | PathLike[str] | SourceText, P], Parsed[T]]:
@@ -185,7 +180,8 @@ def reads_file(
     def reader(
         given: str | PathLike[str] | SourceText, /, *args: P.args, **options: P.kwargs
     ) -> Parsed[T]:
-        source = source_of(given)
+        # What is a text already is not read again: a pipe can be read only once.
+        source = given if isinstance(given, SourceText) else read_text(given)
         faults = FaultList(source.file, source.faults)
         value = read(source, faults, *args, **options)
         return Parsed(value, faults.done())
@@ -200,11 +196,11 @@ def check_break(text: str, what: str, at: Spot) -> None:
         at.error(f"The {what} holds a line break (U+{ord(found.group()):04X}).", "Write a space.")
 
 
-def _read_bytes(path: Path, max_bytes: int | None) -> tuple[bytes, FaultList]:
+def _read_bytes(path: Path) -> tuple[bytes, FaultList]:
     faults = FaultList(str(path))
     try:
         with path.open("rb") as stream:
-            raw = _up_to(stream, (max_bytes or MAX_BYTES) + 1)
+            raw = _up_to(stream, MAX_BYTES + 1)
     except FileNotFoundError:
         raise _unreadable(path, "There is no such file.", "Check the path.") from None
     except IsADirectoryError:
@@ -215,7 +211,7 @@ def _read_bytes(path: Path, max_bytes: int | None) -> tuple[bytes, FaultList]:
     ending = path.suffix.lower()
     kind, size = "", len(raw)
     packed = raw.startswith(_GZIP) or ending == ".bz2" or _BZIP2.match(raw)
-    most = max_bytes or (most_bytes(size) if packed else MAX_BYTES)
+    most = most_bytes(size) if packed else MAX_BYTES
     try:
         if raw.startswith(_GZIP):
             kind = ".gz"
@@ -260,7 +256,9 @@ def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
-        lines = [_decode_line(raw, number, faults) for number, raw in _raw(body, separator)]
+        end = b"\r" if separator == "\n" else b""
+        raw = enumerate(body.split(separator.encode()), 1)
+        lines = [_decode_line(one.removesuffix(end), number, faults) for number, one in raw]
         text = separator.join(lines)
     else:
         clean = text.replace("\r\n", "\n") if separator == "\n" and "\r" in text else text
@@ -278,11 +276,6 @@ def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
         for number, line in enumerate(lines, 1):
             _check_control(line, number, faults)
     return tuple(lines)
-
-
-def _raw(body: bytes, separator: str) -> Iterator[tuple[int, bytes]]:
-    for number, raw in enumerate(body.split(separator.encode()), 1):
-        yield number, raw[:-1] if separator == "\n" and raw.endswith(b"\r") else raw
 
 
 def _decode_line(raw: bytes, number: int, faults: FaultList) -> str:

@@ -9,14 +9,13 @@ document ids in the order given, by falling score where there are scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from assay.formats.jsonl import one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import SourceText, read_text
+from assay.formats.parsed import FaultList, Spot
+from assay.formats.text import SourceText, reads_file
 from assay.formats.trec_rag_citations import Sources
 from assay.formats.trec_rag_rules import RULES, Rules, rules_for, sentences_key
 from assay.model.trec_rag import RagAnswer, RagRun, Sentence
@@ -26,36 +25,26 @@ KINDS = ("automatic", "manual")
 _TOPIC_KEYS = ("narrative_id", "topic_id", "request_id", "qid")
 
 
+@reads_file
 def read_answers(
-    path: str | PathLike[str],
+    source: SourceText,
+    faults: FaultList,
     *,
     topics: Mapping[str, str] | None = None,
     year: str | None = None,
     limits: bool = True,
-) -> Parsed[RagRun]:
+) -> RagRun:
     """Read a run of answers.
 
     ``topics`` are the official texts by id; ``year`` (``2024``, ``2025``, ``2026``, ``other``)
     overrides what each record looks like. Without ``limits`` an answer over the year's limits
     (words, references, citations) is a warning, document ids may be of any corpus and fields that
-    the track only wishes for may be missing, so that the run can be used. Raises
-    :class:`FormatError` only where the file cannot be read at all.
+    the track only wishes for may be missing, so that the run can be used.
     """
-    return parse_answers(read_text(path), topics=topics, year=year, limits=limits)
-
-
-def parse_answers(
-    source: SourceText,
-    *,
-    topics: Mapping[str, str] | None = None,
-    year: str | None = None,
-    limits: bool = True,
-) -> Parsed[RagRun]:
-    """As :func:`read_answers`, of a text that was read."""
-    reader = _ResponseReader(source, topics, None if year is None else RULES[year], limits)
-    for number, record in read_objects(source, reader.faults):
+    reader = _ResponseReader(faults, topics, None if year is None else RULES[year], limits)
+    for number, record in read_objects(source, faults):
         reader.record(number, record)
-    return reader.done()
+    return reader.done(source.path)
 
 
 class _ResponseReader:
@@ -63,13 +52,12 @@ class _ResponseReader:
 
     def __init__(
         self,
-        source: SourceText,
+        faults: FaultList,
         topics: Mapping[str, str] | None,
         rules: Rules | None,
         limits: bool,
     ) -> None:
-        self.faults = FaultList(source.file, source.faults)
-        self.path = source.path
+        self.faults = faults
         self.topics = topics
         self.given = rules
         self.checked = limits
@@ -267,7 +255,7 @@ class _ResponseReader:
                 f"Split at white space{', after Unicode NFKC' * rules.nfkc} (--fix does).",
             )
 
-    def done(self) -> Parsed[RagRun]:
+    def done(self, path: Path) -> RagRun:
         for wished, lines in self.wished.items():
             self.faults.warning(
                 lines[0],
@@ -293,8 +281,8 @@ class _ResponseReader:
                 f"{listed(silent, 10)}.",
                 "A run is scored 0 on topics that it leaves out.",
             )
-        name = printable(next(iter(self.names), "")) or run_name(Path(self.path))
-        return Parsed(RagRun(name, self.answers), self.faults.done())
+        name = printable(next(iter(self.names), "")) or run_name(path)
+        return RagRun(name, self.answers)
 
 
 def _empty(value: object) -> bool:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add
-from os import PathLike
 from typing import Any
 
 import orjson
 
 from assay.formats.jsonl import dump_line, first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, Spot
+from assay.formats.parsed import FaultList, Spot
 from assay.formats.reasons import why_of
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, reads_file
 from assay.formats.trec_rag_topics import parse_importance
 from assay.model.trec_rag import (
     Assigned,
@@ -47,13 +46,9 @@ _ASSIGNED = {one.value: one for one in Assigned} | {
 }
 
 
-def read_nuggets(path: str | PathLike[str]) -> Parsed[Mapping[str, NuggetList]]:
-    """Read nugget lists by topic. A nugget without an importance is kept, with None.
-
-    Raises :class:`FormatError` only where the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_nuggets(source: SourceText, faults: FaultList) -> Mapping[str, NuggetList]:
+    """Read nugget lists by topic. A nugget without an importance is kept, with None."""
     found: dict[str, NuggetList] = {}
     failed: _Failed = {}
     for number, record in read_objects(source, faults):
@@ -72,7 +67,7 @@ def read_nuggets(path: str | PathLike[str]) -> Parsed[Mapping[str, NuggetList]]:
     _tell_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no nugget list.", "Write one JSON object a topic.")
-    return Parsed(found, faults.done())
+    return found
 
 
 def write_nuggets(lists: Iterable[NuggetList]) -> bytes:
@@ -101,14 +96,12 @@ def nugget_record(nugget: RagNugget) -> dict[str, Any]:
     return record
 
 
-def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, ...]]:
+@reads_file
+def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAnswer, ...] | None:
     """Read assignments, one record an answer. A run without a name has its file's.
 
     A nugget whose ``assignment`` is null or ``failed`` has no label; one that lacks it is a fault.
-    Raises :class:`FormatError` only where the file cannot be read at all.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     found: dict[tuple[str, str], AssignedAnswer] = {}
     failed: _Failed = {}
     example = first_object(source) or {}
@@ -118,7 +111,7 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
             f"No nugget has an assignment: these are nuggets alone (keys {listed(example, 8)}).",
             "Give assignments: a record an answer, with run_id, its nuggets with assignment.",
         )
-        return Parsed(None, faults.done())
+        return None
     for number, record in read_objects(source, faults):
         topic = _topic(record, number, faults)
         if topic is None:
@@ -147,7 +140,7 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
     _tell_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no assignment.", "Write one JSON object an answer.")
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())
 
 
 def write_assignments(

@@ -12,7 +12,7 @@ from assay.formats.integers import parse_integer
 from assay.formats.jsonl import first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed, Spot
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, read_text, reads_file
 from assay.formats.trec_rag_topics import TOPIC_KEYS
 from assay.model.errors import AssayError
 from assay.model.trec_rag import Candidate, JudgmentRun, RelevanceGuess, Segment
@@ -51,11 +51,10 @@ def segment_of(record: Mapping[str, Any], docid: str | None = None) -> Segment |
     )
 
 
-def read_segments(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
+@reads_file
+def read_segments(source: SourceText, faults: FaultList) -> Mapping[str, Segment]:
     """Read segments by document id: ``docid, url, title, headings, segment, start_char,
-    end_char``. Raises :class:`FormatError` only where the file cannot be read at all."""
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+    end_char``."""
     found: dict[str, Segment] = {}
     for number, record in read_objects(source, faults):
         segment = segment_of(record)
@@ -71,17 +70,15 @@ def read_segments(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
             )
     if not found:
         faults.error(0, "The file holds no segment.", "Write one JSON object a segment.")
-    return Parsed(found, faults.done())
+    return found
 
 
-def read_candidates(path: str | PathLike[str]) -> Parsed[CandidateLists]:
+@reads_file
+def read_candidates(source: SourceText, faults: FaultList) -> CandidateLists:
     """Read reference ranked lists: ``{query: {qid, text}, candidates: [{docid, score, doc}]}``.
 
     ``doc`` is an object with the text, or the text itself; candidates keep the file's order.
-    Raises :class:`FormatError` only where the file cannot be read at all.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     found: dict[str, tuple[Candidate, ...]] = {}
     for number, record in read_objects(source, faults):
         query = record.get("query")
@@ -101,7 +98,7 @@ def read_candidates(path: str | PathLike[str]) -> Parsed[CandidateLists]:
         found[topic] = tuple(_candidates(given, at))
     if not found:
         faults.error(0, "The file holds no ranked list.", "Write one JSON object a topic.")
-    return Parsed(found, faults.done())
+    return found
 
 
 def _candidates(given: list[Any], at: Spot) -> Iterator[Candidate]:
@@ -125,10 +122,10 @@ def _candidates(given: list[Any], at: Spot) -> Iterator[Candidate]:
 
 def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
     """Read segments, or the segments of reference ranked lists."""
-    first = first_object(read_text(path))
-    if first is None or "candidates" not in first:
-        return read_segments(path)
-    parsed = read_candidates(path)
+    source = read_text(path)
+    if "candidates" not in (first_object(source) or {}):
+        return read_segments(source)
+    parsed = read_candidates(source)
     found: dict[str, Segment] = {}
     for candidates in (parsed.value or {}).values():
         for one in candidates:
@@ -136,14 +133,12 @@ def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
     return Parsed(found, parsed.faults)
 
 
-def read_judgment_run(path: str | PathLike[str]) -> Parsed[JudgmentRun]:
+@reads_file
+def read_judgment_run(source: SourceText, faults: FaultList) -> JudgmentRun:
     """Read an RJ run: ``qid Q0 docid label confidence run_id``.
 
     A label outside 0-4 is a warning: agreement can still be had, kappa on the scale cannot.
-    Raises :class:`FormatError` only where the file cannot be read at all.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     found: dict[str, dict[str, RelevanceGuess]] = {}
     names: dict[str, int] = {}
     outside: dict[int, int] = {}
@@ -193,7 +188,7 @@ def read_judgment_run(path: str | PathLike[str]) -> Parsed[JudgmentRun]:
     if not found:
         faults.error(0, "The file holds no label.", "Write topic Q0 docid label confidence run.")
     name = printable(next(iter(names), "")) or run_name(source.path)
-    return Parsed(JudgmentRun(name, found), faults.done())
+    return JudgmentRun(name, found)
 
 
 def write_judgment_run(run: JudgmentRun) -> bytes:

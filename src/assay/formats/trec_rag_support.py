@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from os import PathLike
 from typing import Any
 
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, Spot
+from assay.formats.parsed import FaultList, Spot
 from assay.formats.reasons import why_of
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, reads_file
 from assay.model.trec_rag import CitedSupport, JudgedSentence, RagAnswer, Support, SupportAnswer
 from assay.model.wording import quoted
 
@@ -41,14 +40,12 @@ _TOPIC_KEYS = ("topic_id", "narrative_id", "qid", "request_id")
 _UNKNOWN = object()
 
 
-def read_support(path: str | PathLike[str]) -> Parsed[tuple[SupportAnswer, ...]]:
+@reads_file
+def read_support(source: SourceText, faults: FaultList) -> tuple[SupportAnswer, ...]:
     """Read support labels, one record an answer. Sentences and citations keep the file's order.
 
     A citation with ``-1`` is unjudged; one with null, or without ``support``, lacks its label.
-    Raises :class:`FormatError` only where the file cannot be read at all.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     found: dict[tuple[str, str], SupportAnswer] = {}
     for number, record in read_objects(source, faults):
         metadata = record.get("metadata")
@@ -74,7 +71,7 @@ def read_support(path: str | PathLike[str]) -> Parsed[tuple[SupportAnswer, ...]]
             at.twice(run, first.line)
     if not found:
         faults.error(0, "The file holds no answer.", "Write one JSON object an answer.")
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())
 
 
 def _sentence(item: Any, place: int, at: Spot) -> JudgedSentence | None:

@@ -21,8 +21,8 @@ from assay.formats.jsonl import (
     read_objects,
 )
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import SourceText, read_text
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText, read_text, reads_file
 from assay.model.trec_rag import (
     Importance,
     Narrative,
@@ -40,10 +40,9 @@ SubNarratives = Mapping[str, tuple[SubNarrative, ...]]
 """The sub-narratives of each narrative, by its id."""
 
 
-def read_topics(path: str | PathLike[str]) -> Parsed[tuple[Narrative, ...]]:
-    """Read topics of any year. Raises :class:`FormatError` only where the file cannot be read."""
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
+@reads_file
+def read_topics(source: SourceText, faults: FaultList) -> tuple[Narrative, ...]:
+    """Read topics of any year."""
     found: dict[str, Narrative] = {}
     rows = _json_rows if first_character(source) in ("{", "[") else _tab_rows
     for narrative in rows(source, faults):
@@ -57,7 +56,7 @@ def read_topics(path: str | PathLike[str]) -> Parsed[tuple[Narrative, ...]]:
             )
     if not found:
         faults.error(0, "The file holds no topic.", "Write id<TAB>text, or JSON with id and title.")
-    return Parsed(tuple(found.values()), faults.done())
+    return tuple(found.values())
 
 
 def _json_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
@@ -101,7 +100,8 @@ def _tab_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
         yield Narrative(topic, text, (), number)
 
 
-def read_sub_narratives(path: str | PathLike[str]) -> Parsed[SubNarratives]:
+@reads_file
+def read_sub_narratives(source: SourceText, faults: FaultList) -> SubNarratives:
     """Read the sub-narratives of narratives.
 
     JSON Lines with a topic id and ``sub_narratives`` (texts, or objects with ``text`` and
@@ -110,8 +110,6 @@ def read_sub_narratives(path: str | PathLike[str]) -> Parsed[SubNarratives]:
     a text a line. Records of one topic add up; the texts of one sub-narrative are one
     (:func:`assay.model.trec_rag.sub_narrative_key`).
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
     found: dict[str, dict[str, SubNarrative]] = {}
     if first_character(source) not in ("{", "["):
         for narrative in _tab_rows(source, faults):
@@ -125,7 +123,7 @@ def read_sub_narratives(path: str | PathLike[str]) -> Parsed[SubNarratives]:
             "The file holds no sub-narrative.",
             'Write {"id": …, "sub_narratives": [{"text": …, "importance": "vital"}]} a line.',
         )
-    return Parsed({topic: tuple(ones.values()) for topic, ones in found.items()}, faults.done())
+    return {topic: tuple(ones.values()) for topic, ones in found.items()}
 
 
 def _sub_narratives_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,13 @@ from assay.formats.question_banks import read_question_banks
 from assay.formats.rubrics import read_graded
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec import TrecRun, read_trec_run
-from assay.formats.trec_rag_answers import parse_answers
+from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
 from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, read_segments
 from assay.formats.trec_rag_rules import RULES, Rules, rules_of_topics
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
-from assay.formats.validate import Against, Checked, Format, counted_by, first_has
-from assay.model.errors import Fault
+from assay.formats.validate import Against, Checked, Format, counted_by, first_has, in_all
 from assay.model.wording import counted, listed, quoted
 
 _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
@@ -36,12 +35,12 @@ def _check_run(path: Path, against: Against) -> Checked:
     first = source.first_line
     if first.lstrip()[:1] not in ("{", "[", '"'):
         return _check_retrieval(path, against)
-    parsed = parse_answers(source, topics=against.topics, year=against.year)
+    parsed = read_answers(source, topics=against.topics, year=against.year)
     run = parsed.value
     if run is None:
         return Checked(parsed.faults)
-    sentences = sum(len(one.sentences) for one in run.answers.values())
-    return Checked(parsed.faults, {"answers": len(run.answers), "sentences": sentences}, run.name)
+    counts = in_all("answers", "sentences", lambda one: one.sentences)(run.answers)
+    return Checked(parsed.faults, counts, run.name)
 
 
 def _check_retrieval(path: Path, against: Against) -> Checked:
@@ -74,24 +73,16 @@ def _check_retrieval(path: Path, against: Against) -> Checked:
             gaps[0],
         )
     _check_documents(run, rules, faults)
-    if against.topics is not None:
-        unknown = [topic for topic in run.scores if topic not in against.topics]
-        if unknown:
-            faults.error(
-                0,
-                f"Not in the topic file: {counted(len(unknown), 'topic')} ({listed(unknown, 10)}).",
-                "Use the ids of official topics.",
-            )
-        silent = [topic for topic in against.topics if topic not in run.scores]
-        if silent:
-            faults.warning(
-                0,
-                f"{len(silent)} of {len(against.topics)} topics have no documents: "
-                f"{listed(silent, 10)}.",
-                "A run is scored 0 on topics that it leaves out.",
-            )
-    counts = {"topics": len(run.scores), "documents": sum(map(len, run.scores.values()))}
-    return Checked(faults.done(), counts, run.name or None)
+    _check_topics(run.scores, against, faults)
+    silent = [topic for topic in against.topics or () if topic not in run.scores]
+    if silent:
+        faults.warning(
+            0,
+            f"{len(silent)} of {len(against.topics or ())} topics have no documents: "
+            f"{listed(silent, 10)}.",
+            "A run is scored 0 on topics that it leaves out.",
+        )
+    return Checked(faults.done(), in_all("topics", "documents")(run.scores), run.name or None)
 
 
 def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> None:
@@ -113,26 +104,23 @@ def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> No
 
 def _check_judgments(path: Path, against: Against) -> Checked:
     parsed = read_judgment_run(path)
-    run = parsed.value
+    run, faults = parsed.value, FaultList(str(path))
     guesses = run.guesses if run else {}
-    faults = parsed.faults + _unknown(path, guesses, against)
-    counts = {"topics": len(guesses), "labels": sum(map(len, guesses.values()))}
-    return Checked(faults, counts, run.name if run else None)
+    _check_topics(guesses, against, faults)
+    counts = in_all("topics", "labels")(guesses)
+    return Checked(parsed.faults + faults.done(), counts, run.name if run else None)
 
 
-def _unknown(path: Path, topics: Mapping[str, object], against: Against) -> tuple[Fault, ...]:
-    unknown = [
-        topic for topic in topics if against.topics is not None and topic not in against.topics
-    ]
-    if not unknown:
-        return ()
-    faults = FaultList(str(path))
-    faults.error(
-        0,
-        f"Not in the topic file: {counted(len(unknown), 'topic')} ({listed(unknown, 10)}).",
-        "Use the ids of official topics.",
-    )
-    return faults.done()
+def _check_topics(topics: Iterable[str], against: Against, faults: FaultList) -> None:
+    """Report topics that the topic file, where there is one, does not have."""
+    official = against.topics
+    unknown = [] if official is None else [topic for topic in topics if topic not in official]
+    if unknown:
+        faults.error(
+            0,
+            f"Not in the topic file: {counted(len(unknown), 'topic')} ({listed(unknown, 10)}).",
+            "Use the ids of official topics.",
+        )
 
 
 def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -157,7 +145,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "trec-rag-topics",
         "TREC RAG topics: id<TAB>text, or JSON Lines with id and title",
-        counted_by(read_topics, lambda found: {"topics": len(found)}),
+        counted_by(read_topics, in_all("topics")),
         _official_topics,
     ),
     Format(
@@ -174,49 +162,31 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "segments",
         "Segments: JSON Lines with docid, title and segment",
-        counted_by(read_segments, lambda found: {"segments": len(found)}),
+        counted_by(read_segments, in_all("segments")),
         first_has(lambda record: "segment" in record and "docid" in record),
     ),
     Format(
         "candidates",
         "Reference ranked lists: JSON Lines with query and candidates",
-        counted_by(
-            read_candidates,
-            lambda found: {"topics": len(found), "candidates": sum(map(len, found.values()))},
-        ),
+        counted_by(read_candidates, in_all("topics", "candidates")),
         first_has(lambda record: "candidates" in record),
     ),
     Format(
         "sub-narratives",
         "Sub-narratives: JSON Lines with id and sub_narratives",
-        counted_by(
-            read_sub_narratives,
-            lambda found: {"topics": len(found), "sub-narratives": sum(map(len, found.values()))},
-        ),
+        counted_by(read_sub_narratives, in_all("topics", "sub-narratives")),
         first_has(lambda record: "sub_narratives" in record),
     ),
     Format(
         "nuggets",
         "Nuggets: JSON Lines with qid and nuggets",
-        counted_by(
-            read_nuggets,
-            lambda found: {
-                "topics": len(found),
-                "nuggets": sum(len(one.nuggets) for one in found.values()),
-            },
-        ),
+        counted_by(read_nuggets, in_all("topics", "nuggets", lambda one: one.nuggets)),
         first_has(lambda record: "nuggets" in record),
     ),
     Format(
         "question-nuggets",
         "Nugget banks of questions with gold answers: RAGTIME, Auto-Judge",
-        counted_by(
-            read_question_banks,
-            lambda found: {
-                "topics": len(found),
-                "questions": sum(len(one.questions) for one in found.values()),
-            },
-        ),
+        counted_by(read_question_banks, in_all("topics", "questions", lambda one: one.questions)),
         lambda source: b'"nugget_bank"' in source.data,
     ),
     Format(
@@ -224,41 +194,26 @@ FORMATS: tuple[Format, ...] = (
         "Weighted rubrics, or answers graded by them: RAGDoll, ResearchRubrics",
         counted_by(
             partial(read_graded, graded=False),
-            lambda found: {
-                "answers or topics": len(found),
-                "criteria": sum(len(one.criteria) for one in found),
-            },
+            in_all("answers or topics", "criteria", lambda one: one.criteria),
         ),
         first_has(lambda record: bool(_items(record, "criteria") or _items(record, "rubrics"))),
     ),
     Format(
         "battles",
         "Judgments of battles: RAGDoll, arena-rank, CrowdRAG-25",
-        counted_by(read_battles, lambda found: {"battles": len(found)}),
+        counted_by(read_battles, in_all("battles")),
         first_has(lambda record: bool(BATTLE_KEYS & record.keys())),
     ),
     Format(
         "assignments",
         "Nugget assignments: JSON Lines with qid, run_id and assigned nuggets",
-        counted_by(
-            read_assignments,
-            lambda found: {
-                "answers": len(found),
-                "assignments": sum(len(one.nuggets) for one in found),
-            },
-        ),
+        counted_by(read_assignments, in_all("answers", "assignments", lambda one: one.nuggets)),
         first_has(lambda record: any("assignment" in one for one in _items(record, "nuggets"))),
     ),
     Format(
         "support",
         "Support labels: JSON Lines with sentences and labelled citations",
-        counted_by(
-            read_support,
-            lambda found: {
-                "answers": len(found),
-                "sentences": sum(len(one.sentences) for one in found),
-            },
-        ),
+        counted_by(read_support, in_all("answers", "sentences", lambda one: one.sentences)),
         first_has(lambda record: "sentences" in record),
     ),
 )

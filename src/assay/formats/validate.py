@@ -1,12 +1,12 @@
 """Checks files against a named format, and guesses the format where none is named.
 
 ``FORMATS`` is the registry: a format is a name, a description, a function that checks one file,
-and a function that recognises one. Formats of other protocols join with :func:`register`.
+and a function that recognises one. :mod:`assay.formats.registry` puts those of all protocols in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
@@ -136,18 +136,22 @@ def first_has(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText
     return recognises
 
 
+def in_all(
+    of: str, what: str = "", inside: Callable[[Any], Sized] = lambda one: one
+) -> Callable[[Collection[Any]], dict[str, int]]:
+    """A count of things as ``of`` (of a mapping those that it leads to), and as ``what``, if named,
+    of all that is ``inside`` them."""
+
+    def count(found: Collection[Any]) -> dict[str, int]:
+        every = found.values() if isinstance(found, Mapping) else found
+        more = {what: sum(len(inside(one)) for one in every)} if what else {}
+        return {of: len(found), **more}
+
+    return count
+
+
 FORMATS: dict[str, Format] = {}
-
-
-def register(one: Format) -> Format:
-    """Adds a format to ``FORMATS``; the one added last is the first to be asked when guessing.
-
-    Raises :class:`SettingsError` where the name is taken.
-    """
-    if one.name in FORMATS:
-        raise SettingsError(f"The format {one.name} is registered already.")
-    FORMATS[one.name] = one
-    return one
+"""By name; the last of them is the first to be asked when guessing."""
 
 
 def validate(
@@ -175,13 +179,13 @@ def validate(
         )
     reports: list[FileReport] = []
     if isinstance(questions, str | PathLike):
-        many = partial(_many, "questions")
+        many = in_all("questions")
         questions = _held(questions, "r2c2-questions", "questions", read_questions, many, reports)
     asked = None if questions is None else tuple(questions)
     runs_by_name = _pr_runs(pr_runs, asked, reports)
     texts = None
     if topics is not None:
-        many = partial(_many, "topics")
+        many = in_all("topics")
         found = _held(topics, "trec-rag-topics", "topics", read_topics, many, reports)
         texts = None if found is None else {one.id: one.text for one in found}
     against = Against(asked, runs_by_name, max_passage_chars, corpus, texts, year)
@@ -223,10 +227,6 @@ def guess_format(path: str | PathLike[str], *, track: bool = False) -> str:
         f"If it is one, name it with --format: {listed(FORMATS)}.",
     )
     raise FormatError([fault])
-
-
-def _many(what: str, found: Sequence[object]) -> dict[str, int]:
-    return {what: len(found)}
 
 
 def _held(
@@ -290,5 +290,5 @@ def _unreadable(path: Path, name: str, error: FormatError, role: str) -> FileRep
 
 
 def pr_counts(run: PassageRun) -> dict[str, int]:
-    passages = sum(len(one) for one in run.passages.values())
-    return {"questions": len(run.passages), "passages": passages}
+    """The questions of a passage run, and its passages."""
+    return in_all("questions", "passages")(run.passages)
