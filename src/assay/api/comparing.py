@@ -17,8 +17,7 @@ from assay.api import agreeing, compared, correlating, frames
 from assay.api.compared import Comparable, read_tables
 from assay.api.measuring import required, warn
 from assay.api.undefined import LEVEL
-from assay.formats.label_pairs import LabelPair
-from assay.formats.label_tables import LabelTable, Unit, read_labels
+from assay.formats.label_tables import LabelPair, LabelTable, Unit, read_labels
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_matrices import ScoreMatrix, complete
 from assay.formats.score_tables import read_scores

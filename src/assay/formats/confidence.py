@@ -6,7 +6,8 @@ one of them fractional, is taken as probabilities, with a warning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from assay.formats.cells import Cells, finite_number, number_fault, read_cells
 from assay.formats.naming import normal_id
@@ -66,110 +67,83 @@ class ConfidenceTable:
 @reads_file
 def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | None:
     """Reads a confidence table: header required, any column order, other columns ignored."""
-    reader = _ConfidenceReader(faults)
-    cells = read_cells(source.lines, reader.faults, tabs=False)
-    if cells is not None:
-        reader.read(cells)
-    return reader.done()
-
-
-class _ConfidenceReader:
-    """The state of reading one table."""
-
-    def __init__(self, faults: FaultList) -> None:
-        self.faults = faults
-        self.found: list[tuple[str, str, float | None, bool | None, int]] = []
-        self.seen: dict[tuple[str, str], int] = {}
-        self.known = False
-        self.empty: dict[str, list[int]] = {"confidence": [], "correct": []}
-
-    def read(self, cells: Cells) -> None:
-        """Read the rows of a table that has all columns."""
-        missing = [name for name in COLUMNS if name not in cells.names]
-        double = [name for name in COLUMNS if cells.names.count(name) > 1]
-        if missing:
-            self.faults.error(
-                cells.line,
-                f"The header lacks {listed(missing)}; it has {listed(cells.names)}.",
-                f"Begin the file with the line {','.join(COLUMNS)}.",
-            )
-        if double:
-            self.faults.error(
-                cells.line, f"The header has {listed(double)} twice.", "Rename one of the columns."
-            )
-        if missing:
-            return
-        self.known = True
-        places = [cells.names.index(name) for name in COLUMNS]
-        for number, row in cells.rows:
-            run, topic, confidence, correct = (row[place] for place in places)
-            self._row(self.faults.at(number, normal_id(topic)), run, confidence, correct)
-
-    def _row(self, at: Spot, run: str, raw: str, correct: str) -> None:
-        topic = at.topic or ""
-        if not run or not topic:
-            empty = "run" if not run else "topic"
-            at.error(f"The {empty} is empty.", f"Write the {empty}.")
-            return
-        confidence, right = _confidence(raw, at), _correct(correct, at)
-        first = self.seen.setdefault((run, topic), at.line)
-        if first != at.line:
-            why = f"Run {printable(run)} has the topic on line {first} already."
+    cells = read_cells(source.lines, faults, tabs=False)
+    if cells is None:
+        if not faults.faulty:
+            faults.error(0, "The file is empty.", f"Begin with the line {','.join(COLUMNS)}.")
+        return None
+    places = _places(cells, faults)
+    if not places:
+        return None
+    found: dict[tuple[str, str], ConfidenceRow] = {}
+    empty: dict[str, list[int]] = {"confidence": [], "correct": []}
+    for number, row in cells.rows:
+        run, topic, raw, correct = (row[place] for place in places)
+        at = faults.at(number, normal_id(topic))
+        if not run or not at.topic:
+            lacking = "run" if not run else "topic"
+            at.error(f"The {lacking} is empty.", f"Write the {lacking}.")
+            continue
+        one = ConfidenceRow(run, at.topic, _confidence(raw, at), _correct(correct, at), number)
+        first = found.setdefault((run, at.topic), one)
+        if first is not one:
+            why = f"Run {printable(run)} has the topic on line {first.line} already."
             at.error(why, "Keep one of the lines; the first was read.")
-            return
-        for lines, cell in zip(self.empty.values(), (raw, correct), strict=True):
+            continue
+        for lines, cell in zip(empty.values(), (raw, correct), strict=True):
             if not cell:
-                lines.append(at.line)
-        self.found.append((run, topic, confidence, right, at.line))
-
-    def _percent(self) -> bool:
-        """Whether the confidences are percentages; what was assumed goes into the faults."""
-        values = [value for _, _, value, _, _ in self.found if value is not None]
-        top = max(values, default=100.0)
-        if top <= 1:
-            if any(not value.is_integer() for value in values):
-                self.faults.warning(
-                    0,
-                    "All confidences lie between 0 and 1: taken as probabilities.",
-                    "Write percentages (0 to 100) to be safe.",
-                )
-                return False
-            self.faults.warning(
-                0,
-                "All confidences are 0 or 1: taken as 0 % and 1 %.",
-                "Write 100 for certainty.",
-            )
-        elif top <= _TENTHS and len(values) >= _ENOUGH_FOR_TENTHS:
-            self.faults.warning(
-                0,
-                f"No confidence is above {_TENTHS}: taken as percentages all the same.",
-                f"Multiply by 10 if they were given on a scale from 0 to {_TENTHS}.",
-            )
-        return True
-
-    def done(self) -> ConfidenceTable | None:
-        if not self.known:
-            if not self.faults.faulty:
-                self.faults.error(
-                    0, "The file is empty.", f"Begin with the line {','.join(COLUMNS)}."
-                )
-            return None
-        for what, lines in self.empty.items():
-            self.faults.missing(f"“{what}”", lines, "Scores that hang on them are ranges.")
-        if not self.found:
-            self.faults.error(0, "The file holds no row.", "Add one line a run and topic.")
-        percent = self._percent()
+                lines.append(number)
+    for what, lines in empty.items():
+        faults.missing(f"“{what}”", lines, "Scores that hang on them are ranges.")
+    if not found:
+        faults.error(0, "The file holds no row.", "Add one line a run and topic.")
+    rows = tuple(found.values())
+    percent = _percent([row.probability for row in rows if row.probability is not None], faults)
+    if percent:
         rows = tuple(
-            ConfidenceRow(
-                run,
-                topic,
-                value / 100 if percent and value is not None else value,
-                correct,
-                line,
-            )
-            for run, topic, value, correct, line in self.found
+            row if row.probability is None else replace(row, probability=row.probability / 100)
+            for row in rows
         )
-        return ConfidenceTable(rows, percent)
+    return ConfidenceTable(rows, percent)
+
+
+def _places(cells: Cells, faults: FaultList) -> list[int]:
+    """Where the columns are; none of them, with a fault, where one is missing."""
+    missing = [name for name in COLUMNS if name not in cells.names]
+    double = [name for name in COLUMNS if cells.names.count(name) > 1]
+    if missing:
+        faults.error(
+            cells.line,
+            f"The header lacks {listed(missing)}; it has {listed(cells.names)}.",
+            f"Begin the file with the line {','.join(COLUMNS)}.",
+        )
+    if double:
+        why = f"The header has {listed(double)} twice."
+        faults.error(cells.line, why, "Rename one of the columns.")
+    return [] if missing else [cells.names.index(name) for name in COLUMNS]
+
+
+def _percent(values: Sequence[float], faults: FaultList) -> bool:
+    """Whether the confidences are percentages; what was assumed goes into the faults."""
+    top = max(values, default=100.0)
+    if top <= 1 and not all(value.is_integer() for value in values):
+        faults.warning(
+            0,
+            "All confidences lie between 0 and 1: taken as probabilities.",
+            "Write percentages (0 to 100) to be safe.",
+        )
+        return False
+    if top <= 1:
+        faults.warning(
+            0, "All confidences are 0 or 1: taken as 0 % and 1 %.", "Write 100 for certainty."
+        )
+    elif top <= _TENTHS and len(values) >= _ENOUGH_FOR_TENTHS:
+        faults.warning(
+            0,
+            f"No confidence is above {_TENTHS}: taken as percentages all the same.",
+            f"Multiply by 10 if they were given on a scale from 0 to {_TENTHS}.",
+        )
+    return True
 
 
 def _confidence(raw: str, at: Spot) -> float | None:

@@ -20,8 +20,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from assay.formats.exam_tqa import tqa_questions
-from assay.formats.jsonl import first_character, one_text, read_values
+import orjson
+
+from assay.formats.jsonl import first_character, one_text, read_json, read_values
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
 from assay.model.exam import Bank, BankForm, BankQuestion, QueryBank
@@ -54,7 +55,7 @@ def read_bank(source: SourceText, faults: FaultList) -> Bank:
     reader = _BankReader(faults, form)
     if form == "tqa":
         reader.collection = "tqa"
-        for query, text, questions in tqa_questions(source, faults):
+        for query, text, questions in _tqa_questions(source, faults):
             reader.query(query, text)
             for question in questions:
                 reader.add(0, query, question)
@@ -250,3 +251,49 @@ def _table(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[st
         else:
             cells += [""] * (len(header) - len(cells))
             yield number, dict(zip(header, cells, strict=True))
+
+
+def _tqa_questions(
+    source: SourceText, faults: FaultList
+) -> Iterator[tuple[str, str, list[BankQuestion]]]:
+    """Each lesson's id, name and questions; what is wrong with others goes into ``faults``. The key
+    of a question is the text of its right option."""
+    try:
+        lessons, _ = read_json("\n".join(source.lines))
+    except orjson.JSONDecodeError as error:
+        faults.error(0, f"This is not JSON ({error}).", "Give TQA's own file, or a bank.")
+        return
+    for lesson in lessons:
+        try:
+            query, name = lesson["globalID"], lesson["lessonName"]
+            questions = lesson["questions"]["nonDiagramQuestions"].items()
+            found = [(str(key), _tqa_question(str(key), one)) for key, one in questions]
+        except (KeyError, TypeError, AttributeError):
+            where = lesson.get("globalID") if isinstance(lesson, dict) else None
+            faults.error(
+                0,
+                "A lesson lacks globalID, lessonName, or nonDiagramQuestions as TQA has them.",
+                "Give TQA's own file.",
+                where if isinstance(where, str) else None,
+            )
+            continue
+        for key, question in found:
+            if question is None:
+                faults.warning(
+                    0,
+                    f"The right answer of {quoted(key)} is none of its options.",
+                    "The question was left out.",
+                    query,
+                )
+        yield query, name, [question for _, question in found if question is not None]
+
+
+def _tqa_question(key: str, row: Mapping[str, Any]) -> BankQuestion | None:
+    choices = {
+        str(letter): str(choice["processedText"]) for letter, choice in row["answerChoices"].items()
+    }
+    correct = choices.get(str(row["correctAnswer"]["processedText"]))
+    if correct is None:
+        return None
+    text = str(row["beingAsked"]["processedText"])
+    return BankQuestion(key, text, gold=(correct,), choices=choices)

@@ -14,7 +14,6 @@ from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 
-from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, Spot
 from assay.model.wording import listed, printable, quoted
 
@@ -34,6 +33,7 @@ _TEXT = (
     ".json",
 )
 _INVISIBLE = "\ufeff\u200b"
+_MOST_DIGITS = 9
 _MOST_GUESSES = 20
 _LONGEST_GUESS = 100
 
@@ -178,6 +178,14 @@ def name_cure(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name[:200], names, n=1, cutoff=0.6)
     hint = f" Is {printable(near[0])} meant?" if near else ""
     return f"Known PR runs: {listed(names) or 'none'}.{hint}"
+
+
+def parse_integer(text: str) -> int | None:
+    """An integer in ASCII digits with an optional minus sign, or None."""
+    digits = text[1:] if text.startswith("-") else text
+    if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS:
+        return int(text)
+    return None
 
 
 def integer_cure(text: str, low: int, high: int) -> str:

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
 from assay.formats.parsed import FaultList, Spot
-from assay.formats.r2c2_marks import MarkPlaces, NuggetBlock
 from assay.formats.r2c2_nuggets import (
     MAX_NUGGETS,
+    MarkPlaces,
+    NuggetBlock,
     NuggetReader,
     looks_like_record,
     read_answer,

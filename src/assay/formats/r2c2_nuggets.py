@@ -8,12 +8,19 @@ follows the third semicolon.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
 
-from assay.formats.integers import parse_integer
-from assay.formats.naming import KnownIds, clean, integer_cure, name_cure, ranged_integer
+from assay.formats.naming import (
+    KnownIds,
+    clean,
+    integer_cure,
+    name_cure,
+    parse_integer,
+    ranged_integer,
+)
 from assay.formats.parsed import FaultList, Spot
-from assay.formats.r2c2_marks import NuggetBlock
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import check_break
 from assay.model.rag import (
@@ -25,6 +32,7 @@ from assay.model.rag import (
     Passages,
     PlainNuggets,
 )
+from assay.model.scratch import Numbers, Scratch
 from assay.model.wording import listed, printable, quoted
 
 MAX_NUGGETS = 10
@@ -125,6 +133,38 @@ def _confidence_fault(raw: str, value: int | None) -> tuple[str, str]:
             f"{wanted} after the last “;”; an answer may hold “;” but the confidence comes last.",
         )
     return f"The confidence {shown} is not an integer.", integer_cure(raw, 0, MAX_CONFIDENCE)
+
+
+class NuggetBlock(NamedTuple):
+    """The nuggets of a question, with the byte offset of each one's mark and the length of the
+    letter there."""
+
+    nuggets: Sequence[Nugget]
+    offsets: Sequence[int]
+    lengths: Sequence[int]
+
+
+class MarkPlaces:
+    """The places of all nuggets of a file, in its order, six bytes each, in a scratch."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._counts, self._nums = Numbers(scratch, "B"), Numbers(scratch, "B")
+        self._offsets = Numbers(scratch, "I")  # no file is larger (assay.formats.text)
+        self._lengths = Numbers(scratch, "B")
+
+    def add(self, nums: bytes, offsets: Sequence[int], lengths: Sequence[int]) -> None:
+        """Add the nuggets of the next answer, by their numbers."""
+        self._counts.append(len(nums))
+        self._nums.extend(nums)
+        self._offsets.extend(offsets)
+        self._lengths.extend(lengths)
+
+    def blocks(self) -> Iterator[Iterator[tuple[int, int, int]]]:
+        """The nuggets of each answer: number, the byte offset where the mark belongs, and the
+        length of the letter there. To be gone through in this order, each to its end."""
+        rest = zip(self._nums, self._offsets, self._lengths, strict=True)
+        for count in self._counts:
+            yield islice(rest, count)
 
 
 _NUMBERS = {str(num): num for num in range(1, MAX_NUGGETS + 1)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Literal, Protocol, TypeAlias
 
 from assay.formats.naming import (
@@ -19,7 +20,7 @@ from assay.formats.naming import (
     ranged_integer,
     run_name,
 )
-from assay.formats.parsed import FaultList, Spot
+from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, check_break, reads_file
 from assay.model.rag import Passage, PassageKey, PassageRun, Passages, Question
 from assay.model.scratch import Scratch
@@ -71,6 +72,23 @@ def read_pr_run(
         if clean(line):
             reader.line(number, line)
     return reader.done(scratch or Scratch())
+
+
+def read_rankings(
+    given: str | PathLike[str] | SourceText,
+) -> tuple[str, Parsed[dict[str, list[str]]]]:
+    """A PR run's name (its file's) and its rankings: for each question the PassageKeys in the order
+    of their ranks, as the qrels that R2C2 derives from nuggets name passages. Raises FormatError
+    where the file cannot be read at all."""
+    parsed = read_pr_run(given)
+    run = parsed.value
+    if run is None:
+        return "", Parsed(None, parsed.faults)
+    rankings = {
+        question: [str(passage.key) for passage in passages]
+        for question, passages in run.passages.items()
+    }
+    return run.name, Parsed(rankings, parsed.faults)
 
 
 @dataclass(slots=True)

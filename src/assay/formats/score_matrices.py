@@ -64,18 +64,23 @@ def read_matrix(
     read at all.
     """
     cells, faults = read_score_cells(path, "topic, then a column a run")
-    if cells is None:
-        return Parsed(None, faults.done())
+    name = score or Path(path).name.partition(".")[0] or "score"
+    matrix = None if cells is None else _read(cells, score, printable(name), option, faults)
+    return Parsed(matrix, faults.done())
+
+
+def _read(
+    cells: Cells, score: str | None, name: str, option: str, faults: FaultList
+) -> ScoreMatrix | None:
     runs = _column_of_runs(cells)
     if runs is not None and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
         table = parse_scores(cells, score, option, faults)
         if table is None:
-            return Parsed(None, faults.done())
+            return None
         if not table.by_topic:
             no_topics(cells, faults)
-            return Parsed(None, faults.done())
-        matrix = _matrix(table.name, table.by_topic, faults, table.uncertain)
-        return Parsed(matrix, faults.done())
+            return None
+        return _matrix(table.name, table.by_topic, faults, table.uncertain)
     if runs is not None:  # the other columns may be topics, or measures
         which = "first column" if runs == 0 else f"column {quoted(cells.header[runs])}"
         faults.error(
@@ -84,13 +89,9 @@ def read_matrix(
             "Turn rows into columns and begin the header with topic, or write one line a run and "
             "topic: run,topic,score.",
         )
-        return Parsed(None, faults.done())
+        return None
     wide = _wide(cells, faults)
-    if wide is None:
-        return Parsed(None, faults.done())
-    name = score or Path(path).name.partition(".")[0] or "score"
-    matrix = replace(_matrix(printable(name), wide, faults), wide=True)
-    return Parsed(matrix, faults.done())
+    return None if wide is None else replace(_matrix(name, wide, faults), wide=True)
 
 
 def no_topics(cells: Cells, faults: FaultList) -> None:
@@ -237,8 +238,7 @@ def complete(
             f"{listed((f'{run} ({lacking[run]})' for run in worst), 5)}.",
             "These are left out for all runs.",
         )
-    broken = any(fault.severity == "error" for fault in faults.done())
-    if (len(runs) < 2 or len(rows) < 2) and not broken:  # else it is the errors' consequence
+    if (len(runs) < 2 or len(rows) < 2) and not faults.faulty:  # else it is the errors' consequence
         topics = f"{len(rows)} topic{'' if len(rows) == 1 else 's'} that every run has a score for"
         why, cure = "", "runs without a score do not count."
         if uncertain is not None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay.formats.integers import parse_integer
+from assay.formats.naming import parse_integer
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
 from assay.model.wording import listed, printable, quoted

@@ -8,9 +8,8 @@ from os import PathLike
 from typing import Any
 
 from assay.formats.cells import finite_number
-from assay.formats.integers import parse_integer
 from assay.formats.jsonl import first_object, one_id, one_text, read_objects
-from assay.formats.naming import run_name
+from assay.formats.naming import parse_integer, run_name
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, read_text, reads_file
 from assay.formats.trec_rag_topics import TOPIC_KEYS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from assay.formats.integers import parse_integer
+from assay.formats.naming import parse_integer
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
 from assay.formats.trec import qrels_columns

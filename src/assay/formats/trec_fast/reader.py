@@ -197,7 +197,7 @@ class _BatchReader:
     def passages(self, path: Path, source: SourceText | None = None) -> Iterator[RunBatch]:
         """Read an R2C2 passage run, whose ranks are its order."""
         # Who measures TREC runs needs none of it.
-        from assay.formats.r2c2_rankings import read_rankings  # noqa: PLC0415
+        from assay.formats.r2c2_pr import read_rankings  # noqa: PLC0415
 
         try:
             name, parsed = read_rankings(source or path)
