@@ -110,7 +110,6 @@ def test_everything_lies_between_0_and_1(pairs: list[tuple[float, int]]) -> None
         else:
             assert -EPSILON <= value <= 1 + EPSILON
     assert conf.ece(p, c) <= conf.mce(p, c) + EPSILON
-    assert 0 <= conf.aurc(p, c) <= 1
 
 
 @given(answers, st.data())
@@ -134,7 +133,6 @@ def test_the_order_of_the_answers_does_not_matter(
     before = conf.confidence_measures(*_split(pairs))
     after = conf.confidence_measures(*_split(shuffled))
     assert after == pytest.approx(before, abs=EPSILON)
-    assert conf.aurc(*_split(shuffled)) == pytest.approx(conf.aurc(*_split(pairs)), abs=EPSILON)
     assert conf.risk_coverage(*_split(shuffled)) == conf.risk_coverage(*_split(pairs))
 
 
@@ -221,14 +219,6 @@ def test_masked_values_are_refused_not_used() -> None:
     assert conf.accuracy(np.ma.masked_array([0.9, 0.2]), [1, 0]) == 0.5  # nothing is masked
 
 
-def test_aurc() -> None:
-    assert conf.aurc([0.9, 0.5, 0.1], [1, 0, 0]) == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
-    assert conf.aurc([0.9, 0.5, 0.1], [1, 0, 1]) == pytest.approx((0 + 1 / 2 + 1 / 3) / 3)
-    tied = conf.aurc([0.5, 0.5], [1, 0])
-    orders = [conf.aurc([0.6, 0.5], [1, 0]), conf.aurc([0.6, 0.5], [0, 1])]
-    assert tied == pytest.approx(sum(orders) / 2)
-
-
 @pytest.mark.parametrize(
     ("p", "c", "message"),
     [
@@ -245,7 +235,7 @@ def test_aurc() -> None:
     ],
 )
 def test_bad_data_are_refused(p: list[float], c: list[float], message: str) -> None:
-    for measure in (conf.hmr, conf.ece, conf.brier, conf.auroc, conf.risk_coverage, conf.aurc):
+    for measure in (conf.hmr, conf.ece, conf.brier, conf.auroc, conf.risk_coverage):
         with pytest.raises(ValueError, match=message):
             measure(p, c)
 

@@ -19,6 +19,7 @@ from assay.tasks.trec_rag import (
     SupportUnit,
     SupportVerdict,
     counted_grade,
+    windows,
 )
 from assay.tasks.trec_rag_narratives import SUB_NARRATIVES, Aspects, RefineUnit
 from assay.tasks.trec_rag_nuggets import (
@@ -30,7 +31,6 @@ from assay.tasks.trec_rag_nuggets import (
     Mapping,
     MappingUnit,
     NuggetsVerdict,
-    windows,
 )
 from assay.tasks.voting import Rule, Vote, join, refusal
 

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from assay.model.labels import LabellerId, Status
@@ -125,12 +124,7 @@ class Labeller(Protocol):
 
     async def __aenter__(self) -> Self: ...
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    async def __aexit__(self, *raised: Any) -> None: ...
 
 
 class BaseLabeller:
@@ -164,12 +158,7 @@ class BaseLabeller:
     async def close(self) -> None:
         """Let go of what labelling took."""
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         await self.close()
 
 

@@ -9,12 +9,9 @@ from assay.labellers.transport import MAX_REPLY, Reply, Transport
 
 class HttpTransport:
     """The real transport, :class:`assay.labellers.http.AiohttpTransport`, once there is a request.
-    ``connections`` at once,
-    0 for no limit here (the pace decides how many requests are under way); ``most`` bytes a
-    reply."""
+    ``most`` bytes a reply."""
 
-    def __init__(self, connections: int = 0, most: int = MAX_REPLY) -> None:
-        self._connections = connections
+    def __init__(self, most: int = MAX_REPLY) -> None:
         self._most = most
         self._real: Transport | None = None
 
@@ -30,7 +27,7 @@ class HttpTransport:
             # aiohttp takes long to import, and whoever only scores makes no request.
             from assay.labellers.http import AiohttpTransport  # noqa: PLC0415
 
-            self._real = AiohttpTransport(self._connections, self._most)
+            self._real = AiohttpTransport(self._most)
         return await self._real.post(url, headers, body, timeout, arrived)
 
     async def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from types import TracebackType
 from typing import Any, Self
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
@@ -25,13 +24,8 @@ class AskingLabeller:
             await self._open.enter_async_context(other)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self._open.__aexit__(kind, error, trace)
+    async def __aexit__(self, *raised: Any) -> None:
+        await self._open.__aexit__(*raised)
 
 
 class ForwardingLabeller(AskingLabeller):

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
@@ -108,16 +107,11 @@ class GuardedLabeller(ForwardingLabeller):
         await self._passed("__aenter__")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         try:
-            await self._passed("__aexit__", kind, error, trace)
+            await self._passed("__aexit__", *raised)
         except AssayError:
-            if error is None:  # what ended the run is the news, not what came after it
+            if raised[1] is None:  # what ended the run is the news, not what came after it
                 raise
 
     async def _passed(self, name: str, *given: Any) -> None:

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 import orjson
@@ -79,12 +78,7 @@ class Hosting(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
 
@@ -145,16 +139,11 @@ class HostedLabeller(ForwardingLabeller, ByTask):
         self._loop = _Loop()
         return await super().__aenter__()
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         for task in self._loop.tasks:
             task.cancel()
         await asyncio.gather(*self._loop.tasks, return_exceptions=True)
-        await super().__aexit__(kind, error, trace)
+        await super().__aexit__(*raised)
 
     async def label(self, request: Request) -> Outcome | None:
         if REGISTRY.get(request.task.name) is not request.task:

@@ -24,11 +24,9 @@ _FAULTS = (
 
 class AiohttpTransport:
     """Requests over one session, which opens with the first. A kept library knows TLS, proxies
-    and broken servers better than we would. ``connections`` at once, 0 for no limit;
-    ``most`` bytes a reply."""
+    and broken servers better than we would. ``most`` bytes a reply."""
 
-    def __init__(self, connections: int = 0, most: int = MAX_REPLY) -> None:
-        self._connections = connections
+    def __init__(self, most: int = MAX_REPLY) -> None:
         self._most = most
         self._session: aiohttp.ClientSession | None = None
         self._targets: dict[str, URL] = {}  # addresses, parsed once
@@ -45,7 +43,7 @@ class AiohttpTransport:
     ) -> Reply:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._connections),
+                connector=aiohttp.TCPConnector(limit=0),  # the pace has one
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         limit = self._timeouts.get(timeout)

@@ -6,7 +6,7 @@ function raises ``ValueError`` where the two differ in length, are empty, or hol
 What the data leave undefined is ``None``, never NaN or a made-up value.
 
 Higher is better for ``hmr``, ``reward_over``, ``reward_under``, ``auroc`` and ``accuracy``; lower
-is better for ``ece``, ``mce``, ``brier``, ``ks`` and ``aurc``.
+is better for ``ece``, ``mce``, ``brier`` and ``ks``.
 
 Sources: HMR, R_O and R_U are equations 1 to 4 of the R2C2 overview (Sakai); the rest as in
 ``docs/measures.md``.
@@ -295,20 +295,6 @@ def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> f
     curve = risk_coverage(p, c)
     least = coverage - 1e-12  # 3 of 10 are a coverage of 0.1 + 0.2, which is more than 0.3
     return next(point for point in curve if point.coverage >= least).accuracy
-
-
-def aurc(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """The area under the risk-coverage curve: the mean over n = 1 … N of the risk at n.
-
-    The risk at *n* is the share of wrong answers among the *n* most confident. Within a group of
-    equal confidence it is the expectation over all orders of the group, so ties are settled by
-    neither luck nor file order. Source: Geifman & El-Yaniv 2017.
-    """
-    confidence, correct = check(p, c)
-    _, group, sizes = np.unique(-confidence, return_inverse=True, return_counts=True)
-    wrong_share = np.bincount(group, weights=~correct) / sizes
-    expected_wrong = np.cumsum(np.repeat(wrong_share, sizes))
-    return float((expected_wrong / np.arange(1, len(confidence) + 1)).mean())
 
 
 def confidence_measures(

@@ -20,11 +20,11 @@ from assay.measures.confidence import Floats, Integers
 from assay.measures.settings import probability
 from assay.statistics.checks import defined, numbers
 from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas
+from assay.statistics.resampling import parts
 from assay.statistics.tables import (
     Outside,
     coincidences,
     confusion_table,
-    distinct,
     label_name,
     label_table,
     number_topics,
@@ -167,28 +167,6 @@ def agree(
     )
 
 
-def confusion(
-    first: npt.ArrayLike, second: npt.ArrayLike, labels: Sequence[float] | None = None
-) -> Integers:
-    """The k × k counts: rows are the first labeller's labels, columns the second's.
-
-    ``first``: labels, one per item. ``second``: labels of the same items. ``labels``: the k label
-    values of rows and columns; ``None`` means those given, ascending. Raises ValueError where no
-    item has two labels, lengths differ, a label is not among ``labels``, or these repeat one or
-    hold something else than numbers.
-    """
-    a, b, _ = pair_labels(first, second)
-    values = np.unique(np.concatenate([a, b])) if labels is None else distinct(labels, "labels")
-    strange = np.setdiff1d(np.concatenate([a, b]), values)
-    if len(strange):
-        raise ValueError(
-            f"label {label_name(strange[0])} is not among the labels {list(map(float, values))}"
-        )
-    order = np.argsort(values)
-    one, other = (order[np.searchsorted(values, labels, sorter=order)] for labels in (a, b))
-    return confusion_table(one, other, len(values))
-
-
 def cohen_kappa(
     first: npt.ArrayLike, second: npt.ArrayLike, weights: Weights = "unweighted"
 ) -> float | None:
@@ -236,20 +214,13 @@ def pair_orders(
     return agree(first, second, topics=topics, resamples=1).orders
 
 
-def _blocks(weights: Floats, width: int) -> Iterator[Floats]:
-    """The resamples in blocks for which arrays of as many rows fit into memory."""
-    at_once = max(1, _CELLS_AT_ONCE // width)
-    for start in range(0, len(weights), at_once):
-        yield weights[start : start + at_once]
-
-
 def _coefficients(
     pairs: LabelPairs, thresholds: Mapping[str, np.intp], weights: Floats
 ) -> Iterator[tuple[str, Floats]]:
     """Every coefficient of every resample, by name."""
-    parts = [pairs.coefficients(part) for part in _blocks(weights, pairs.widest)]
-    for name in parts[0]:
-        yield name, np.concatenate([part[name] for part in parts])
+    found = [pairs.coefficients(one) for one in parts(weights, _CELLS_AT_ONCE // pairs.widest)]
+    for name in found[0]:
+        yield name, np.concatenate([one[name] for one in found])
     names, places = list(thresholds), np.array(list(thresholds.values()), dtype=np.int64)
     at_once = max(1, _CELLS_AT_ONCE // len(weights))
     for start in range(0, len(names), at_once):

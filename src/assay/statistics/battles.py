@@ -23,6 +23,7 @@ from assay.measures.settings import probability
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.order import RankSets, ranks_between
 from assay.statistics.pair_models import BradleyTerry, Fit, Model, fit
+from assay.statistics.resampling import parts as in_parts
 
 BRADLEY_TERRY = BradleyTerry()
 POINTS = 400 / np.log(10)
@@ -326,9 +327,9 @@ def resampled_ratings(
 def _blocks(battles: Battles, weights: Floats) -> Iterator[Floats]:
     """The counts of resamples, b × 3 × P, as many at once as fit into memory."""
     flat = battles.counts.reshape(len(battles.counts), -1)
-    at_once = max(1, _CELLS_AT_ONCE // max(1, flat.shape[1], (battles.runs + 1) ** 2))
-    for start in range(0, len(weights), at_once):
-        block = weights[start : start + at_once]
+    for block in in_parts(
+        weights, _CELLS_AT_ONCE // max(1, flat.shape[1], (battles.runs + 1) ** 2)
+    ):
         yield (block @ flat).reshape(len(block), *battles.counts.shape[1:])
 
 

@@ -31,7 +31,7 @@ from assay.measures.confidence import (
 )
 from assay.measures.confidence import accuracy as plain_accuracy
 from assay.measures.settings import probability, whole_number
-from assay.statistics.resampling import EXACT_LIMIT, is_exact, swap_masks
+from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, swap_masks
 
 _BINS = 10
 _ROUNDING = 1e-12
@@ -94,11 +94,11 @@ class MeasuredDraws:
 
     def values(self, counts: Floats, questions: int) -> Floats:
         """Draws × m values, NaN where undefined; each draw holds ``questions`` of them."""
-        parts = [
+        values = [
             np.stack([self._value(found[:, run], questions) for run in range(self._runs)], axis=1)
-            for found in map(self.sums, _parts(counts))
+            for found in map(self.sums, parts(counts, _AT_ONCE))
         ]
-        return np.concatenate(parts)
+        return np.concatenate(values)
 
 
 def compare_confidence(
@@ -183,12 +183,15 @@ def paired_differences(
     drawn = np.concatenate(
         [measured.values(counts, n) for counts in topic_counts(n, resamples, seed)]
     )
-    observed = [_less(values[a], values[b]) for a, b in pairs]
+    observed = [
+        None if (first := values[a]) is None or (second := values[b]) is None else first - second
+        for a, b in pairs
+    ]
     total = measured.sums(np.ones((1, n)))[0]
     exact = is_exact(n, exact_limit)
     extreme, below, swaps = [0] * len(pairs), [0] * len(pairs), 0
     for masks in swap_masks(n, permutations, seed, exact_limit):
-        for found in map(measured.sums, _parts(masks)):
+        for found in map(measured.sums, parts(masks, _AT_ONCE)):
             swaps += len(found)
             for place, ((a, b), difference) in enumerate(zip(pairs, observed, strict=True)):
                 if difference is not None:
@@ -219,14 +222,6 @@ def paired_differences(
             )
         )
     return results
-
-
-def _less(first: float | None, second: float | None) -> float | None:
-    return None if first is None or second is None else first - second
-
-
-def _parts(rows: Floats) -> list[Floats]:
-    return [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
 
 
 # --- HMR, its parts, and accuracy ----------------------------------------------------------------

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, product
 from typing import Literal, NamedTuple
 
@@ -113,13 +114,13 @@ class Simulation:
             for pilot, measured in self._pilots:
                 n = len(pilot.p)
                 rows = max(1, _CELLS_AT_ONCE // n)
-                parts = [
+                drawn = (
                     generator.multinomial(
                         questions, np.full(n, 1 / n), min(rows, self._draws - start)
                     ).astype(np.float64)
                     for start in range(0, self._draws, rows)
-                ]
-                values = [measured.values(counts, questions) for counts in parts]
+                )
+                values = [measured.values(counts, questions) for counts in drawn]
                 found.append(np.concatenate(values))
             self._values[questions] = found
         return self._values[questions]
@@ -187,18 +188,14 @@ def simulated_sizes(
 
 
 def _paired(simulation: Simulation, alpha: float, beta: float, mind: float) -> SimulatedRow:
-    def foreseen(questions: int) -> Foreseen:
-        return simulation.foreseen(questions, alpha, [mind])
-
+    foreseen = partial(simulation.foreseen, alpha=alpha, differences=[mind])
     topics = _fewest(lambda questions: foreseen(questions).power[0] >= 1 - beta)
     worst = _fewest(lambda questions: foreseen(questions).least_power[0] >= 1 - beta)
     return SimulatedRow("paired", alpha, beta, mind, topics, worst)
 
 
 def _intervals(simulation: Simulation, alpha: float, width: float) -> Iterator[SimulatedRow]:
-    def foreseen(questions: int) -> Foreseen:
-        return simulation.foreseen(questions, alpha, ())
-
+    foreseen = partial(simulation.foreseen, alpha=alpha, differences=())
     of_two = _fewest(lambda questions: foreseen(questions).width <= width)
     yield SimulatedRow("interval", alpha, None, width, of_two, None)
     of_one = _fewest(lambda questions: foreseen(questions).run_width <= width)

@@ -17,7 +17,7 @@ Higher scores are better. Ties:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,36 +74,6 @@ def rbo(x: npt.ArrayLike, y: npt.ArrayLike, p: float = 0.9) -> float:
     """
     first, second = score_pair(x, y, least=1)
     return float(ranks.rbo_rows(first[None], second[None], probability(p, "p"))[0])
-
-
-def rbo_lists(
-    first: Sequence[Hashable], second: Sequence[Hashable], p: float = 0.9
-) -> float | None:
-    """The extrapolated rank-biased overlap of two ranked lists, best first, without ties.
-
-    The lists may hold different items and differ in length (Webber et al. 2010, equation 32, which
-    is their equation 30 for equal lengths). Returns ``None`` where a list is empty. Raises
-    ValueError where a list repeats an item or holds lists, say, or p is not between 0 and 1.
-    """
-    probability(p, "p")
-    for which, items in (("first", first), ("second", second)):
-        try:
-            repeats = len(set(items)) != len(items)
-        except TypeError as error:
-            raise ValueError(f"the {which} list must hold texts or numbers: {error}") from None
-        if repeats:
-            raise ValueError(f"the {which} list repeats an item")
-    short, long = sorted((first, second), key=len)
-    s, depths = len(short), np.arange(1, len(long) + 1)
-    if not s:
-        return None
-    rank = {item: place for place, item in enumerate(long, 1)}
-    # An item is in both from the later of its ranks on.
-    later = sorted(max(place, rank[item]) for place, item in enumerate(short, 1) if item in rank)
-    x = np.searchsorted(later, depths, side="right").astype(np.float64)
-    agreement = x / depths
-    agreement[s:] += x[s - 1] * (depths[s:] - s) / (s * depths[s:])
-    return float(ranks.extrapolated(agreement[None], p)[0])
 
 
 # --- tables of scores ----------------------------------------------------------------------------

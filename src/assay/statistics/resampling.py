@@ -20,6 +20,12 @@ _CELLS_AT_ONCE = 1_000_000
 """How many drawn cells (draws × topics) are held in memory at a time: 8 MB."""
 
 
+def parts(rows: Floats, at_once: int) -> Iterator[Floats]:
+    """The rows, so many at once (one at least) that what is made of them fits into memory."""
+    step = max(1, at_once)
+    return (rows[start : start + step] for start in range(0, len(rows), step))
+
+
 def sum_slack(differences: Floats, sizes: Floats) -> Floats:
     """How far apart two sums of n differences can be that are equal but for rounding.
 

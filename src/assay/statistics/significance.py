@@ -24,7 +24,7 @@ from assay.measures.bootstrap import Interval, mean_interval, topic_counts
 from assay.measures.confidence import Floats
 from assay.measures.settings import whole_number
 from assay.statistics.checks import score_matrix, score_pair
-from assay.statistics.resampling import EXACT_LIMIT, is_exact, sum_slack, swap_masks
+from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, sum_slack, swap_masks
 from assay.statistics.samplesize import residual_variance
 
 _ROUNDING = 1e-12
@@ -123,13 +123,11 @@ def randomisation_p(
     n, columns = differences.shape
     observed = np.abs(differences.sum(axis=0)) - sum_slack(differences, sizes)
     counts, total = np.zeros(columns), 0
-    width = max(1, 1_000_000 // n)
     for masks in swap_masks(n, permutations, seed, exact_limit):
         signs = 1.0 - 2.0 * masks
         total += len(signs)
-        for start in range(0, len(signs), width):
-            sums = signs[start : start + width] @ differences
-            counts += (np.abs(sums) >= observed).sum(axis=0)
+        for some in parts(signs, 1_000_000 // n):
+            counts += (np.abs(some @ differences) >= observed).sum(axis=0)
     if is_exact(n, exact_limit):
         return counts / total
     return (counts + 1) / (total + 1)

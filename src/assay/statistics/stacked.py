@@ -14,6 +14,7 @@ import numpy as np
 
 from assay.measures.confidence import Floats, Integers
 from assay.statistics.ranks import ap_weights, extrapolated, rbo_depth
+from assay.statistics.resampling import parts
 
 _CELLS_AT_ONCE = 2_000_000
 
@@ -54,11 +55,8 @@ class StackedPairs:
     def values(self, weights: Floats, p: float) -> dict[str, Floats]:
         """``tau``, ``rho``, ``ap`` and ``rbo`` of every resample. ``weights``: resamples ×
         topics, how often each topic is drawn. ``p``: the persistence of RBO."""
-        parts = []
-        at_once = max(1, _CELLS_AT_ONCE // self.n)
-        for start in range(0, len(weights), at_once):
-            parts.append(self._block(weights[start : start + at_once], p))
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        found = [self._block(one, p) for one in parts(weights, _CELLS_AT_ONCE // self.n)]
+        return {name: np.concatenate([one[name] for one in found]) for name in found[0]}
 
     def _block(self, weights: Floats, p: float) -> dict[str, Floats]:
         of_pair = weights[:, self.topic]

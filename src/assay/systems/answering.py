@@ -29,7 +29,7 @@ from assay.tasks.answering import (
     FromNuggetsUnit,
     NuggetsUnit,
 )
-from assay.tasks.base import canonical
+from assay.tasks.base import AnyTask, Unit, canonical
 
 DONT_KNOW = "I don't know"
 
@@ -140,11 +140,12 @@ def answer_units(
 
 def answer_requests(units: Mapping[str, AnswerUnit], settings: AnswerSettings) -> list[Request]:
     """The requests of :func:`answer_r2c2`: for each unit as many samples as are wanted."""
-    return [
-        Request(ANSWER, unit, n, topic)
-        for topic, unit in units.items()
-        for n in range(settings.replies)
-    ]
+    return _samples(ANSWER, units, settings)
+
+
+def _samples(task: AnyTask, units: Mapping[str, Unit], settings: AnswerSettings) -> list[Request]:
+    replies = range(settings.replies)
+    return [Request(task, unit, n, topic) for topic, unit in units.items() for n in replies]
 
 
 TopicNuggets = Sequence[tuple[int, str]]
@@ -197,11 +198,7 @@ def from_nuggets_requests(
         topic: FromNuggetsUnit(question=topics[topic], nuggets=tuple(text for _, text in nuggets))
         for topic, nuggets in found.items()
     }
-    return [
-        Request(FROM_NUGGETS, unit, n, topic)
-        for topic, unit in units.items()
-        for n in range(settings.replies)
-    ]
+    return _samples(FROM_NUGGETS, units, settings)
 
 
 def _with_nuggets(verdict: Mapping[str, Any], found: TopicNuggets) -> dict[str, Any]:

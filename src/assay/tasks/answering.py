@@ -53,7 +53,6 @@ def _number_as_text(given: Any) -> Any:
 
 
 PassageNumber = Annotated[int, BeforeValidator(_passage_number)]
-FactNumber = PassageNumber
 _NUMBER: TypeAdapter[int] = TypeAdapter(PassageNumber)
 _TEXT: TypeAdapter[str] = TypeAdapter(str)
 Odd = SkipJsonSchema[tuple[str, ...]]
@@ -193,7 +192,7 @@ class AnswerFromNuggets(Verdict):
     """The numbers (from 1) of the facts that lead to the answer, the answer, and how sure the model
     says it is."""
 
-    facts: tuple[FactNumber, ...] = ()
+    facts: tuple[PassageNumber, ...] = ()
     answer: Annotated[str, BeforeValidator(_number_as_text)]
     confidence: Annotated[int, BeforeValidator(_percentage)]
     odd: Odd = ()

@@ -9,22 +9,15 @@ verified by the task ``r2c2.answer``, which asks the same: is this answer right,
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from assay.measures.answers import unanswerable
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
-from assay.tasks.fields import YesNoField, grade, yes_no
+from assay.tasks.fields import YesNoField, whole_grade, yes_no
 from assay.tasks.lists import list_of_texts
 
 _NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
-
-
-def _whole(highest: int) -> Any:
-    """The type of a whole grade from 0 to ``highest``."""
-    schema = {"type": "integer", "enum": list(range(highest + 1))}
-    return Annotated[int, BeforeValidator(grade(highest)), WithJsonSchema(schema)]
 
 
 def _only_number(text: str, highest: int) -> int | None:
@@ -48,14 +41,11 @@ class RatingUnit(Unit):
     question: str
 
 
-Grade = _whole(5)
-
-
 class Rating(Verdict):
     """How well the passage answers the question: 5 wholly and rightly, 0 not at all."""
 
     reason: str = ""
-    rating: Grade  # type: ignore[valid-type]
+    rating: whole_grade(5)  # type: ignore[valid-type]
 
 
 def rating_from_prose(unit: RatingUnit, reply: str) -> Rating | None:
@@ -133,7 +123,7 @@ class DirectGrade(Verdict):
     """Relevance from 0 (should not be shown) to 2 (highly relevant)."""
 
     reason: str = ""
-    grade: _whole(2)  # type: ignore[valid-type]
+    grade: whole_grade(2)  # type: ignore[valid-type]
 
 
 class DirectYesNo(Verdict):

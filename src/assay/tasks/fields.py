@@ -6,10 +6,11 @@ Each accepts what models write for the same thing, and nothing that has to be gu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
+
+from assay.tasks.schemas import whole
 
 
 def yes_no(value: object) -> object:
@@ -32,8 +33,8 @@ YesNoField = Annotated[
 ]
 
 
-def grade(highest: int) -> Callable[[object], object]:
-    """A validator of whole grades from 0: the number, or its digit."""
+def whole_grade(highest: int) -> Any:
+    """The type of a whole grade from 0 to ``highest``: the number, or its digit."""
     digits = re.compile(rf"\s*[0-{highest}]\s*")
     every = ", ".join(map(str, range(highest)))
 
@@ -44,7 +45,7 @@ def grade(highest: int) -> Callable[[object], object]:
             raise ValueError(f"must be {every} or {highest}")
         return value
 
-    return check
+    return Annotated[int, BeforeValidator(check), WithJsonSchema(whole(0, highest))]
 
 
 def folded(value: object) -> object:

@@ -5,7 +5,7 @@ A check, and the schema under which no reply fails it, are two sides of one rule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -64,3 +64,12 @@ def one_for_each(items: str, field: str) -> Mapping[str, Any]:
         fields(schema)[field].update(exactly(len(getattr(unit, items))))
 
     return {"check": check, "narrow": narrow}
+
+
+def each_once(field: str, count: int, given: Iterable[int], what: str = "numbers") -> str | None:
+    """What is wrong with the numbers ``given`` by the list ``field``, which are to be those from 1
+    to ``count``, each once."""
+    wanted, found = list(range(1, count + 1)), sorted(given)
+    if found == wanted:
+        return None
+    return f"'{field}' must hold each of the {what} {wanted} exactly once, it holds {found}"

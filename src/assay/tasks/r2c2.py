@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, ModelWrapValidatorHandler, computed_field,
 from assay.model.rag import WORDINGS
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, folded
+from assay.tasks.lists import each_once
 from assay.tasks.schemas import Schema, by_number, numbered
 
 
@@ -76,16 +77,12 @@ class AnswerVerdict(Verdict):
 def _check_answer(
     unit: AnswerUnit | EveryAnswerUnit, verdict: AnswerVerdict | EveryAnswerVerdict
 ) -> str | None:
-    expected = list(range(1, len(unit.nuggets) + 1))
-    given = sorted(item.nugget for item in verdict.nuggets)
-    if given == expected:
-        return None
-    if not expected:
+    if verdict.nuggets and not unit.nuggets:
         return "there are no nuggets to judge: 'nuggets' must be an empty list"
-    if not verdict.correct and not given:
+    if not verdict.correct and not verdict.nuggets:
         # Spec, step 4: with NO every entailed nugget is nonrelevant, so none need be judged.
         return None
-    return f"'nuggets' must hold each of the numbers {expected} exactly once, it holds {given}"
+    return each_once("nuggets", len(unit.nuggets), (item.nugget for item in verdict.nuggets))
 
 
 def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
@@ -180,11 +177,7 @@ class EveryAnswerVerdict(Verdict):
 
 
 def _check_required(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:
-    expected = list(range(1, len(unit.required) + 1))
-    given = sorted(item.number for item in verdict.required)
-    if given == expected:
-        return None
-    return f"'required' must hold each of the numbers {expected} exactly once, it holds {given}"
+    return each_once("required", len(unit.required), (item.number for item in verdict.required))
 
 
 def _check_every_answer(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:

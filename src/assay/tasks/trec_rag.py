@@ -8,15 +8,16 @@ varies comes last, so that prompts asked one after the other have a long prefix 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator
 
 from assay.model.trec_rag import Assigned as Assigned
 from assay.model.trec_rag import Support
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
-from assay.tasks.fields import YesNoField, folded, grade
+from assay.tasks.fields import YesNoField, folded, whole_grade
 from assay.tasks.lists import one_for_each
 
 WINDOW = 20
@@ -37,11 +38,7 @@ class RelevanceGrade(Verdict):
     passing, 3 devoted to the answer."""
 
     reason: str = ""
-    grade: Annotated[
-        int,
-        BeforeValidator(grade(3)),
-        WithJsonSchema({"type": "integer", "enum": [0, 1, 2, 3]}),
-    ]
+    grade: whole_grade(3)  # type: ignore[valid-type]
 
 
 RELEVANCE = Task(
@@ -88,11 +85,7 @@ class RelevanceGrade4(Verdict):
     three, 4 four or more; much text beside the narrative lowers it by 1 or 2."""
 
     reason: str = ""
-    grade: Annotated[
-        int,
-        BeforeValidator(grade(4)),
-        WithJsonSchema({"type": "integer", "enum": [0, 1, 2, 3, 4]}),
-    ]
+    grade: whole_grade(4)  # type: ignore[valid-type]
 
 
 RELEVANCE_AT_ONCE = Task(
@@ -215,6 +208,13 @@ ASSIGNMENT = Task(
 )
 
 
+def windows(texts: Sequence[str], size: int) -> list[tuple[str, ...]]:
+    """``texts`` in windows of ``size``, in order. Raises ValueError for a size below 1."""
+    if size < 1:
+        raise ValueError("a window holds at least one item")
+    return [tuple(texts[start : start + size]) for start in range(0, len(texts), size)]
+
+
 def assignment_units(
     question: str, nuggets: Sequence[str], answer: str, *, window: int = WINDOW
 ) -> Iterator[AssignmentUnit]:
@@ -222,10 +222,7 @@ def assignment_units(
 
     Raises ValueError where ``window`` is less than 1.
     """
-    if window < 1:
-        raise ValueError("a window holds at least one nugget")
-    for start in range(0, len(nuggets), window):
-        part = tuple(nuggets[start : start + window])
+    for part in windows(nuggets, window):
         yield AssignmentUnit(question=question, nuggets=part, answer=answer)
 
 
@@ -278,14 +275,11 @@ class ContextUnit(SupportUnit):
     before: tuple[str, ...]
 
 
-SUPPORT_IN_CONTEXT = Task(
+SUPPORT_IN_CONTEXT = replace(
+    SUPPORT,
     name="trec_rag.support_in_context",
     title="Support in context: does the cited passage support the sentence, read where it stands?",
     unit=ContextUnit,
-    verdict=SupportVerdict,
-    decide=_decide_support,
-    max_tokens=200,
-    orders={"support": ("none", "partial", "full")},
 )
 
 TASKS: tuple[AnyTask, ...] = (

@@ -5,6 +5,7 @@ Source: overview of the TREC 2025 RAG track, section 2. A person reviews and edi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
@@ -81,24 +82,20 @@ class RefineUnit(Unit):
     draft: tuple[str, ...]
 
 
-_ASPECTS = list_of_texts("sub_narratives", lambda _: (1, MOST_SUB_NARRATIVES), model=Aspect)
-SUB_NARRATIVES_DRAFT = Task(
+SUB_NARRATIVES_DRAFT: AnyTask = Task(
     name="trec_rag.sub_narratives_draft",
     title="Sub-narratives, first stage: a draft from the narrative and its queries",
     unit=DraftUnit,
     verdict=Aspects,
-    **_ASPECTS,
+    **list_of_texts("sub_narratives", lambda _: (1, MOST_SUB_NARRATIVES), model=Aspect),
     max_tokens=800,
     joins=False,
 )
-SUB_NARRATIVES = Task(
+SUB_NARRATIVES: AnyTask = replace(
+    SUB_NARRATIVES_DRAFT,
     name="trec_rag.sub_narratives",
     title="Sub-narratives, second stage: the draft refined",
     unit=RefineUnit,
-    verdict=Aspects,
-    **_ASPECTS,
-    max_tokens=800,
-    joins=False,
 )
 
 

@@ -7,7 +7,7 @@ they are merged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import folded
-from assay.tasks.lists import list_of_texts, one_for_each
+from assay.tasks.lists import each_once, list_of_texts, one_for_each
 from assay.tasks.schemas import (
     Schema,
     by_number,
@@ -59,24 +59,20 @@ class MergeUnit(Unit):
     lists: tuple[tuple[str, ...], ...]
 
 
-_NUGGETS = list_of_texts("nuggets", lambda unit: (0, unit.most))
-CREATE = Task(
+CREATE: AnyTask = Task(
     name="trec_rag.nuggets",
     title="Nugget creation: a growing list from windows of documents",
     unit=CreateUnit,
     verdict=NuggetsVerdict,
-    **_NUGGETS,
+    **list_of_texts("nuggets", lambda unit: (0, unit.most)),
     max_tokens=1500,
     joins=False,
 )
-MERGE = Task(
+MERGE: AnyTask = replace(
+    CREATE,
     name="trec_rag.merge",
     title="Nugget merging: one list from those of several models",
     unit=MergeUnit,
-    verdict=NuggetsVerdict,
-    **_NUGGETS,
-    max_tokens=1500,
-    joins=False,
 )
 
 
@@ -132,10 +128,10 @@ class Mapping(Verdict):
 
 
 def _check_mapping(unit: MappingUnit, verdict: Mapping) -> str | None:
-    wanted = list(range(1, len(unit.nuggets) + 1))
-    given = sorted(one.nugget for one in verdict.mapping)
-    if given != wanted:
-        return f"'mapping' must hold each of the nuggets {wanted} exactly once, it holds {given}"
+    given = (one.nugget for one in verdict.mapping)
+    fault = each_once("mapping", len(unit.nuggets), given, "nuggets")
+    if fault is not None:
+        return fault
     for one in verdict.mapping:
         if not 0 <= one.sub_narrative <= len(unit.sub_narratives):
             return f"there is no sub-narrative {one.sub_narrative}"
@@ -214,10 +210,3 @@ EDIT = Task(
 )
 
 TASKS: tuple[AnyTask, ...] = (CREATE, MERGE, EDIT, IMPORTANCE, MAPPING)
-
-
-def windows(texts: Sequence[str], size: int) -> list[tuple[str, ...]]:
-    """``texts`` in windows of ``size``, in order. Raises ValueError for a size below 1."""
-    if size < 1:
-        raise ValueError("a window holds at least one item")
-    return [tuple(texts[start : start + size]) for start in range(0, len(texts), size)]

@@ -28,6 +28,7 @@ from assay.protocols.trec_rag.retrieval import PooledDocuments
 from assay.protocols.walk import Walk
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.relevance import WAYS
+from assay.tasks.trec_rag import windows
 from assay.tasks.trec_rag_narratives import (
     NARRATIVE,
     SUB_NARRATIVES,
@@ -49,7 +50,6 @@ from assay.tasks.trec_rag_nuggets import (
     ImportanceUnit,
     MappingUnit,
     MergeUnit,
-    windows,
 )
 
 

@@ -47,20 +47,14 @@ def combine(
     covariance = (a[:, :, None] ** 2 * [batch.covariance for batch in batches]).sum(axis=0)
     parts = a**2 * [np.diag(batch.covariance) for batch in batches]
     df = satterthwaite(parts, np.array([batch.df for batch in batches]))
-    half = half_widths(np.diag(covariance), df, level)
     alone = (a * [batch.human_only_value for batch in batches]).sum(axis=0)
     halves = [(batch.human_only_high - batch.human_only_low) / 2.0 for batch in batches]
     alone_half = np.sqrt((a**2 * np.square(halves)).sum(axis=0))
-    return Estimates(
-        value=value,
-        low=value - half,
-        high=value + half,
-        covariance=covariance,
-        df=df,
+    return Estimates.of(
+        (value, covariance, df),
+        (alone, alone_half),
+        level=level,
         judge_weight=float(a[:, 0] @ [batch.judge_weight for batch in batches]),
-        human_only_value=alone,
-        human_only_low=alone - alone_half,
-        human_only_high=alone + alone_half,
         labels=sum(batch.labels for batch in batches),
         population=batches[0].population,
     )

@@ -41,6 +41,28 @@ class Estimates:
     labels: int
     population: Population
 
+    @classmethod
+    def of(
+        cls,
+        given: tuple[Floats, Floats, Floats],
+        alone: tuple[Floats, Floats],
+        *,
+        level: float,
+        judge_weight: float,
+        labels: int,
+        population: Population,
+    ) -> Estimates:
+        """Estimates with their intervals, of the value, covariance and degrees of freedom with the
+        judge, and of the value and half the intervals' widths without."""
+        value, covariance, df = given
+        half = half_widths(np.diag(covariance), df, level)
+        low, high = value - half, value + half
+        other, wide = alone
+        return cls(
+            value, low, high, covariance, df, judge_weight, other, other - wide, other + wide,
+            labels, population,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Differences:

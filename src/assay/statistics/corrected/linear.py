@@ -100,23 +100,17 @@ def items(
     no_judge = np.full(count, expected.mean)
     alone, alone_covariance, alone_df = _estimate(sample, no_judge, population, level)
     value, alone = value + c, alone + c
-    half = half_widths(np.diag(covariance), df, level)
     alone_half = half_widths(np.diag(alone_covariance), alone_df, level)
     unexplained, spread = (
         float(((y - m)[chosen] ** 2 / probability[chosen]).sum())
         for m in (expected.given_judge, expected.mean)
     )
     negligible = 1e-12 * (bounds[1] - bounds[0]) ** 2
-    return Estimates(
-        value=value,
-        low=value - half,
-        high=value + half,
-        covariance=covariance,
-        df=df,
+    return Estimates.of(
+        (value, covariance, df),
+        (alone, alone_half),
+        level=level,
         judge_weight=max(0.0, 1.0 - unexplained / spread) if spread > negligible else 0.0,
-        human_only_value=alone,
-        human_only_low=alone - alone_half,
-        human_only_high=alone + alone_half,
         labels=int(chosen.sum()),
         population=population,
     )

@@ -71,18 +71,11 @@ def topics(
     wider = np.atleast_2d(np.cov(seen)) / f.shape[1] if population == "like these" else 0.0
     covariance = (1.0 - share) * covariance + wider
     alone_covariance = (1.0 - share) * alone_covariance + wider
-    half = half_widths(np.diag(covariance), df, level)
-    alone_half = half_widths(np.diag(alone_covariance), df, level)
-    return Estimates(
-        value=value,
-        low=value - half,
-        high=value + half,
-        covariance=covariance,
-        df=df,
+    return Estimates.of(
+        (value, covariance, df),
+        (alone, half_widths(np.diag(alone_covariance), df, level)),
+        level=level,
         judge_weight=weight,
-        human_only_value=alone,
-        human_only_low=alone - alone_half,
-        human_only_high=alone + alone_half,
         labels=n,
         population=population,
     )

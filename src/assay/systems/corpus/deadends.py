@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from assay.systems.corpus.words import name_set
+from assay.systems.corpus.names import name_set
 
 _FEW = 100  # of a kind that are left to the parser
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9-]*)([^<>]*)(>?)", re.I)
@@ -46,26 +46,43 @@ def _escaped(text: str, places: list[int]) -> str:
     return "".join(parts) + text[at:]
 
 
+class _Begun:
+    """What is begun and has not ended, the innermost last; ``lost`` is where that lies which what
+    is around it ended before it did."""
+
+    def __init__(self) -> None:
+        self.lost: list[int] = []
+        self._stack: list[tuple[str, int]] = []
+        self._count: Counter[str] = Counter()
+
+    def begin(self, name: str, at: int) -> None:
+        self._stack.append((name, at))
+        self._count[name] += 1
+
+    def end(self, name: str) -> None:
+        while self._count[name]:
+            inner, start = self._stack.pop()
+            self._count[inner] -= 1
+            if inner == name:
+                break
+            self.lost.append(start)
+
+    def all_lost(self) -> list[int]:
+        return sorted([*self.lost, *(start for _, start in self._stack)])
+
+
 def _open_tags(text: str) -> list[int]:
     """Where a tag begins that has no ``>``, or no end tag before that of a tag around it."""
-    found: list[int] = []
-    stack: list[tuple[str, int]] = []
-    opened: Counter[str] = Counter()
+    begun = _Begun()
     for mark in _TAG.finditer(text):
         name = mark.group(2).lower()
         if not mark.group(4):
-            found.append(mark.start())
+            begun.lost.append(mark.start())
         elif mark.group(1):
-            while opened[name]:
-                inner, start = stack.pop()
-                opened[inner] -= 1
-                if inner == name:
-                    break
-                found.append(start)
+            begun.end(name)
         elif name not in _ALONE and not mark.group(3).endswith("/"):
-            stack.append((name, mark.start()))
-            opened[name] += 1
-    return sorted([*found, *(start for _, start in stack)])
+            begun.begin(name, mark.start())
+    return begun.all_lost()
 
 
 def _open_links(text: str) -> list[int]:
@@ -88,20 +105,11 @@ def _open_links(text: str) -> list[int]:
 def _open_pairs(text: str) -> list[int]:
     """Where a template, a table or an internal link begins that does not end before what is
     around it."""
-    found: list[int] = []
-    stack: list[tuple[str, int]] = []
-    opened: Counter[str] = Counter()
+    begun = _Begun()
     for mark in _PAIR.finditer(text):
         pair = mark.group(mark.lastgroup or 0)
-        if pair not in _BEGUN:
-            stack.append((pair, mark.end() - len(pair)))
-            opened[pair] += 1
-            continue
-        begun = _BEGUN[pair]
-        while opened[begun]:
-            inner, start = stack.pop()
-            opened[inner] -= 1
-            if inner == begun:
-                break
-            found.append(start)
-    return sorted([*found, *(start for _, start in stack)])
+        if pair in _BEGUN:
+            begun.end(_BEGUN[pair])
+        else:
+            begun.begin(pair, mark.end() - len(pair))
+    return begun.all_lost()

@@ -211,10 +211,7 @@ class Source:
     def _format(self, path: Path) -> SourceFormat:
         if self.settings.format is not SourceFormat.AUTO:
             return self.settings.format
-        name = path.name.lower()
-        for ending in PACKED:
-            name = name.removesuffix(ending)
-        found = _ENDINGS.get(os.path.splitext(name)[1])
+        found = _ENDINGS.get(os.path.splitext(_unpacked(path.name.lower()))[1])
         if found is None:
             raise SettingsError(
                 f"{path}: what it holds cannot be told from its name. Say it with --format "
@@ -406,10 +403,14 @@ def made_id(name: str) -> str:
 
 def _stem(name: str) -> str:
     """A file's name without the ending that says what it holds."""
+    stem, ending = os.path.splitext(_unpacked(name))
+    return stem if ending.lower() in _ENDINGS else _unpacked(name)
+
+
+def _unpacked(name: str) -> str:
     for ending in PACKED:
         name = name.removesuffix(ending)
-    stem, ending = os.path.splitext(name)
-    return stem if ending.lower() in _ENDINGS else name
+    return name
 
 
 def _is_id(text: str) -> bool:
@@ -447,10 +448,7 @@ def _files(folder: Path, below: str = "") -> Iterator[str]:
         if is_folder:
             yield from _files(folder, path)
             continue
-        plain = name.lower()
-        for ending in PACKED:
-            plain = plain.removesuffix(ending)
-        if os.path.splitext(plain)[1] in _ENDINGS:
+        if os.path.splitext(_unpacked(name.lower()))[1] in _ENDINGS:
             yield sys.intern(path) if len(path) < 8 else path
 
 

@@ -12,8 +12,8 @@ import re
 from assay.systems.corpus.accounting import Account
 from assay.systems.corpus.deadends import without_dead_ends
 from assay.systems.corpus.mending import MOST_PASSES, leftovers, mended, outer_bars
+from assay.systems.corpus.names import listed, name_set
 from assay.systems.corpus.templates import COMPUTED
-from assay.systems.corpus.words import listed, name_set
 
 VERBATIM_OPEN = "\ue000"  # marks text that is shown as it stands (nowiki, math, code)
 VERBATIM_CLOSE = "\ue001"

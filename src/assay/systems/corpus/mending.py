@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.systems.corpus.accounting import Account
-from assay.systems.corpus.namespaces import namespace
+from assay.systems.corpus.names import namespace
 from assay.systems.corpus.templates import Call, template_name
 from assay.systems.corpus.unwrapping import is_layout, said
 

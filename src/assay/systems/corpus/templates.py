@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.systems.corpus.template_names import (
+from assay.systems.corpus.names import (
     DATES,
     DROPPED,
     FIRST,
@@ -23,8 +23,8 @@ from assay.systems.corpus.template_names import (
     SECOND,
     SYMBOLS,
     UNITS,
+    listed,
 )
-from assay.systems.corpus.words import listed
 
 _MONTHS = listed(
     """

@@ -22,12 +22,10 @@ from assay.systems.corpus.markup import (
     before_parsing,
     caption,
 )
-from assay.systems.corpus.namespaces import namespace
+from assay.systems.corpus.names import CITES, name_set, namespace
 from assay.systems.corpus.tables import TableCell, markdown, one_line, span
-from assay.systems.corpus.template_names import CITES
 from assay.systems.corpus.templates import COMPUTED, Call, dropped, sayer, template_name
 from assay.systems.corpus.unwrapping import is_layout, said
-from assay.systems.corpus.words import name_set
 
 _DEEPEST = 60  # nested nodes; a page made to hurt nests deeper
 _REDIRECT = re.compile(

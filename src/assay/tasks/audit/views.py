@@ -10,7 +10,6 @@ from assay.tasks import battles, exam, r2c2, sgss, trec_rag
 from assay.tasks.base import Unit
 
 Plain = Mapping[str, Any]
-Values = Callable[[Plain], Sequence[float]]
 
 _WORDS = {"no": 0.0, "partially": 1.0, "perfectly": 2.0}
 _SUPPORT = {"none": 0.0, "partial": 1.0, "full": 2.0}

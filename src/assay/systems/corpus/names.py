@@ -1,0 +1,58 @@
+"""The names that the wikitext reader knows: templates by what becomes of them (nothing, a list, a
+date, a sum of money, a text), and what an internal link leads to by its namespace."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The entries of ``text`` in order: separated by semicolons if it holds any, else by blanks."""
+    parts = text.split(";") if ";" in text else text.split()
+    return tuple(" ".join(part.split()) for part in parts if part.strip())
+
+
+def name_set(text: str) -> frozenset[str]:
+    """The entries of ``text``, for look-ups."""
+    return frozenset(listed(text))
+
+
+NAMES: dict[str, Any] = tomllib.loads(
+    files("assay.systems.corpus").joinpath("names.toml").read_text("utf-8")
+)
+"""The tables of ``names.toml``."""
+
+
+def _pattern(name: str) -> str:
+    return str(NAMES[name]).replace("\n", "")
+
+
+DROPPED = re.compile(f"(?:{_pattern('dropped')})$")
+CITES = re.compile(_pattern("cites"))
+LISTS, FIRST, SECOND, QUOTES, DATES, RELEASES = (
+    name_set(NAMES[name]) for name in ("lists", "first", "second", "quotes", "dates", "releases")
+)
+SYMBOLS: dict[str, str] = NAMES["symbols"]
+MONEY: dict[str, str] = NAMES["money"]
+UNITS: dict[str, str] = NAMES["units"]
+FILE_SPACES = name_set(NAMES["spaces"]["file"])
+CATEGORY_SPACES = name_set(NAMES["spaces"]["category"])
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,12})?|simple|arz|zh-min-nan")
+
+
+def namespace(title: str) -> str:
+    """``file``, ``category``, ``language`` or ``""`` for the target of an internal link."""
+    prefix, colon, rest = title.partition(":")
+    if not colon:
+        return ""
+    word = prefix.strip().casefold().replace("_", " ")
+    if word in FILE_SPACES:
+        return "file"
+    if word in CATEGORY_SPACES:
+        return "category"
+    if _LANGUAGE.fullmatch(prefix) and rest and not rest.startswith(" "):
+        return "language"
+    return ""
