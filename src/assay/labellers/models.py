@@ -28,6 +28,7 @@ from typing import IO
 
 from assay.labellers.known_models import MODELS, KnownModel, ModelPiece
 from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.going import unheard
 from assay.model.places import file_sha256
 
 Progress = Callable[[str, int, int], None]
@@ -101,7 +102,7 @@ def fetch_model(name: str, progress: Progress | None = None) -> ModelFile:
     model = known_model(name)
     if model is None:
         return find_model(name)
-    tell = progress or _silent
+    tell = progress or unheard
     folder = cache_folder()
     target = folder / model.file
     if target.is_file():
@@ -319,10 +320,6 @@ def _locked(path: Path) -> Iterator[None]:
 
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield
-
-
-def _silent(_what: str, _done: int, _size: int) -> None:
-    return None
 
 
 def _command(model: KnownModel) -> str:

@@ -13,6 +13,7 @@ from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.ledger.ledger import Ledger, NewLabel
+from assay.ledger.lines import WHOLE
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
@@ -25,33 +26,17 @@ _LIMIT = 1 << 63  # what the database holds
 
 
 def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A label as plain JSON, with its unit's content; ``read_file`` gives the same
-    label back."""
-    return {
-        "uid": label.uid,
-        "key": label.key,
-        "task": label.task,
-        "version": label.version,
+    """A label as plain JSON, with its unit's content, as :func:`assay.ledger.lines.json_block` has
+    it; ``read_file`` gives the same label back."""
+    who = label.labeller
+    about = {
+        **label._asdict(),
         "unit_hash": label.unit,
         "unit": content,
-        "labeller": {
-            "name": label.labeller.name,
-            "kind": label.labeller.kind,
-            "params": label.labeller.params,
-        },
-        "sample": label.sample,
+        "labeller": {"name": who.name, "kind": who.kind, "params": who.params},
         "status": label.status.value,
-        "verdict": label.verdict,
-        "reason": label.reason,
-        "error": label.error,
-        "overrules": label.overrules,
-        "tokens_in": label.tokens_in,
-        "tokens_out": label.tokens_out,
-        "cost": label.cost,
-        "seconds": label.seconds,
-        "created": label.created,
-        "detail": label.detail,
     }
+    return {name: about[name] for name in WHOLE if name not in ("number", "kind", "params")}
 
 
 @dataclass(frozen=True, slots=True)

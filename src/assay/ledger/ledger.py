@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, Self
 
 import orjson
@@ -110,12 +109,8 @@ class Ledger(Reading):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
+        error = raised[1]
         try:
             # What rows that were changed make of code that takes them for what was written.
             if isinstance(error, LookupError | TypeError | ValueError | ArithmeticError):
@@ -193,7 +188,7 @@ class Ledger(Reading):
         def written(_retried: bool) -> None:
             with other._db.explained(), other._db.snapshot():
                 head_ = other.checked()
-                with self._transaction() as trial:
+                with self.trial() as trial:
                     own = self.head()
                     if own != Head() and other.faulty_head(own.in_manifest()):
                         raise LedgerError(
@@ -217,7 +212,7 @@ class Ledger(Reading):
         """Write what was drawn, before anybody is asked; False where it is there already."""
 
         def added(retried: bool) -> bool:
-            with self._transaction() as trial:
+            with self.trial() as trial:
                 trial.keep = add_draw(self._db, draw)
             return trial.keep or retried
 
@@ -318,7 +313,7 @@ class Ledger(Reading):
         given = list(labels)
 
         def added(retried: bool) -> list[str]:
-            with self._transaction() as trial:
+            with self.trial() as trial:
                 trial.keep = True
                 return self._insert(given, now, fresh=fresh and not retried)
 
@@ -329,11 +324,6 @@ class Ledger(Reading):
         """The ledger as it is with the labels that are added in it, for this connection alone, as
         long as the context lasts; no other process writes meanwhile. Only where ``keep`` was set
         do they stay."""
-        with self._transaction() as trial:
-            yield trial
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Trial]:
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         trial = Trial(lambda labels: self._insert(labels, now, fresh=False))
         before = self._checked

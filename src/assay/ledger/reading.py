@@ -112,14 +112,7 @@ class Reading:
 
     def unit(self, unit: str) -> Mapping[str, Any]:
         """Content of the unit with this hash; raises KeyError where there is none."""
-        with self._db.explained():
-            row = self._db.execute(
-                "SELECT content FROM units WHERE hash = ?", [packed(unit)]
-            ).fetchone()
-        if row is None:
-            raise KeyError(unit)
-        content: Mapping[str, Any] = orjson.loads(row[0])
-        return content
+        return self.contents([unit])[unit]
 
     def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
         """Content of the units with these hashes, of those that there are."""

@@ -163,6 +163,36 @@ class LabelBook:
             self.note(label, place)
         return label
 
+    def in_both_orders(
+        self,
+        task: AnyTask,
+        orders: Sequence[tuple[Unit | Mapping[str, Any], Place]],
+        *,
+        count: bool = True,
+    ) -> tuple[list[tuple[int, Label, Mapping[str, Any]]], bool]:
+        """The usable labels of two things beside each other, each with which of the ``orders`` it
+        is of and its verdict, and whether one is wanted that is missing or failed. Who judged them
+        in one order is a person: then no other is wanted, as nobody judges the same two things
+        twice. With ``count`` the labels that count, and those that are missing, are noted."""
+        found = [self.find(task, unit) for unit, _ in orders]
+        by_people = [
+            at
+            for at, label in enumerate(found)
+            if label is not None and label.labeller.is_human and label.verdict is not None
+        ]
+        # Before there is any label, one is missing: a person's would do.
+        wanted = by_people or range(len(found) if any(found) else 1)
+        usable = []
+        for at in wanted:
+            label, (unit, place) = found[at], orders[at]
+            if count:
+                self.count(task, unit, label)
+                if label is not None:
+                    self.note(label, place)
+            if label is not None and label.verdict is not None:
+                usable.append((at, label, label.verdict))
+        return usable, len(usable) < len(wanted)
+
     def labels(
         self, task: AnyTask, asked: Asked, given: npt.NDArray[np.bool_] | None = None
     ) -> CountedLabels:

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.labellers.base import Request
 from assay.model.battles import Battle, BattleVerdict, merged
-from assay.model.labels import Label, Why
+from assay.model.labels import Why
 from assay.protocols.battles.inputs import BattleInputs, Counted
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
@@ -46,28 +46,20 @@ def fought(inputs: BattleInputs, book: LabelBook, match: Match, *, count: bool =
     known = inputs.known(match)
     if known is not None:
         return Fought(match, (known,), False)
-    topic = match[0]
-    found: list[tuple[tuple[str, str], Label | None]] = [
-        (order, book.find(BATTLE, inputs.unit(topic, *order))) for order in inputs.orders(match)
+    topic, orders = match[0], inputs.orders(match)
+    asked = [
+        (inputs.unit(topic, *order), Place(order[0], topic, f"against {order[1]}"))
+        for order in orders
     ]
-    by_people = [
-        (order, label)
-        for order, label in found
-        if label is not None and label.labeller.is_human and label.verdict is not None
-    ]
-    judgments = []
-    # Before there is any judgment, one is missing: a person's would do.
-    wanted = by_people or (found if any(label for _, label in found) else found[:1])
-    for order, label in wanted:
-        if count:
-            book.count(BATTLE, inputs.unit(topic, *order), label)
-            if label is not None:
-                book.note(label, Place(order[0], topic, f"against {order[1]}"))
-        if label is not None and label.verdict is not None:
-            verdict = BattleVerdict(label.verdict["verdict"])
-            why = Why(label.reason or "")
-            judgments.append(Battle(topic, *order, verdict, label.labeller.name, 0, why))
-    return Fought(match, tuple(judgments), len(judgments) < len(wanted))
+    usable, lacks = book.in_both_orders(BATTLE, asked, count=count)
+    judgments = tuple(
+        Battle(
+            topic, *orders[at], BattleVerdict(verdict["verdict"]), label.labeller.name, 0,
+            Why(label.reason or ""),
+        )
+        for at, label, verdict in usable
+    )  # fmt: skip
+    return Fought(match, judgments, lacks)
 
 
 def requests(inputs: BattleInputs, matches: Iterable[Match]) -> Iterator[Request]:

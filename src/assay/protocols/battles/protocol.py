@@ -55,7 +55,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
     def steps(self, inputs: BattleInputs, settings: BattleSettings) -> Sequence[Step]:
         steps = []
         if inputs.sample:
-            steps.append(Step("battles", BATTLE, partial(_sampled, inputs)))
+            steps.append(Step("battles", BATTLE, lambda _: requests(inputs, inputs.sample)))
         if settings.adaptive:
             for number in range(1, ROUNDS + 1):
                 title = f"battles that tell most, {number} of {ROUNDS}"
@@ -66,7 +66,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
                 Step(
                     "the other order",
                     BATTLE,
-                    partial(_turned, inputs),
+                    lambda book: turned(inputs, _matches(inputs, book), book),
                     waits=True,
                     assumed=Assumed(
                         BATTLE,
@@ -139,17 +139,9 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
 BATTLES = BattleProtocol()
 
 
-def _sampled(inputs: BattleInputs, _book: LabelBook) -> Iterator[Request]:
-    return requests(inputs, inputs.sample)
-
-
 def _adaptive(inputs: BattleInputs, number: int, book: LabelBook) -> Iterator[Request]:
     upto = math.ceil(inputs.settings.adaptive * number / ROUNDS)
     return requests(inputs, chosen(inputs, book, upto)[1])
-
-
-def _turned(inputs: BattleInputs, book: LabelBook) -> Iterator[Request]:
-    return turned(inputs, _matches(inputs, book), book)
 
 
 def _matches(inputs: BattleInputs, book: LabelBook) -> list[Match]:

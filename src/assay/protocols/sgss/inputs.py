@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Literal
 
 import orjson
@@ -102,10 +103,7 @@ class SgssInputs:
     @property
     def runs(self) -> tuple[str, ...]:
         """All runs, in the order of the files, degraded versions after their originals."""
-        found: dict[str, None] = {}
-        for by_run in self.summaries.values():
-            found.update(dict.fromkeys(by_run))
-        return tuple(found)
+        return tuple(dict.fromkeys(chain.from_iterable(self.summaries.values())))
 
     @property
     def handed_in(self) -> frozenset[str]:

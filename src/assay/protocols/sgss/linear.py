@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from assay.labellers.base import Request
@@ -64,16 +64,13 @@ def linear_measures(inputs: SgssInputs, settings: SgssSettings) -> Iterator[Line
                     shares[said.task.name, name].append(Share(run, request, weight))
                 own = Share(run, request, said.of_mean / topics)
                 shares[said.task.name, said.criterion].append(own)
-    by_name = {task.name: task for task in TASKS}
-    for (task, measure), each in shares.items():
-        yield LinearMeasure(measure, by_name[task], _worth(settings), each)
 
-
-def _worth(settings: SgssSettings) -> Callable[[Request, Mapping[str, Any]], float]:
-    def worth(request: Request, verdict: Mapping[str, Any]) -> float:
+    def worth_of(request: Request, verdict: Mapping[str, Any]) -> float:
         return verdict_number(settings, request.task.name, verdict)
 
-    return worth
+    by_name = {task.name: task for task in TASKS}
+    for (task, measure), each in shares.items():
+        yield LinearMeasure(measure, by_name[task], worth_of, each)
 
 
 def _line_weights(

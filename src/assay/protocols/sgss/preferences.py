@@ -101,23 +101,16 @@ def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
     found = []
     for query, first, second in compared_in(inputs):
         orders = ((first, second), (second, first))
-        labels = [(side, book.find(PREFERENCE, preference(*side))) for side in orders]
-        people = [
-            (side, label)
-            for side, label in labels
-            if label is not None and label.labeller.is_human and label.verdict is not None
+        asked = [
+            (preference(*side), Place("", query, f"preference: {side[0].run}, {side[1].run}"))
+            for side in orders
         ]
-        # Before there is any preference, one is missing: a person's would do.
-        wanted = people or (labels if any(label for _, label in labels) else labels[:1])
+        usable, lacks = book.in_both_orders(PREFERENCE, asked)
         left, right = sorted((first.run, second.run))
-        said = []
-        for side, label in wanted:
-            book.count(PREFERENCE, preference(*side), label)
-            if label is not None:
-                book.note(label, Place("", query, f"preference: {side[0].run}, {side[1].run}"))
-            if label is not None and label.verdict is not None:
-                said.append(side[label.verdict["preferred"] == "RIGHT"].run == left)
-        if len(said) == len(wanted):
+        said = [
+            orders[at][verdict["preferred"] == "RIGHT"].run == left for at, _, verdict in usable
+        ]
+        if not lacks:
             found.append(
                 PreferredPair(query, left, right, sum(said), len(said), test=False, asked=True)
             )
