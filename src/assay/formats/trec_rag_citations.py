@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,8 +36,9 @@ class Sources:
             return
         odd = sorted(self.ways - allowed)
         if odd:
+            taken = " or ".join(sorted(allowed, reverse=True))
             self.limit(
-                f"Citations are {listed(odd)}; {self.rules.year} takes {_or(allowed)}.",
+                f"Citations are {listed(odd)}; {self.rules.year} takes {taken}.",
                 "Write positions in 'references', from 0 (--fix does).",
             )
         elif len(self.ways) > 1:
@@ -119,7 +120,3 @@ class Sources:
             why = f"has the citation {quoted(str(one))}"
             cure = "Write a position in 'references' or a document id."
         self.at.error(f"Sentence {place} {why}.", cure)
-
-
-def _or(ways: Iterable[CitationForm]) -> str:
-    return " or ".join(sorted(ways, reverse=True))

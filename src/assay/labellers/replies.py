@@ -44,8 +44,8 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
     problem = "the reply holds no JSON object"
     candidates = list(islice(_objects(text), _MOST_CANDIDATES))
     if not candidates and task.plain is not None:
-        said = _by_rule(task, unit, text)
-        if said is not None:
+        said: Verdict | None = task.plain(unit, text)  # by the task's own rule
+        if said is not None and task.check(unit, said) is None:
             return said
     for candidate in candidates:
         try:
@@ -60,12 +60,6 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
             return verdict
         problem = wrong
     raise UnusableReply(problem)
-
-
-def _by_rule(task: AnyTask, unit: Unit, text: str) -> Verdict | None:
-    """What the task's own rule makes of a reply without JSON."""
-    verdict: Verdict | None = task.plain(unit, text) if task.plain is not None else None
-    return verdict if verdict is not None and task.check(unit, verdict) is None else None
 
 
 def _without_thoughts(reply: str) -> str:

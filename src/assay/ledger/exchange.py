@@ -69,8 +69,9 @@ def said_by(
 ) -> NewLabel:
     """A person's label. ``content`` is the unit's, ``overrules`` the uid of the label that it takes
     the place of."""
+    asked = [task.name, task.version, dict(content), who.name, who.kind, dict(who.params)]
     return NewLabel(
-        key=_key(task.name, task.version, content, who),
+        key=content_hash(canonical(asked)),
         task=task.name,
         version=task.version,
         unit=unit_hash(task.name, content),
@@ -367,8 +368,3 @@ def _human(name: str) -> LabellerId | None:
     own = name.removeprefix("human:")
     seen = own.strip() == own and own.isprintable() and own
     return LabellerId(name, "human", {}) if seen else None
-
-
-def _key(task: str, version: str, content: Mapping[str, Any], labeller: LabellerId) -> str:
-    asked = [task, version, dict(content), labeller.name, labeller.kind, dict(labeller.params)]
-    return content_hash(canonical(asked))

@@ -93,17 +93,14 @@ def _joined(
         else:
             found[name] = choose(values, rule, orders.get(name))
     if _REASON in type(first).model_fields:
+        plain = {name: value for name, value in found.items() if not isinstance(value, list)}
         agreeing = (
             verdict
             for verdict, _ in members
-            if all(getattr(verdict, name) == value for name, value in _plain(found))
+            if all(getattr(verdict, name) == value for name, value in plain.items())
         )
         found[_REASON] = getattr(next(agreeing, first), _REASON)
     return found
-
-
-def _plain(found: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in found.items() if not isinstance(value, list)]
 
 
 def _joined_list(

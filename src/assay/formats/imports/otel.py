@@ -92,7 +92,7 @@ def _step(span: Mapping[str, Any], choices: Choices) -> TraceStep | None:
     if kind == RETRIEVER and step.query is None and isinstance(values.get("input.value"), str):
         step.query = values["input.value"]
     step.passages = _passages(values, events, kind)
-    step.cut = step.cut or "length" in _finish_reasons(step.said)
+    step.cut |= any(one.get("finish_reason") == "length" for one in objects_in(step.said))
     if choices.tool is not None and step.passages is None:
         step.passages = _of_tool(step.asked, choices.tool)
     return step
@@ -181,10 +181,6 @@ def _messages(
     said = [parsed(of.get("message")) for name, of in events if name == "gen_ai.choice"]
     return [{"role": "assistant", "content": one.get("content")}
             for one in said if isinstance(one, dict)] or None  # fmt: skip
-
-
-def _finish_reasons(messages: Any) -> set[str]:
-    return {str(one.get("finish_reason")) for one in objects_in(messages)}
 
 
 def _passages(

@@ -58,7 +58,13 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             return Step.about(task.name.rpartition(".")[2], task, lambda _: asked(inputs, task))
 
         wanted = tasks(settings)
-        found = [step(one) for one in wanted if one.name not in _unasked_tasks(inputs)]
+        criteria = {
+            **{task: {one} for task, one in OF_TASK.items()},
+            COVERAGE.name: {"Comp"},
+            SUPPORT.name: {"OF", "SF"},
+        }
+        unasked = {task for task, of in criteria.items() if of <= inputs.unasked}
+        found = [step(one) for one in wanted if one.name not in unasked]
         if PREFERENCE in wanted:
             other = Step(
                 "preference, other order", PREFERENCE, lambda book: turned(inputs, book), waits=True
@@ -156,13 +162,6 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
 
 
 SGSS = Sgss()
-
-
-def _unasked_tasks(inputs: SgssInputs) -> set[str]:
-    """Tasks all criteria of which are not asked about."""
-    of = {**{task: {one} for task, one in OF_TASK.items()}, COVERAGE.name: {"Comp"},
-          SUPPORT.name: {"OF", "SF"}}  # fmt: skip
-    return {task for task, criteria in of.items() if criteria <= inputs.unasked}
 
 
 def _board_note(inputs: SgssInputs, settings: SgssSettings) -> str:

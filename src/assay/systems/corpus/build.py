@@ -155,7 +155,9 @@ def _built(
     }
     former = None
     if update and (out / MANIFEST).is_file():
-        former = _former(out, state)
+        # The build rests on it from now on.
+        state["updates"] = hashlib.sha256((out / MANIFEST).read_bytes()).hexdigest()
+        former = Former(out, state["settings"], state["version"])
     workdir = out / "parts"
     journal = Journal(out, workdir, state, restart=restart, update=update)
     known = journal.done
@@ -235,12 +237,6 @@ def _built(
         tuple(templates),
         None if before is None else updated(before, Documents(out).sources()),
     )
-
-
-def _former(out: Path, state: dict[str, Any]) -> Former:
-    """The corpus in ``out``; ``state`` says from now on that the build rests on it."""
-    state["updates"] = hashlib.sha256((out / MANIFEST).read_bytes()).hexdigest()
-    return Former(out, state["settings"], state["version"])
 
 
 def _plain(settings: BuildSettings) -> dict[str, Any]:

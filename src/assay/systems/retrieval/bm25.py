@@ -223,7 +223,8 @@ class BM25Index:
                     (heappush if len(best) < k else heappushpop)(best, score)
             # Of those that were not fetched none scores higher than the last.
             if len(found) < limit or theirs[-1] * most < best[0]:
-                return _best(scored, k)
+                hits = (Hit(*item) for item in scored.items())
+                return sorted(hits, key=lambda hit: (-hit.score, hit.number))[:k]
             limit *= 3
 
     def _score(
@@ -249,11 +250,6 @@ class BM25Index:
             ratios = np.maximum(1.0, (1 + theirs) / (1 + ours)) * (1 + 1e-4)
             self._known_ratios[key] = ratios, float(ratios.max())
         return self._known_ratios[key]
-
-
-def _best(scored: Mapping[int, float], k: int) -> list[Hit]:
-    hits = sorted((Hit(*item) for item in scored.items()), key=lambda h: (-h.score, h.number))
-    return hits[:k]
 
 
 def rounded(lengths: NDArray[np.float64]) -> NDArray[np.float64]:

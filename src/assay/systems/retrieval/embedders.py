@@ -211,7 +211,9 @@ class StaticVectors:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         unknown = model.get("unk_token")
-        self._unknown = model.get("unk_id") if unknown is None else _id(self._tokenizer, unknown)
+        self._unknown: int | None = (
+            model.get("unk_id") if unknown is None else self._tokenizer.token_to_id(unknown)
+        )
         self.spec = f"model2vec:{folder.resolve()}"
         digest = hashlib.sha256(data + about).hexdigest()[:12]
         self.name = f"model2vec ({folder.resolve().name}, {digest})"
@@ -227,11 +229,6 @@ class StaticVectors:
             vectors = self._rows[self._places[ids]].astype(np.float32)
             made[row] = (vectors * self._weights[ids]).sum(axis=0)
         return unit(made)
-
-
-def _id(tokenizer: Any, piece: str) -> int | None:
-    found: int | None = tokenizer.token_to_id(piece)
-    return found
 
 
 _TENSORS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I8": "i1"}
