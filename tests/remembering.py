@@ -14,6 +14,7 @@ from unittest import mock
 
 import numpy as np
 
+from assay.cli import doctor
 from assay.labellers.judge import labeller, model
 from assay.labellers.judge.evidence import Tokens
 from assay.labellers.judge.model import Floats, Network, settings
@@ -69,7 +70,10 @@ def remembering(folder: Path) -> Iterator[None]:
             rows = [np.frombuffer(known[key]).reshape(self.shape) for key in keys]
             return np.array(rows).reshape(len(keys), *self.shape)
 
-    with mock.patch.object(labeller, "Network", Remembering):
+    with (
+        mock.patch.object(labeller, "Network", Remembering),
+        mock.patch.object(doctor, "Network", Remembering),
+    ):
         yield
 
 

@@ -58,7 +58,7 @@ def children() -> list[int]:
 
 
 def test_processes_say_what_one_says_whichever_is_killed(tmp_path: Path):
-    asked = requests(400)
+    asked = requests(240)
     with Ledger.open(tmp_path / "one") as ledger:
         judge([("t", plan(ledger, made(tmp_path), asked))], ledger)
         wanted = labels(ledger)

@@ -13,7 +13,6 @@ from assay.formats.r2c2_questions import read_questions
 from assay.labellers.base import BaseLabeller, Request, request_key
 from assay.labellers.denials import fault_in
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.judge.model import Network
 from assay.labellers.refusals import gold_declines, refusal_in
 from assay.labellers.rules import RulesLabeller
 from assay.tasks.r2c2 import (
@@ -233,7 +232,7 @@ def test_long_and_hostile_texts_are_read_in_passing(text: str) -> None:
 
 @pytest.fixture(scope="module")
 def judge() -> JudgeLabeller:
-    return JudgeLabeller(network=Network.packaged(threads=1))
+    return JudgeLabeller()
 
 
 def said(labeller: BaseLabeller, answers: list[str], gold: tuple[str, ...]) -> list[AnswerVerdict]:
