@@ -7,7 +7,6 @@ file unusable (:meth:`Parsed.require` raises them all at once); warnings do not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
 
 from assay.model.errors import Fault, FormatError
@@ -16,8 +15,7 @@ from assay.model.wording import counted, listed, printable, quoted
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed(Generic[T]):
+class Parsed(NamedTuple, Generic[T]):
     """A file's ``value`` (best effort; None where nothing at all could be read) and its faults."""
 
     value: T | None

@@ -137,8 +137,9 @@ def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
     if len(gaps) % _COLUMNS:
         raise _OddError
     kinds = every[gaps].reshape(-1, _COLUMNS)
-    blanks = (kinds == ord(" ")) | (kinds == ord("\t"))
-    if not (kinds[:, -1] == ord("\n")).all() or not blanks[:, :-1].all():
+    as_wanted = (kinds == ord(" ")) | (kinds == ord("\t"))
+    as_wanted[:, -1] = kinds[:, -1] == ord("\n")
+    if not as_wanted.all():
         raise _OddError
     wide = gaps.reshape(-1, _COLUMNS).T
     if last < 1 << 31:

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from assay.measures.hits import Floats, Integers
 
-PAD = 16
-"""Bytes that must stand before the first and after the last token, so that it can be read whole."""
-
 LONGEST = 256
-"""Bytes of the longest token that columns are for: all tokens are looked at as if they were as long
-as the longest of them."""
+"""Bytes of the longest token that columns are for, a multiple of 8: all tokens are looked at as if
+they were as long as the longest of them."""
+
+PAD = LONGEST
+"""Bytes that must stand before the first and after the last token, so that it can be read whole."""
 
 Words = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
@@ -29,7 +29,9 @@ _FIRST = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 """By number of bytes: a mask of the first that many bytes of a word (the lowest)."""
 _LAST = np.array([~((1 << 8 * (8 - n)) - 1) & ((1 << 64) - 1) for n in range(9)], dtype=np.uint64)
 """By number of bytes: a mask of the last that many bytes of a word (the highest)."""
-_TENS = 10.0 ** np.arange(PAD + 1)
+_DIGITS = 16
+"""Bytes of a number that are read at once."""
+_TENS = 10.0 ** np.arange(_DIGITS + 1)
 
 
 def _each(byte: int) -> np.uint64:
@@ -71,23 +73,17 @@ class Column:
 
     def words(self) -> Iterator[Words]:
         """The first eight bytes of each token, then the next; zeros where it has ended."""
-        words = _overlapping(self.data)
-        least, most = int(self.lengths.min(initial=0)), int(self.lengths.max(initial=0))
-        for passed in range(0, most, 8):
-            places = self.starts + passed if passed else self.starts
+        if not len(self):
+            return
+        least, most = int(self.lengths.min()), int(self.lengths.max())
+        words = _words_at(self.data, self.starts, -(-most // 8))
+        for passed, word in zip(range(0, most, 8), words, strict=True):
             if least >= passed + 8:
-                yield words[places]
+                yield word
             elif least == most:
-                yield words[places] & _FIRST[most - passed]
-            elif not passed:
-                yield (
-                    words[places]
-                    & _FIRST[np.minimum(self.lengths, 8) if most > 8 else self.lengths]
-                )
+                yield word & _FIRST[most - passed]
             else:
-                left = np.minimum(np.maximum(self.lengths - passed, 0), 8)
-                # What has ended may lie near the end of the data: it is read at its own start.
-                yield words[np.where(left > 0, places, self.starts)] & _FIRST[left]
+                yield word & _FIRST[np.clip(self.lengths - passed, 0, 8)]
 
     def hashes(self) -> Words:
         """Return 64 bits that are equal for equal tokens of any columns, and else hardly ever."""
@@ -126,20 +122,24 @@ def hashed(lengths: Integers, words: Iterable[Words]) -> Words:
     return mixed
 
 
-def _overlapping(data: bytes | bytearray) -> Words:
-    """The eight bytes from each byte on as a word whose lowest byte is the first one."""
-    return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+def _words_at(data: bytes | bytearray, places: Integers, count: int) -> Words:
+    """The bytes from each place on as ``count`` words, whose lowest bytes are the first ones: a row
+    for the first word of all places, then one for the next. All are fetched at once: that takes
+    longer than what is done with them."""
+    size = 8 * count
+    every = np.ndarray((len(data) - size + 1,), f"V{size}", data, strides=(1,))
+    return np.ascontiguousarray(every[places].view("<u8").reshape(-1, count).T)
 
 
 def whole_numbers(column: Column) -> Integers | None:
     """The numbers of a column of one to eight ASCII digits; ``None`` if it is not one."""
     if int(column.lengths.max(initial=0)) > 8:
         return None
-    words = _overlapping(column.data)[column.starts + column.lengths - 8]
+    words = _words_at(column.data, column.starts + column.lengths - 8, 1)[0]
     digits = (words ^ _ZERO) & _LAST[column.lengths]
     if _not_digits(digits).any():
         return None
-    return _eight_digits(digits).astype(np.int64)
+    return _eight_digits(digits).view(np.int64)
 
 
 def decimals(column: Column) -> Floats | None:
@@ -147,17 +147,17 @@ def decimals(column: Column) -> Floats | None:
     token is no finite number in ASCII characters without underscores."""
     if not len(column):
         return np.zeros(0)
-    words = _overlapping(column.data)
-    ends = column.starts + column.lengths
-    values = _short_decimals(column, words, ends)
+    last = column.starts + column.lengths - _DIGITS
+    high, low = _words_at(column.data, last, 2)
+    values = _short_decimals(column, high, low)
     if values is not None:
         return values
     first = np.frombuffer(column.data, np.uint8)[column.starts]
     negative = first == ord("-")
     lengths = column.lengths - negative if negative.any() else column.lengths
-    shown = np.clip(lengths, 0, PAD)
-    low = (words[ends - 8] ^ _ZERO) & _LAST[np.minimum(shown, 8)]
-    high = (words[ends - 16] ^ _ZERO) & _LAST[np.maximum(shown - 8, 0)]
+    shown = np.clip(lengths, 0, _DIGITS)
+    low = (low ^ _ZERO) & _LAST[np.minimum(shown, 8)]
+    high = (high ^ _ZERO) & _LAST[np.maximum(shown - 8, 0)]
     point_low, point_high = _points(low), _points(high)
     points = (point_low | point_high) != 0
     one = ((point_low & (point_low - _U(1))) | (point_high & (point_high - _U(1)))) == 0
@@ -169,7 +169,7 @@ def decimals(column: Column) -> Floats | None:
     )
     high, low = _without_point(high, low, point_high, point_low)
     plain = one & ((_not_digits(high) | _not_digits(low)) == 0)
-    plain &= (lengths <= PAD) & (lengths > points)
+    plain &= (lengths <= _DIGITS) & (lengths > points)
     # Fifteen digits and a power of ten up to 10^15 are exact: one division rounds as float does.
     values = (_eight_digits(high) * _U(10**8) + _eight_digits(low)).astype(np.float64)
     values /= _TENS[np.where(points, places, 0)]
@@ -183,22 +183,23 @@ def decimals(column: Column) -> Floats | None:
     return values if np.isfinite(values).all() else None
 
 
-def _short_decimals(column: Column, words: Words, ends: Integers) -> Floats | None:
-    """The numbers of a column of up to eight digits, all with as many after the point.
+def _short_decimals(column: Column, high: Words, low: Words) -> Floats | None:
+    """The numbers of a column of up to eight digits, all with as many after the point, fewer than
+    eight; given are the last sixteen bytes of each.
 
     That is how most runs write scores. ``None`` if they are written in another way.
     """
     _, point, after = column.bytes(0).partition(b".")
-    if int(column.lengths.max()) > 8 + len(point):
-        return None
-    if point and not (words[ends - len(after) - 1].astype(np.uint8) == ord(".")).all():
+    if int(column.lengths.max()) > 8 + len(point) or len(after) > 7:
         return None
     if int(column.lengths.min()) < 1 + len(point):
         return None
-    digits = words[ends - 8]
+    digits = low
     if point:
-        digits &= _LAST[len(after)]
-        digits |= words[ends - 9] & ~_LAST[len(after)]
+        if not ((low >> _U(8 * (7 - len(after)))).astype(np.uint8) == ord(".")).all():
+            return None
+        before = (low << _U(8) | high >> _U(56)) & ~_LAST[len(after)]
+        digits = (low & _LAST[len(after)]) | before
     digits = (digits ^ _ZERO) & _LAST[column.lengths - len(point)]
     if _not_digits(digits).any():
         return None
