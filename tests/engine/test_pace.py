@@ -236,8 +236,11 @@ def test_what_lowers_the_number_under_way_and_what_does_not(tmp_path, monkeypatc
         made = OpenAILabeller(OpenAISettings("m", limits=Limits(32)), Renderer(), transport)
         tally = judge([("t", plan(ledger, made, requests(600)))], ledger)
     assert (tally.asked, tally.failed) == (600, 0)
-    late = max(transport.most[len(transport.most) // 2 :])
-    assert late < 16 if lowers else late == 32
+    if lowers:
+        assert max(transport.most[len(transport.most) // 2 :]) < 16
+    else:  # (as many may be under way; some of these are being written where the machine is busy)
+        (endpoint,) = made._endpoints._endpoints
+        assert endpoint.pace.window == 32
 
 
 class Two:
