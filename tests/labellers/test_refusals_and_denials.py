@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.formats.r2c2_questions import read_questions
 from assay.labellers.base import BaseLabeller, Request, request_key
-from assay.labellers.denials import fault_in
+from assay.labellers.denials import NOT_PLAIN, fault_in, named_only
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.refusals import gold_declines, refusal_in
 from assay.labellers.rules import RulesLabeller
@@ -286,6 +286,14 @@ def test_rules_find_a_gold_answer_in_a_script_without_spaces() -> None:
     outcome = asyncio.run(RulesLabeller().label(Request(ANSWER, unit)))
     assert isinstance(outcome.verdict, AnswerVerdict)
     assert outcome.verdict.correct
+
+
+@pytest.mark.parametrize("word", ["not/", "n't/", "not'", "wrong/", "“"])
+def test_an_answer_of_few_words_that_is_very_long_is_read_at_once(word: str) -> None:
+    """It took minutes, as patterns reach from each word to the end."""
+    answer = f"{word * 25_000} Carl Weathers"
+    assert (fault_in(WHO, answer, WEATHERS) is None) == (word in ("n't/", "“"))
+    assert named_only(WHO, answer, WEATHERS) in (None, NOT_PLAIN)
 
 
 def test_labels_by_earlier_rules_are_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:

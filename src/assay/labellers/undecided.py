@@ -8,6 +8,9 @@ from collections.abc import Sequence
 
 LONGEST = 40
 """Words; a longer answer tells more than which of several it means."""
+LEAD = 1000
+"""Characters before a name that are looked at: patterns that reach from word to word would take
+minutes over an answer of few words that is one word of 100,000 characters."""
 SHORT = 12
 LISTED = 5
 """Short parts from which an answer is a list."""
@@ -151,7 +154,7 @@ def plainly_given(before: str, after: str, asked: str) -> bool:
 
 
 def _speaks(words: re.Pattern[str], before: str, asked: str) -> bool:
-    lead = _GIVEN_AS.sub(" ", _LAST_CLAUSE.split(_QUOTED.sub(" ", before))[-1])
+    lead = _GIVEN_AS.sub(" ", _LAST_CLAUSE.split(_QUOTED.sub(" ", before[-LEAD:]))[-1])
     own = set(re.findall(r"[\w']+", asked))
     return any(hit.group() not in own for hit in words.finditer(lead))
 
