@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import settings as settings_of_test
 from hypothesis import strategies as st
 
-from assay.api.calibrating import _as_before, _known
+from assay.api.calibrating import _as_before, _document, _known
 from assay.labellers.base import Labeller, Request, for_task, request_key
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.host import Host, Recipe
@@ -25,6 +25,7 @@ from assay.labellers.judge.texts import Ability
 from assay.labellers.judge.verdicts import WAYS, abilities_of
 from assay.labellers.rules import RulesLabeller
 from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.protocols.output import json_bytes
 from assay.systems.recalibration import Linear
 from assay.tasks.base import AnyTask
 from assay.tasks.exam import DIRECT, SELF_RATING
@@ -172,6 +173,21 @@ def test_labels_of_a_former_calibration_stay_where_nothing_changed(tmp_path: Pat
     assert changed(before, other) == set(UNITS) - {"passage"}
     back = JudgeLabeller(local=read_local(write(tmp_path, named=dict(former.named), E=2.0)))
     assert changed(before, back) == set()
+
+
+def test_what_is_learnt_again_has_the_name_that_it_had_in_an_earlier_file_that_is_gone(
+    tmp_path: Path,
+):
+    learnt = {"E": {"slope": 2.0, "shift": 0.5, "units": 60}}
+    earlier = json_bytes({"judge": settings().version, "abilities": learnt})
+    name = hashlib.sha256(earlier).hexdigest()[:16]
+    (tmp_path / FILE).write_bytes(_document(learnt, Local({}), {"None", name}))
+    found = read_local(tmp_path / FILE)
+    assert found is not None
+    assert {found.only(frozenset(map(Ability, one))).name for one in ("E", "A", "CAE")} == {name}
+    # No label has it; or the file is there, with names of its own.
+    for known, names in ((Local({}), {"None"}), (Local({}, {"a": "b"}), {name})):
+        assert json.loads(_document(learnt, known, names))["named"] == known.named
 
 
 def test_a_map_that_differs_is_a_new_one():

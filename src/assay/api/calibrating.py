@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.labellers.judge import NAME
-from assay.labellers.judge.local import FILE, Local, read_local
+from assay.labellers.judge.local import FILE, Local, file_name, read_local
 from assay.labellers.judge.model import settings
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
@@ -83,6 +83,7 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
         pairs = _pairs(ledger)
+        names = {str(who.params.get("calibration")) for who in ledger.labellers().values()}
     if not pairs:
         raise SettingsError(
             f"{folder}: no unit has a label by a person and one by the embedded judge. Let people "
@@ -97,9 +98,19 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
     }
     output = folder / FILE if usable and not dry_run else None
     if output is not None:
-        document = {"judge": settings().version, "abilities": usable, "named": dict(known.named)}
-        write_bytes(output, json_bytes(document))
+        write_bytes(output, _document(usable, known, names))
     return Calibrated(found, output)
+
+
+def _document(usable: Mapping[str, Any], known: Local, names: Collection[str]) -> bytes:
+    """The file of what was learnt. An earlier Assay wrote it without other names of maps, and its
+    digest stands in the labels: where the ledger has such ``names`` and the file that had them is
+    gone, it is written so again."""
+    document = {"judge": settings().version, "abilities": usable}
+    as_earlier = json_bytes(document)
+    if not known.named and file_name(as_earlier) in names:
+        return as_earlier
+    return json_bytes({**document, "named": dict(known.named)})
 
 
 def _known(path: Path) -> Local:

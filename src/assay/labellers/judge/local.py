@@ -80,7 +80,7 @@ def read_local(path: Path) -> Local | None:
         named = document.get("named")
         if named is None:  # of before, where the file's digest stood in the labels of all tasks
             parts = (some for n in range(1, 4) for some in combinations(Ability, n))
-            named = dict.fromkeys((_digest(maps, one) for one in parts), content_hash(raw)[:16])
+            named = dict.fromkeys((_digest(maps, one) for one in parts), file_name(raw))
         named = {str(digest): str(name) for digest, name in named.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
@@ -93,6 +93,11 @@ def read_local(path: Path) -> Local | None:
             "remove it, judge, and run 'assay calibrate' again."
         )
     return Local(maps, named)
+
+
+def file_name(raw: bytes) -> str:
+    """What stood in labels for a file of an earlier Assay."""
+    return content_hash(raw)[:16]
 
 
 def _digest(maps: Mapping[Ability, tuple[float, float]], abilities: Iterable[Ability]) -> str:
