@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -515,3 +516,67 @@ def test_a_file_that_is_no_evaluation_is_told(tmp_path: Path, assay: Assay):
     with pytest.raises(SettingsError, match=r"a\.py is no evaluation: give a folder"):
         package.open(tmp_path / "a.py")
     assert "is no evaluation" in assay("score", tmp_path / "a.py").stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("budget", "1", "a number of US dollars"),
+        ("budget", True, "a number of US dollars"),
+        ("on", 1, "'ray' or 'ray:ADDRESS'"),
+        ("progress", "x", "True, False or a Progress"),
+    ],
+)
+def test_arguments_of_another_kind_are_told_by_their_names(
+    slide: Path, name: str, given: Any, says: str
+):
+    found = package.open(slide)
+    wanted = f"{name} must be {says}"
+    for call in (found.judge, partial(package.evaluate, slide)):
+        with pytest.raises(TypeError, match=re.escape(wanted)):
+            call(**{name: given})
+    assert not found.folder.joinpath("labels.sqlite").exists(), "nothing was begun"
+
+
+def test_every_function_tells_its_arguments_by_their_names(slide: Path):
+    found = package.open(slide)
+    pairs = [{"claim": "A film.", "passage": "It is a film."}]
+    support = partial(package.label, "support", pairs, lambda _task, _unit: {"support": "full"})
+    answered = partial(package.answer, {"1": "who?"}, model="m")
+    retrieved = partial(package.retrieve, "none", {"1": "who?"})
+    scored = {"A": {"1": 1.0, "2": 0.5}, "B": {"1": 0.5, "2": 0.2}}
+    judged = {"1": {"d": 1}}
+    for name, given, call in (
+        ("count", "x", found.prompts),
+        ("count", 1.5, found.prompts),
+        ("ledger", 1, lambda given: support(ledger=given)),
+        ("budget", "1", lambda given: support(budget=given)),
+        ("price", "1/2", lambda given: support(price=given)),
+        ("price", (1, None), lambda given: support(price=given)),
+        ("progress", 1, lambda given: support(progress=given)),
+        ("pr_runs", 1, lambda given: answered(pr_runs=given)),
+        ("output", 1, lambda given: answered(output=given)),
+        ("price", 1, lambda given: answered(price=given)),
+        ("budget", "1", lambda given: answered(budget=given)),
+        ("topics", 1, lambda given: package.answer(given, model="m")),
+        ("index", 1, lambda given: package.retrieve(given, {"1": "who?"})),
+        ("k", "1", lambda given: retrieved(k=given)),
+        ("budget", "1", lambda given: retrieved(budget=given)),
+        ("path", 1, package.read_run),
+        ("path", 1, package.read_qrels),
+        ("g_max", "3", lambda given: package.measure(judged, {"A": judged}, g_max=given)),
+        ("scores", 1, package.compare),
+        ("measures", 1, lambda given: package.compare(scored, given)),
+        ("alpha", "1", lambda given: package.compare(scored, alpha=given)),
+        ("a", 1, lambda given: package.correlate(given, scored)),
+        ("b", 1, lambda given: package.correlate(scored, given)),
+        ("score", ("x",), lambda given: package.correlate(scored, scored, score=given)),
+    ):
+        with pytest.raises(TypeError, match=rf"^{name} must be ") as caught:
+            call(given)
+        assert repr(given)[:20] in str(caught.value)
+    with pytest.raises(SettingsError, match=r"There is no policy '\[\]'"):
+        package.open(slide, policy=[])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="count must be how many prompts"):
+        found.prompts(-1)
+    assert package.compare(scored, []).height == 1, "all measures"

@@ -20,10 +20,12 @@ from assay.api.answer_inputs import (
     rules_of,
 )
 from assay.api.answer_options import AnswerOptions, AnswerProtocol
+from assay.api.arguments import budget_of, price_of
 from assay.api.forecast import TitledPlans
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.options import one_of
+from assay.api.paths import path_of, paths_of
 from assay.api.retrieving import Fetching, Topics, topic_texts
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of
@@ -330,17 +332,17 @@ def answer(
 
     Raises SettingsError, FormatError with all faults of the files, and LabellerUnreachable.
     """
-    several = [pr_runs] if isinstance(pr_runs, str | PathLike) else pr_runs
+    budget, price = budget_of(budget), price_of(price)
     options = AnswerOptions(
         protocol=one_of(AnswerProtocol, protocol, "protocol"),
-        pr_runs=[str(one) for one in several],
-        candidates=_path(candidates),
-        trec_run=_path(trec_run),
-        corpus=_path(corpus),
+        pr_runs=[str(one) for one in paths_of(pr_runs, "pr_runs")],
+        candidates=_path(candidates, "candidates"),
+        trec_run=_path(trec_run, "trec_run"),
+        corpus=_path(corpus, "corpus"),
         confidence=one_of(Confidence, confidence, "confidence"),
         **more,
     )
-    run = _path(output) or Path("ANSWERS.txt")
+    run = _path(output, "output") or Path("ANSWERS.txt")
     job = Answering.of(
         topic_texts(topics),
         run,
@@ -349,7 +351,7 @@ def answer(
         price=None if price is None else f"{price[0]}/{price[1]}",
         budget=budget,
     )
-    path = _path(ledger) or (None if output is None else ledger_beside(run))
+    path = _path(ledger, "ledger") or (None if output is None else ledger_beside(run))
 
     def ask(told: Progress) -> Answered:
         return job.answered(path, progress=told, budget=budget, retry_failed=retry_failed)
@@ -368,5 +370,5 @@ def ledger_beside(run: Path) -> Path:
     return run.parent / "answers.sqlite"
 
 
-def _path(given: Name | None) -> Path | None:
-    return None if given is None else Path(given)
+def _path(given: Name | None, name: str) -> Path | None:
+    return None if given is None else path_of(given, name)

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from assay.api import agreeing, compared, correlating, frames
+from assay.api.arguments import number_of
 from assay.api.compared import Comparable, read_tables
 from assay.api.measuring import required, warn
 from assay.api.undefined import LEVEL
@@ -76,7 +77,9 @@ def correlate(
     files, ValueError for scores that cannot be correlated.
     """
     names = score if isinstance(score, tuple) else (score, score)
-    first, second = (_scores(one, name) for one, name in zip((a, b), names, strict=True))
+    if len(names) != 2 or not all(isinstance(one, str | None) for one in names):
+        raise TypeError(f"score must be the name of a score, or one for each, not {score!r:.80}")
+    first, second = _scores("a", a, names[0]), _scores("b", b, names[1])
     report: CorrelationReport
     if first[1] and second[1]:
         report = correlation.correlate(first[1], second[1], p=p, missing=missing, seed=seed)
@@ -105,8 +108,11 @@ def compare(
     confidences always randomisation. Topics that some run lacks are left out with a warning. Raises
     ValueError, or FormatError, where fewer than two runs or topics are left.
     """
+    number_of(alpha, "alpha", "a number between 0 and 1")
     wanted = [measures] if isinstance(measures, str) else measures
-    inputs = _comparable(scores, None if wanted is None else list(wanted))
+    if wanted is not None and not isinstance(wanted, Iterable):
+        raise TypeError(f"measures must be names of measures, not {measures!r:.80}")
+    inputs = _comparable(scores, (None if wanted is None else list(wanted)) or None)
     found = [
         compared.compared(one, warn, test=test, alpha=alpha, level=LEVEL, seed=seed)
         for one in inputs
@@ -177,7 +183,7 @@ def _kind(given: object) -> str:
     return f"{type(given).__name__} ({given!r:.60})"
 
 
-def _scores(given: Any, name: str | None) -> tuple[dict[str, float | None], Scores]:
+def _scores(argument: str, given: Any, name: str | None) -> tuple[dict[str, float | None], Scores]:
     """One score a run, and the scores of topics; one of them may be empty."""
     if isinstance(given, str | PathLike):
         table = required(read_scores(given, name))
@@ -187,7 +193,7 @@ def _scores(given: Any, name: str | None) -> tuple[dict[str, float | None], Scor
         if any(isinstance(one, Mapping) for one in given.values()):
             return {}, {run: dict(scores) for run, scores in given.items()}
         return dict(given), {}
-    frame = _polars(given)
+    frame = _polars(given, argument)
     if name is not None and "measure" in frame.columns:
         frame, name = frame.filter(pl.col("measure") == name), "value"
     column = name or _only_score(frame)
@@ -253,11 +259,11 @@ def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> Score
     return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), left_out, silent)
 
 
-def _polars(given: Any) -> pl.DataFrame:
+def _polars(given: Any, argument: str = "scores") -> pl.DataFrame:
     """A frame with texts as ids and null where pandas has NaN. Raises TypeError for what is no
     table, ValueError for a row without an id."""
     if not hasattr(given, "columns"):
-        raise TypeError(f"this must be a file, a frame or a dict of runs, not {_kind(given)}")
+        raise TypeError(f"{argument} must be a file, a frame or a dict of runs, not {_kind(given)}")
     if isinstance(given, pl.DataFrame):
         frame = given.fill_nan(None)
     else:

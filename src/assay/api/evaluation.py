@@ -13,6 +13,7 @@ import polars as pl
 
 from assay.api import frames
 from assay.api.any_labeller import AnyLabeller, as_spec
+from assay.api.arguments import budget_of, text_of, whole_of
 from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.hosting import hosting_of
 from assay.api.loops import beside_a_loop, outside_a_loop
@@ -26,6 +27,7 @@ from assay.judging.batch import MOST_QUESTIONS, Exported, Taken
 from assay.judging.progress import Progress, Silent, Tally
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
+from assay.ledger.policy import Policy
 from assay.model.places import TRUSTED
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
@@ -54,6 +56,8 @@ class Evaluation:
     ) -> None:
         self._path = path_of(folder, "folder")
         self._place = self._path.absolute()  # the caller may go elsewhere
+        if policy is not None and policy != "":
+            Policy.parse(policy)
         self._policy = policy
         self._trust = paths_of(trust, "trust")
         self._opened = self._open(labeller)
@@ -142,6 +146,8 @@ class Evaluation:
         report: bool = False,
     ) -> Callable[[Progress], Tally]:
         """What judges, and with ``report`` writes what comes of it."""
+        budget = budget_of(budget)
+        on = text_of(on, "on", "'ray' or 'ray:ADDRESS', or None")
         if labeller is not None:
             opened = self._open(labeller)
             with self._trusting():
@@ -181,8 +187,9 @@ class Evaluation:
     def prompts(self, count: int = 1) -> list[dict[str, Any]]:
         """The first ``count`` prompts of each step, as they would be sent: task, labeller, title
         and messages."""
+        most = whole_of(count, "count", "how many prompts of each step, a whole number")
         with self._trusting():
-            return list(prompts(self._opened.anew().plans, count))
+            return list(prompts(self._opened.anew().plans, most))
 
     def export_batch(
         self,

@@ -14,10 +14,13 @@ from typing import Any, Literal, NamedTuple, cast
 import polars as pl
 
 from assay.api.any_labeller import AnyLabeller, as_spec
+from assay.api.arguments import budget_of, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
+from assay.api.paths import path_of
 from assay.api.reading import Note, used
 from assay.api.run_manifest import write_manifest
+from assay.api.telling import progress_of
 from assay.formats.jsonl import dump_line
 from assay.formats.pairs import FIELDS, GOLD, Id, Pair, pairs_of, read_pairs
 from assay.formats.pairs import PairTask as PairTask
@@ -296,15 +299,15 @@ def label(
     """
     kind = _task_of(task)
     pairs = pairs_of(_rows(records), kind).require()
-    who = _labeller_of(labeller, price)
-    if budget is not None:
+    who = _labeller_of(labeller, price_of(price))
+    if budget_of(budget) is not None:
         require_prices([who], "Give it: price=(IN, OUT), in US dollars for a million tokens.")
     job = PairJob(kind, pairs, who)
-    path = None if ledger is None else Path(ledger)
+    path = None if ledger is None else path_of(ledger, "ledger")
 
     labels, tally = outside_a_loop(
         lambda told: label_pairs(job, path, Bounds(budget, retry_failed, told)),
-        progress or Silent(),
+        progress_of(progress or False),
     )
     if tally.unanswered:
         pairs_said = counted(tally.unanswered, "pair")

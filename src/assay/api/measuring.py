@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from assay.api.arguments import number_of
+from assay.api.paths import path_of
 from assay.api.reading import used
 from assay.api.run_files import COLUMNS, DEFAULTS, score_files
 from assay.formats import trec
@@ -28,12 +30,15 @@ Name = str | PathLike[str]
 
 def read_run(path: Name) -> dict[str, dict[str, float]]:
     """A TREC run: topic → document → score. Raises FormatError with all faults of the file."""
-    return _run_of(path)[1]
+    return _run_of(path_of(path, "path"))[1]
 
 
 def read_qrels(path: Name) -> dict[str, dict[str, int]]:
     """TREC qrels: topic → document → grade. Raises FormatError with all faults of the file."""
-    return {topic: dict(judged) for topic, judged in required(trec.read_qrels(path)).grades.items()}
+    return {
+        topic: dict(judged)
+        for topic, judged in required(trec.read_qrels(path_of(path, "path"))).grades.items()
+    }
 
 
 def measure(
@@ -55,6 +60,7 @@ def measure(
     else is as in :func:`assay.measures.evaluate` and ``assay measure``. Raises FormatError for
     files, ValueError for what is in memory.
     """
+    number_of(g_max, "g_max", "the highest grade, a number, or None")
     if measures is None:
         measures = DEFAULTS
     several = [measures] if isinstance(measures, str | Measure) else measures

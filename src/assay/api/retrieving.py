@@ -12,8 +12,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from assay.api.arguments import budget_of, whole_of
 from assay.api.loops import outside_a_loop
 from assay.api.options import one_of
+from assay.api.paths import path_of
 from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
@@ -232,12 +234,16 @@ def retrieve(
     Raises SettingsError, FormatError for the topics, and LabellerUnreachable.
     """
     kind = one_of(RunFormat, format, "format")
+    budget = budget_of(budget)
+    if k is not None:
+        whole_of(k, "k", "how many passages a topic gets, a whole number")
     settings = settings_for(
         kind, method=method, k=k, rerank=rerank, rerank_with=rerank_with, **more
     )
-    opened = index.index if isinstance(index, SearchIndex) else Index(Path(index))
+    opened = index.index if isinstance(index, SearchIndex) else Index(path_of(index, "index"))
     texts = topic_texts(topics)
-    path = None if ledger is None else Path(ledger)
+    path = None if ledger is None else path_of(ledger, "ledger")
+    target = None if output is None else path_of(output, "output")
 
     def searching(told: Progress) -> RetrievedRuns:
         return search(
@@ -245,8 +251,8 @@ def retrieve(
         )
 
     found = outside_a_loop(searching, progress_of(progress))
-    if output is not None:
-        found.write(Path(output), kind, max_chars=max_passage_chars)
+    if target is not None:
+        found.write(target, kind, max_chars=max_passage_chars)
     for said in found.warnings:
         warnings.warn(said, stacklevel=2)
     if found.failed or found.missing:
@@ -258,7 +264,7 @@ def retrieve(
 
 def topic_texts(topics: Topics) -> dict[str, str]:
     """Topic id → text. Raises FormatError with all faults of a file."""
-    return dict(topics) if isinstance(topics, Mapping) else load_topics(Path(topics))
+    return dict(topics) if isinstance(topics, Mapping) else load_topics(path_of(topics, "topics"))
 
 
 class SearchIndex:
@@ -266,7 +272,7 @@ class SearchIndex:
     SettingsError where ``folder`` holds none."""
 
     def __init__(self, folder: Name) -> None:
-        self.folder = Path(folder)
+        self.folder = path_of(folder, "folder")
         self.index = Index(self.folder)
 
     def __len__(self) -> int:

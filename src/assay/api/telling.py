@@ -99,7 +99,10 @@ class ProgressLines:
 
 
 def progress_of(given: Progress | bool) -> Progress:
-    """The Progress that a caller means: lines, silence, or one of their own."""
+    """The Progress that a caller means: lines, silence, or one of their own. Raises TypeError for
+    what is none."""
     if isinstance(given, bool):
         return ProgressLines() if given else Silent()
+    if not hasattr(given, "begin"):
+        raise TypeError(f"progress must be True, False or a Progress, not {given!r:.80}")
     return given

@@ -166,7 +166,8 @@ def _nested(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, 
             columns = [[getattr(row, name) for row in rows] for name in wanted]
         except (AttributeError, TypeError):
             raise ValueError(
-                f"neither a dict, nor a DataFrame, nor tuples with the fields {', '.join(wanted)}"
+                f"{'qrels' if value is _GRADE else 'runs'}: neither a dict, nor a DataFrame, nor "
+                f"tuples with the fields {', '.join(wanted)}"
             ) from None
     nested: dict[str, dict[str, float]] = {}
     topics, documents = map(_texts, columns[:2])
