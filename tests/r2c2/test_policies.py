@@ -149,5 +149,8 @@ def test_marks_and_grades_under_every_policy(tmp_path: Path, monkeypatch, check:
         assert digest(evaluation.folder.out) == DIGESTS[check, policy]
         manifest = json.loads((evaluation.folder.out / "manifest.json").read_text())
         assert manifest["labels_counted"] > 40
+        (others,) = [one for one in manifest["warnings"] if one.startswith("Labels are missing")]
+        # Where the policy leaves machines out, nobody's naming would have labels count.
+        assert ("Name that labeller" in others) == (policy in ("people", "machine"))
         again = [one for one in manifest["warnings"] if "asked again because" in one]
         assert len(again) == (4 if check == "true" else 3)

@@ -308,24 +308,31 @@ class Book:
                 f"the policy {self.policy.name} they count as missing. 'assay ui' has them in the "
                 "queue of disagreements."
             )
-        by_others = self._others() if missing else ""
+        by_others = self._others() if missing else {}
         if by_others:
+            cure = "They count under --policy only:NAME."
+            if any(by_others.values()):
+                cure = "Name that labeller in [labellers], or use --policy only:NAME."
             remarks.append(
                 "Labels are missing under this policy and labeller, but the ledger holds some by "
-                f"{by_others}. Name that labeller in [labellers], or use --policy only:NAME."
+                f"{', '.join(sorted(by_others))}. {cure}"
             )
         return remarks
 
-    def _others(self) -> str:
-        """Names of labellers whose usable labels are there but do not count."""
-        names = {
-            one.labeller.name
-            for one in self.ledger.usable_by_each()
-            if one.task in self.configured
-            and not one.labeller.is_audited
-            and not self.policy.rank(one, self.configured[one.task])
-        }
-        return ", ".join(sorted(names))
+    def _others(self) -> dict[str, bool]:
+        """Names of labellers whose usable labels are there but do not count, and whether they
+        would where the settings named them."""
+        found: dict[str, bool] = {}
+        for one in self.ledger.usable_by_each():
+            who = one.labeller
+            if one.task not in self.configured or who.is_audited:
+                continue
+            own = self.configured[one.task]
+            if not self.policy.rank(one, own):
+                named = own is not None and own.name == who.name
+                counts = not named and not who.is_human and self.policy.counts_machine(one.task)
+                found[who.name] = counts or found.get(who.name, False)
+        return found
 
 
 def _unit(label: Label) -> str:
