@@ -19,6 +19,7 @@ from assay.page.tables import Table
 from assay.reports.tables import table
 from tests.command import run_here, without_keys
 from tests.conftest import ROOT, Assay
+from tests.golden.cases import FEW
 from tests.golden.stage import ORACLE, Stage
 
 EXAMPLES = ROOT / "examples"
@@ -33,8 +34,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (place / "rag-app" / "questions.jsonl", *(place / "rag-app" / "runs").glob("*")):
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:3]))
     for name in FOLDERS:
+        stage = Stage.of(place / name)
+        stage.configure(settings=FEW)
         if name != "rag-app":  # of which the oracle knows nothing
-            Stage.of(place / name).configure(labellers={"default": ORACLE})
+            stage.configure(labellers={"default": ORACLE})
         done = run_here("evaluate", place / name)
         assert (place / name / "out" / "scores.csv").is_file(), done.stderr
     run_here("gate", place / "films", "--save", place / "base.json", "--run", "MODEST")
