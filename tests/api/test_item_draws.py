@@ -14,9 +14,8 @@ import pytest
 
 from assay.api.auditing import Audit, Wanted
 from assay.api.correcting import open_units
-from assay.api.label_plans import Aim
 from assay.api.opened import Opened
-from assay.api.planning import plan_labels
+from assay.api.planning import Aim, plan_labels
 from assay.api.trust import draw_units, drawn_so_far, trust
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
@@ -438,7 +437,7 @@ def test_once_all_is_labelled_the_scores_are_peoples_own(assay, answers, seed):
     truly(assay, folder, truth)
     (drawn,) = drawn_so_far(Opened.open(folder))
     rest = 90 - len(drawn.draw.chosen)
-    (all_of_it,) = (each for each in plan_labels(folder, Aim(n=rest)).offers
+    (all_of_it,) = (each for each in plan_labels(Opened.open(folder), Aim(n=rest)).offers
                     if each.design == "leverage")  # fmt: skip
     assert (all_of_it.labels, all_of_it.width) == (rest, pytest.approx(0))
     draw_units(folder, n=rest, seed=5, task="r2c2.answer", design="leverage")

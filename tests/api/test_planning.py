@@ -8,8 +8,8 @@ import shlex
 import numpy as np
 import pytest
 
-from assay.api.label_plans import Aim, Purchase
-from assay.api.planning import _together, plan_labels
+from assay.api.opened import Opened
+from assay.api.planning import Aim, Purchase, _together, plan_labels
 from assay.api.trust import draw_units, trust
 from assay.statistics import corrected
 from tests.api.test_item_draws import (  # noqa: F401 (fixtures)
@@ -86,7 +86,7 @@ def test_later_plans_go_by_what_people_said_and_stop_when_all_is_settled(assay, 
     assert {one["design"] for one in found["offers"]} <= {"leverage", "pairs"}
     draw_units(folder, n=60, seed=2, task="r2c2.answer", design="leverage")
     truly(assay, folder, truth, "rest.jsonl")
-    last = plan_labels(folder, Aim())
+    last = plan_labels(Opened.open(folder), Aim())
     accuracy = [np.mean([truth[run, one] for one in QUESTIONS]) for run in RUNS]
     assert len(set(accuracy)) == 3
     (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]

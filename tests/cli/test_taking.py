@@ -11,8 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from assay.cli.common import FORM, forms, present
-from assay.cli.taking import takes
+from assay.cli.common import FORM, forms, present, takes
 from assay.model.options import Argument, Option
 
 

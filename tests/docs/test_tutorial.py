@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.api.label_plans import Aim
 from assay.api.opened import Opened
-from assay.api.planning import plan_labels
+from assay.api.planning import Aim, plan_labels
 from assay.api.trust import trust
 from assay.web.desk import Desk
 from tests.films import FILMS
@@ -44,6 +43,8 @@ def test_labels_given_in_the_workbench_come_to_the_tutorials_numbers(assay, tmp_
     mine, theirs = (list(trust(folder).rows()) for folder in (by_hand, brought_in))
     assert mine == theirs
     assert ("MODEST", "Accuracy") in {row[:2] for row in mine}
-    (all_of_it,) = plan_labels(by_hand, Aim(n=80)).offers  # at the pace that the workbench timed
+    (all_of_it,) = plan_labels(
+        Opened.open(by_hand), Aim(n=80)
+    ).offers  # at the pace that the workbench timed
     assert (all_of_it.labels, all_of_it.hours) == (80, pytest.approx(80 * 9 / 3600))
-    assert {one.hours for one in plan_labels(brought_in, Aim(n=80)).offers} == {None}
+    assert {one.hours for one in plan_labels(Opened.open(brought_in), Aim(n=80)).offers} == {None}

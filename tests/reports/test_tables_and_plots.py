@@ -29,9 +29,9 @@ from assay.page.wording import interval, number, percent, span, visible
 from assay.protocols.confidence_parts import Stated, reading
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.pages import page_of
-from assay.reports.confidence import plot_confidence, save_confidence_plot
 from assay.reports.figures import figure
-from assay.reports.plots import interval_bar
+from assay.reports.statistics_plots import save_confidence_plot
+from assay.reports.svg import interval_bar
 from assay.reports.terminal import board_tables
 from tests.reports import report_cases as cases
 
@@ -184,8 +184,8 @@ DATA = {
 
 
 def test_the_plot_for_papers_is_deterministic_and_well_formed(tmp_path):
-    svg = plot_confidence(DATA, 10)
-    assert svg == plot_confidence(DATA, 10)
+    save_confidence_plot(tmp_path / "all.svg", DATA, 10)
+    svg = (tmp_path / "all.svg").read_text("utf-8")
     ET.fromstring(svg)
     assert "\u202e" not in svg
     assert "<dc:date>" not in svg
@@ -201,10 +201,11 @@ def test_the_plot_says_what_is_wrong(tmp_path):
     with pytest.raises(ValueError, match=r"\.svg, \.pdf or \.png"):
         save_confidence_plot(tmp_path / "f.gif", DATA)
     with pytest.raises(ValueError, match="run B: confidence 90"):
-        plot_confidence({"B": ([90], [1])})
+        save_confidence_plot(tmp_path / "f.svg", {"B": ([90], [1])})
     with pytest.raises(ValueError, match="no run"):
-        plot_confidence({})
+        save_confidence_plot(tmp_path / "f.svg", {})
 
 
-def test_many_runs_can_be_plotted():
-    assert "first 12 of 30" in plot_confidence({f"r{i}": DATA["A"] for i in range(30)}, 20)
+def test_many_runs_can_be_plotted(tmp_path):
+    save_confidence_plot(tmp_path / "f.svg", {f"r{i}": DATA["A"] for i in range(30)}, 20)
+    assert "first 12 of 30" in (tmp_path / "f.svg").read_text("utf-8")

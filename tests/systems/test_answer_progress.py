@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assay.api.answer_options import AnswerOptions
 from assay.api.answering import Answering
-from assay.cli import answer as answer_progress
+from assay.cli import answer as answer_command
 from assay.cli import judging
 from assay.judging.progress import Silent
 from assay.labellers import endpoints
@@ -167,10 +167,10 @@ def test_on_a_terminal_what_is_written_stands_beneath_the_bar(place, monkeypatch
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100, highlight=False)
     monkeypatch.setattr(judging, "err", lambda: console)
-    monkeypatch.setattr(answer_progress, "err", lambda: console)
+    monkeypatch.setattr(answer_command, "err", lambda: console)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     sources = {"1": [PassageSource(PassageKey("ONE", 1), "d", "text")]}
-    shown = answer_progress.answers_shown(Teller(sources))
+    shown = answer_command.answers_shown(Teller(sources))
     request = Request(REPORT, ReportUnit(narrative="n", passages=("text",), words=9), topic="1")
     shown.begin("Answers", 2, 0)
     shown.heard(request, '{"sentences": [{"text": "Half a sen')

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.api.answer_inputs import check_ac_name, pr_run_files, rules_of
-from assay.api.answer_options import AnswerProtocol
+from assay.api.answer_options import AnswerProtocol, check_ac_name, pr_run_files, rules_of
 from assay.cli.answer import answer_command
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run

@@ -11,21 +11,21 @@ from types import SimpleNamespace
 import pytest
 
 from assay.api.opened import Opened
-from assay.web import behind, server
-from assay.web.behind import OLDEST, Behind
+from assay.web import server, turns
 from assay.web.server import opened_bench
+from assay.web.turns import OLDEST, Behind
 from tests.web.conftest import write_folder
 
 
 class Clock:
     def __init__(self, monkeypatch):
         self.now = 1000.0
-        monkeypatch.setattr(behind, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=lambda: self.now))
 
 
 def test_nobody_waits_for_what_is_worked_out_behind(monkeypatch):
     clock = Clock(monkeypatch)
-    monkeypatch.setattr(behind, "AT_ONCE", 0.01)
+    monkeypatch.setattr(turns, "AT_ONCE", 0.01)
     made, gate = [], asyncio.Event()
 
     async def make():

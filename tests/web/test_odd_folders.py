@@ -111,7 +111,7 @@ def test_a_guideline_of_another_encoding_is_told_of_not_stumbled_on(tmp_path):
     (folder / "guidelines").mkdir()
     (folder / "guidelines" / "r2c2.entailment.md").write_bytes(b"Caf\xe9 \n\nTwo")
     with opened(folder) as desk:
-        assert desk.guidelines[ENTAILMENT] == "Caf� \n\nTwo"
+        assert desk.asked.guidelines[ENTAILMENT] == "Caf� \n\nTwo"
 
 
 @pytest.mark.parametrize(

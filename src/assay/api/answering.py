@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from assay.api.answer_inputs import (
+from assay.api.answer_options import (
+    AnswerOptions,
+    AnswerProtocol,
     check_ac_name,
     checked_run,
     pr_run_files,
@@ -19,7 +21,6 @@ from assay.api.answer_inputs import (
     read_pr_runs,
     rules_of,
 )
-from assay.api.answer_options import AnswerOptions, AnswerProtocol
 from assay.api.arguments import budget_of, price_of
 from assay.api.forecast import TitledPlans
 from assay.api.ledgers import known_at, ledger_at
@@ -158,53 +159,47 @@ class Answering:
         """Who is asked: the writer, and who says whether an answer is certain."""
         return [self.writer] if self.certainty is None else [self.writer, self.certainty]
 
-    def look_ahead(self, ledger_file: Path, *, retry_failed: bool) -> tuple[TitledPlans, int]:
-        """What would be asked, given the ledger if there is one yet, and for how many answers that
-        are not there yet one was assumed. Asks nobody."""
+    def look_ahead(
+        self, ledger_file: Path | None, *, retry_failed: bool = False
+    ) -> tuple[TitledPlans, int]:
+        """What would be asked, given the ledger if there is one yet (None: as if nothing were
+        known), and for how many topics something was assumed: an answer, or nuggets of a passage,
+        that are not there yet. Of TREC RAG answers nothing is. Asks nobody."""
         with known_at(ledger_file) as ledger:
-            return self._look_ahead(ledger, retry_failed=retry_failed)
 
-    def anew(self) -> TitledPlans:
-        """What would be asked if nothing were known."""
-        return self._look_ahead(None, retry_failed=False)[0]
+            def planned(title: str, who: Labeller, some: Sequence[Request]) -> tuple[str, Plan]:
+                return title, plan(ledger, who, some, retry_failed=retry_failed)
 
-    def _look_ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
-        """The plans, and for how many topics something was assumed: an answer, or nuggets of a
-        passage, that are not there yet. Of TREC RAG answers nothing is."""
-
-        def planned(title: str, who: Labeller, some: Sequence[Request]) -> tuple[str, Plan]:
-            return title, plan(ledger, who, some, retry_failed=retry_failed)
-
-        if self.options.is_rag:
-            requests = report_requests(self.topics, self.sources, self.settings)
-            return [planned("Answers", self.writer, requests)], 0
-        plans, assumed = [], 0
-        units = answer_units(self.topics, self.sources)
-        if self.settings.steps:
-            read = nuggets_requests(self.topics, self.sources)
-            plans.append(planned("Nuggets", self.writer, read))
-            known = iter(self._known(ledger, read))
-            found = {}
-            for topic in self.topics:
-                replies = [next(known) for _ in self.sources[topic]]
-                assumed += None in replies
-                found[topic] = [
-                    (number, text)
-                    for number, verdict in enumerate(replies, 1)
-                    for text in ([_ASSUMED_NUGGET] if verdict is None else verdict["nuggets"])
-                ]
-            requests = from_nuggets_requests(self.topics, found, self.settings)
-        else:
-            requests = answer_requests(units, self.settings)
-        plans.append(planned("Answers", self.writer, requests))
-        if self.certainty is None:
-            return plans, assumed
-        answers = self._known(ledger, requests)
-        second = [
-            certainty_request(unit, _ASSUMED if verdict is None else str(verdict["answer"]))
-            for unit, verdict in zip(units.values(), answers, strict=True)
-        ]
-        return [*plans, planned("Certainty", self.certainty, second)], answers.count(None)
+            if self.options.is_rag:
+                requests = report_requests(self.topics, self.sources, self.settings)
+                return [planned("Answers", self.writer, requests)], 0
+            plans, assumed = [], 0
+            units = answer_units(self.topics, self.sources)
+            if self.settings.steps:
+                read = nuggets_requests(self.topics, self.sources)
+                plans.append(planned("Nuggets", self.writer, read))
+                known = iter(self._known(ledger, read))
+                found = {}
+                for topic in self.topics:
+                    replies = [next(known) for _ in self.sources[topic]]
+                    assumed += None in replies
+                    found[topic] = [
+                        (number, text)
+                        for number, verdict in enumerate(replies, 1)
+                        for text in ([_ASSUMED_NUGGET] if verdict is None else verdict["nuggets"])
+                    ]
+                requests = from_nuggets_requests(self.topics, found, self.settings)
+            else:
+                requests = answer_requests(units, self.settings)
+            plans.append(planned("Answers", self.writer, requests))
+            if self.certainty is None:
+                return plans, assumed
+            answers = self._known(ledger, requests)
+            second = [
+                certainty_request(unit, _ASSUMED if verdict is None else str(verdict["answer"]))
+                for unit, verdict in zip(units.values(), answers, strict=True)
+            ]
+            return [*plans, planned("Certainty", self.certainty, second)], answers.count(None)
 
     def _known(
         self, ledger: Ledger | None, requests: Sequence[Request]

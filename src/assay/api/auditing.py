@@ -18,7 +18,6 @@ from assay.api.audit.asking import (
     source,
     trial,
 )
-from assay.api.audit.circle import judged_runs
 from assay.api.audit.findings import Finding, drift_findings, findings
 from assay.api.audit.judges import of_judges
 from assay.api.audit.people import (
@@ -27,6 +26,7 @@ from assay.api.audit.people import (
     SELF,
     SMALL,
     TOP,
+    judged_runs,
     length_slope,
     of_judged_run,
     of_tables,

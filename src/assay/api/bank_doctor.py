@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from assay.protocols.exam.items import ItemAnalysis
 from assay.protocols.exam.meta import official_scores as official_of
 from assay.protocols.exam.protocol import GradedRuns
 from assay.protocols.exam.supervision import misled, uncovered
-from assay.statistics.agreement import Estimate
 from assay.statistics.items import ItemBoard, TopicItems, official_scores
 
 COLUMNS = (
@@ -73,7 +71,7 @@ def examine(
         and isinstance(settings, ExamSettings)
     ):
         raise SettingsError("This folder's grading asks no exam questions: there is no bank.")
-    board = _Board.of(inputs, found, settings)
+    board, columns = _board(inputs, found, settings)
     misleading: Counter[tuple[object, object]] | None = None
     lacking: Counter[object] = Counter()
     if inputs.qrels is not None:
@@ -85,77 +83,63 @@ def examine(
     for one in items:
         misleads = None if misleading is None else misleading[one.query, one.question]
         repeats = (one.query, one.like) in earlier  # of two that ask the same the first one stays
-        questions.append(_diagnosed(one, board, misleads, repeats=repeats))
         earlier.add((one.query, one.question))
-    wanted = Diagnosis.first_settled([*questions, *_lacking(board, lacking)])
+        proposal, why = _proposed(one, misleads, repeats=repeats)
+        decides = tau = settles = None
+        column = columns[one.query].get(one.question)
+        if column is not None:  # it is asked
+            decides = board.decides(one.query, column)
+            tau = board.tau_without(one.query, column)
+            if proposal:
+                settles = board.settles(one.query, column, goes=proposal == "drop")
+        questions.append(
+            Diagnosis(
+                query=one.query,
+                question_id=one.question,
+                question=one.text,
+                runs=one.runs,
+                answered=one.answered,
+                discrimination=one.discrimination,
+                overlap=one.overlap,
+                most_like=one.like,
+                decides=decides,
+                tau_without=tau,
+                misleads=misleads,
+                proposal=proposal,
+                settles=settles,
+                why=why,
+            )
+        )
+    more = _lacking(board, columns, len(inputs.runs), lacking)
+    wanted = Diagnosis.first_settled([*questions, *more])
     if query is not None:
         questions = [one for one in questions if one.query == query]
         wanted = [one for one in wanted if one.query == query]
         if not questions and not wanted:
             raise SettingsError(f"The bank has no query {quoted(query)} with questions.")
-    return Examination("questions", questions, wanted, board.board.tau)
+    return Examination("questions", questions, wanted, board.tau)
 
 
-@dataclass(frozen=True)
-class _Board:
-    """EXAM-Cover by query and run, with where a question that is asked stands in its query."""
-
-    board: ItemBoard
-    columns: Mapping[str, Mapping[str, int]]
-    runs: int
-
-    @classmethod
-    def of(cls, inputs: ExamInputs, found: GradedRuns, settings: ExamSettings) -> Self:
-        topics: dict[str, TopicItems] = {}
-        columns = {}
-        for query, least, most, _ in found.scorer.by_run(inputs.runs, settings.least):
-            asked = found.scorer.asked(query)
-            names = [one.id for one in found.bank.questions(query)]
-            asked_names = [name for name, is_asked in zip(names, asked, strict=True) if is_asked]
-            columns[query] = {name: place for place, name in enumerate(asked_names)}
-            values = np.where(least == most, least, np.nan)[:, asked]
-            counts = [settings.silent == "zero" or bool(run.get(query)) for run in
-                      inputs.runs.values()]  # fmt: skip
-            topics[query] = TopicItems(values, np.array(counts))
-        official = official_scores(list(inputs.runs), official_of(inputs))
-        return cls(ItemBoard(topics, official), columns, len(inputs.runs))
-
-    def settles(self, query: str, question: str, proposal: str) -> Range | None:
-        """Of how many pairs of runs a proposal changes the order on the query."""
-        column = self.columns[query].get(question)
-        if column is None and question:
-            return None
-        return self.board.settles(query, column, goes=proposal == "drop") if proposal else None
-
-    def effects(self, query: str, question: str) -> tuple[int | None, Estimate | None]:
-        """What the question decides, and τ without it."""
-        column = self.columns[query].get(question)
-        if column is None:
-            return None, None
-        return self.board.decides(query, column), self.board.tau_without(query, column)
+_Columns = Mapping[str, Mapping[str, int]]
+"""Where a question that is asked stands in its query."""
 
 
-def _diagnosed(
-    one: ItemAnalysis, board: _Board, misleads: int | None, *, repeats: bool
-) -> Diagnosis:
-    proposal, why = _proposed(one, misleads, repeats=repeats)
-    decides, tau = board.effects(one.query, one.question)
-    return Diagnosis(
-        query=one.query,
-        question_id=one.question,
-        question=one.text,
-        runs=one.runs,
-        answered=one.answered,
-        discrimination=one.discrimination,
-        overlap=one.overlap,
-        most_like=one.like,
-        decides=decides,
-        tau_without=tau,
-        misleads=misleads,
-        proposal=proposal,
-        settles=board.settles(one.query, one.question, proposal),
-        why=why,
-    )
+def _board(
+    inputs: ExamInputs, found: GradedRuns, settings: ExamSettings
+) -> tuple[ItemBoard, _Columns]:
+    """EXAM-Cover by query and run."""
+    topics: dict[str, TopicItems] = {}
+    columns = {}
+    for query, least, most, _ in found.scorer.by_run(inputs.runs, settings.least):
+        asked = found.scorer.asked(query)
+        names = [one.id for one in found.bank.questions(query)]
+        asked_names = [name for name, is_asked in zip(names, asked, strict=True) if is_asked]
+        columns[query] = {name: place for place, name in enumerate(asked_names)}
+        values = np.where(least == most, least, np.nan)[:, asked]
+        counts = [settings.silent == "zero" or bool(run.get(query)) for run in inputs.runs.values()]
+        topics[query] = TopicItems(values, np.array(counts))
+    official = official_scores(list(inputs.runs), official_of(inputs))
+    return ItemBoard(topics, official), columns
 
 
 def _proposed(one: ItemAnalysis, misleads: int | None, *, repeats: bool) -> tuple[str, str]:
@@ -173,10 +157,12 @@ def _proposed(one: ItemAnalysis, misleads: int | None, *, repeats: bool) -> tupl
     return "", ""
 
 
-def _lacking(board: _Board, uncovered_by: Mapping[object, int]) -> Iterator[Diagnosis]:
+def _lacking(
+    board: ItemBoard, queries: Iterable[str], runs: int, uncovered_by: Mapping[object, int]
+) -> Iterator[Diagnosis]:
     """Queries that another question would help: relevant passages answer none, or runs are tied."""
-    for query in board.columns:
-        tied, many = board.board.tied(query), uncovered_by.get(query, 0)
+    for query in queries:
+        tied, many = board.tied(query), uncovered_by.get(query, 0)
         why = []
         if many:
             why.append(
@@ -187,6 +173,6 @@ def _lacking(board: _Board, uncovered_by: Mapping[object, int]) -> Iterator[Diag
             why.append(f"{counted(tied, 'pair')} of runs tied")
         if why:
             yield Diagnosis(
-                query=query, runs=board.runs, decides=tied, tau_without=None,
-                proposal="add", settles=board.settles(query, "", "add"), why="; ".join(why),
+                query=query, runs=runs, decides=tied, tau_without=None, proposal="add",
+                settles=board.settles(query, None, goes=False), why="; ".join(why),
             )  # fmt: skip

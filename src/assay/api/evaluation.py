@@ -189,7 +189,7 @@ class Evaluation:
         and messages."""
         most = whole_of(count, "count", "how many prompts of each step, a whole number")
         with self._trusting():
-            return list(prompts(self._opened.anew().plans, most))
+            return list(prompts(self._opened.look_ahead(anew=True).plans, most))
 
     def export_batch(
         self,

@@ -133,25 +133,16 @@ def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
 
 
 def _rows(which: tuple[str, int, str], values: Ranges, *, per_topic: bool) -> Iterator[Row]:
-    mean = values.mean if values else None
-    error = standard_error(values.certain)
-    yield _row(which, "all", mean, error, len(values), len(values.uncertain))
-    if per_topic:
-        for query, value in values.items():
-            yield _row(which, query, value, None, 1, int(value.value is None))
-
-
-def _row(
-    which: tuple[str, int, str],
-    topic: str,
-    ends: Range | None,
-    error: float | None,
-    topics: int,
-    missing: int,
-) -> Row:
     run, tau, measure = which
-    named = dict(zip(VALUE_COLUMNS, value_row(run, topic, measure, ends), strict=True))
-    return {**named, "tau": tau, "standard_error": error, "topics": topics, "missing": missing}
+    rows: list[tuple[str, Range | None, float | None, int, int]] = [
+        ("all", values.mean if values else None, standard_error(values.certain), len(values),
+         len(values.uncertain))
+    ]  # fmt: skip
+    if per_topic:
+        rows += ((query, one, None, 1, int(one.value is None)) for query, one in values.items())
+    for topic, ends, error, topics, missing in rows:
+        named = dict(zip(VALUE_COLUMNS, value_row(run, topic, measure, ends), strict=True))
+        yield {**named, "tau": tau, "standard_error": error, "topics": topics, "missing": missing}
 
 
 def cover_ranks(rows: Sequence[Row]) -> dict[str, int | None]:

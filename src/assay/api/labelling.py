@@ -142,14 +142,11 @@ def _of_texts(task: PairTask, pair: Pair) -> list[str]:
             if not any(map(_WORD.search, pair.gold)):
                 found.append("there is no gold answer to go by")
         elif not _WORD.search(pair.texts[name]):
-            found.append(f"the {name} is empty" + _marks(pair.texts[name]))
+            but = " but for marks" if pair.texts[name].strip() else ""
+            found.append(f"the {name} is empty{but}")
         elif name in ("claim", "answer") and refusal_in(pair.texts[name]) is not None:
             found.append(f"the {name} declines to answer")
     return found
-
-
-def _marks(text: str) -> str:
-    return " but for marks" if text.strip() else ""
 
 
 Records = Iterable[Mapping[str, Any]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -236,14 +236,10 @@ def verified(folder: Path, told: Told = unheard) -> Verified:
     with opened.open_ledger(create=False) as ledger:
         ledger.told = told
         named = list(heads(opened.path / "out"))
-        faults = [*ledger.faults(), *_strange_heads(opened, ledger, named)]
+        faults = [*ledger.faults()]
+        faults += (
+            Fault(f"{relative_to(opened.path, path)}: {why}")
+            for path, head in named
+            if (why := ledger.faulty_head(head)) is not None
+        )
         return Verified(ledger.head(), len(named), faults)
-
-
-def _strange_heads(
-    folder: Folder, ledger: Ledger, named: Iterable[tuple[Path, object]]
-) -> Iterator[Fault]:
-    for path, head in named:
-        why = ledger.faulty_head(head)
-        if why is not None:
-            yield Fault(f"{relative_to(folder.path, path)}: {why}")

@@ -39,7 +39,11 @@ def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
 
 def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None:
     """Write some labels, rows of :data:`assay.ledger.lines.WHOLE`, as files of that number."""
-    frame = pl.DataFrame([_readable(row) for row in rows], SCHEMA, orient="row")
+    readable = [
+        [unpacked(x) if at in HASHES and x is not None else x for at, x in enumerate(row)]
+        for row in rows
+    ]
+    frame = pl.DataFrame(readable, SCHEMA, orient="row")
     for (name, who), part in frame.partition_by(["task", "labeller"], as_dict=True).items():
         place = folder / f"task={_named(name)}" / f"labeller={_named(who)}"
         place.mkdir(parents=True, exist_ok=True)
@@ -49,13 +53,6 @@ def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None
 def write_head(head: Head, folder: Path) -> None:
     """Write the head of the ledger whose labels a folder holds, now that it does."""
     write_bytes(folder / WRITTEN, json_bytes(head.in_manifest()))
-
-
-def _readable(row: Sequence[Any]) -> list[Any]:
-    found = list(row)
-    for at in HASHES:
-        found[at] = None if row[at] is None else unpacked(row[at])
-    return found
 
 
 def _named(name: str) -> str:

@@ -1,14 +1,23 @@
-"""Ledgers of calls that belong to no evaluation folder."""
+"""Ledgers of calls that belong to no evaluation folder; ledgers of several places, joined."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from shutil import rmtree
 
 from assay.ledger import Ledger
+from assay.ledger.address import SCHEMES, without_password
+from assay.ledger.chain import Head
+from assay.ledger.merging import Merged as Merged
+from assay.ledger.merging import merge
+from assay.ledger.store import Place
+from assay.model.errors import SettingsError
+from assay.model.going import Told, unheard
+from assay.protocols.checked import checked_ledger
+from assay.protocols.folder import Folder
 
 
 def known_at(path: Path | None) -> AbstractContextManager[Ledger | None]:
@@ -42,3 +51,50 @@ def ledger_at(path: Path | None) -> Iterator[Ledger]:
     finally:
         if not held:
             rmtree(folder, ignore_errors=True)
+
+
+def place_named(text: str) -> Place:
+    """The place of a ledger that is named by its URL, its file, or a folder. Raises SettingsError
+    for a URL with a password."""
+    if text.partition("://")[0] in SCHEMES and "://" in text:
+        return without_password(text)
+    path = Path(text)
+    return Folder.open(path).ledger_place if path.is_dir() or path.suffix == ".toml" else path
+
+
+def merge_ledgers(
+    folder: Path, others: Sequence[str], told: Told = unheard
+) -> list[tuple[str, Merged]]:
+    """Add to a folder's ledger what each of the others has and it lacks; all are looked at before
+    anything is written. ``told`` hears how it goes on. Returns what became of each, by its name.
+    Raises LedgerError where one is missing, or not as it was written."""
+    opened = Folder.open(folder)
+    places = [place_named(text) for text in others]
+    if any(_same(place, opened.ledger_place) for place in places):
+        raise SettingsError(f"{folder}: its own ledger is among those to be merged into it.")
+    with ExitStack() as stack:
+        sources = [stack.enter_context(Ledger.open(place, create=False)) for place in places]
+        for source in sources:
+            source.told = told
+            source.checked()
+        with checked_ledger(opened) as target:
+            target.told = told
+            return [(source.name, merge(target, source)) for source in sources]
+
+
+def copy_ledger(source: str, target: str, told: Told = unheard) -> tuple[int, Head]:
+    """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
+    earlier copy; ``told`` hears how it goes on. Returns how many labels were written and the head
+    of both. Raises LedgerError where the other holds something else."""
+    places = place_named(source), place_named(target)
+    if _same(*places):
+        raise SettingsError(f"{source} and {target} are the same ledger.")
+    with Ledger.open(places[0], create=False) as one, Ledger.open(places[1]) as other:
+        one.told = other.told = told
+        return other.copy_from(one), other.head()
+
+
+def _same(one: Place, other: Place) -> bool:
+    if isinstance(one, Path) and isinstance(other, Path):
+        return one.resolve() == other.resolve()
+    return one == other

@@ -24,22 +24,13 @@ class Stoppable:
     answered is kept."""
 
     def __init__(self, progress: Progress, stop: threading.Event) -> None:
-        self._progress = progress
-        self._stop = stop
-
-    def begin(self, title: str, total: int, known: int) -> None:
-        self._progress.begin(title, total, known)
+        self.begin, self.note, self.end = progress.begin, progress.note, progress.end
+        self._step, self._stop = progress.step, stop
 
     def step(self, outcome: Outcome | None) -> None:
         if self._stop.is_set():
             raise Stopped
-        self._progress.step(outcome)
-
-    def note(self, text: str) -> None:
-        self._progress.note(text)
-
-    def end(self) -> None:
-        self._progress.end()
+        self._step(outcome)
 
 
 def outside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:

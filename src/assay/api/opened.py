@@ -180,20 +180,15 @@ class Opened:
 
     # -- judging -----------------------------------------------------------------------------
 
-    def look_ahead(self) -> Outlook:
-        """What judging would ask, given the ledger as it is, if there is one. Asks nobody and
-        writes nothing."""
-        with self.ledger_if_any() as ledger:
+    def look_ahead(self, *, anew: bool = False) -> Outlook:
+        """What judging would ask, given the ledger as it is, if there is one; or ``anew``, as if
+        nothing were known. Asks nobody and writes nothing."""
+        known: AbstractContextManager[Ledger | None]
+        known = nullcontext() if anew else self.ledger_if_any()
+        with known as ledger:
             if ledger is not None:
                 ledger.checked()
-            return self._look_ahead(ledger)
-
-    def anew(self) -> Outlook:
-        """What judging would ask if nothing were known."""
-        return self._look_ahead(None)
-
-    def _look_ahead(self, ledger: Ledger | None) -> Outlook:
-        forecasts = {name: one.look_ahead(ledger) for name, one in self.parts.items()}
+            forecasts = {name: one.look_ahead(ledger) for name, one in self.parts.items()}
         plans = [
             (self._prefix(name) + title, plan)
             for name, one in forecasts.items()
@@ -322,11 +317,6 @@ class Opened:
         write_page(path, self.page(results, ledger=ledger), self.told)
         return path
 
-    def html(self, results: Results, *, ledger: Ledger | None = None) -> bytes:
-        """The report of results that are ``whole`` as one file, without the details that it has no
-        room for."""
-        return html_of(self.page(results, ledger=ledger))
-
     def page(self, results: Results, *, ledger: Ledger | None = None) -> Page:
         """The page of results; with a ledger in which people's labels were drawn, the scores that
         these correct come first."""
@@ -359,7 +349,8 @@ _MADE_BY = f"Assay {__version__}"
 
 
 def html_of(page: Page) -> bytes:
-    """A page as the report has it in one file, without anybody's keys."""
+    """A page as the report has it in one file, without anybody's keys, and without the details that
+    it has no room for."""
     return without_keys(render_report(page, generated_by=_MADE_BY)).encode()
 
 

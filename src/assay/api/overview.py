@@ -79,7 +79,9 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
         definitions=glossary("leaderboards"),
         settings={},
         gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
-        nothing=all_usable(_labels(found)),
+        nothing=all_usable(
+            len({number for one in found.values() for number, _ in one.used.rows()})
+        ),  # those that protocols share count once
         lede=results.stands_on_in_words,
         warnings=results.warnings,
         out=f"{folder.out_in_words}PROTOCOL/",
@@ -95,8 +97,3 @@ def _gaps(name: str, one: Result) -> Iterator[Gap]:
         what = f"{name}: {one.unlabelled.what} have no usable label"
         so = "“assay judge” asks for the labels that are missing, --retry-failed for failed ones."
         yield Gap(one.unlabelled.count, what, so)
-
-
-def _labels(found: Mapping[str, Result]) -> int:
-    """How many labels the scores of all protocols rest on, those that they share counted once."""
-    return len({number for one in found.values() for number, _ in one.used.rows()})

@@ -6,15 +6,14 @@ import math
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import mean, median
+from typing import Annotated
 
 import numpy as np
 
 from assay.api.by_items import Items, batch_weights, estimated, expectation, items_for, linear_in
-from assay.api.corrected import Corrected, settled_pairs
+from assay.api.corrected import Corrected, check_level, settled_pairs
 from assay.api.correcting import check_measures, correct, open_units
-from assay.api.label_plans import Aim, LabelPlan, Purchase
 from assay.api.opened import Opened
 from assay.api.trust import LEAST_DRAWN
 from assay.ledger import Ledger
@@ -22,11 +21,88 @@ from assay.ledger.draws import TOPICS, Draw
 from assay.measures.confidence import Floats
 from assay.model.errors import SettingsError
 from assay.model.labels import seconds_of
+from assay.model.options import Option
 from assay.model.wording import counted, sentence
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
 from assay.statistics.corrected.estimates import half_widths, satterthwaite
+
+COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
+
+_ENOUGH = 0.9
+"""Of the pairs that can be settled at all, the share that ``to_decide`` asks for."""
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """What ``labels`` more labels by people, drawn by a ``design``, are expected to buy: ``width``
+    of the widest run's interval, and how many pairs of runs have their order ``decided``. Of whole
+    topics, how many. ``hours`` at people's pace and the ``cost`` in US dollars if a model gave the
+    labels, where these are known."""
+
+    design: str
+    labels: int
+    topics: int | None
+    width: float
+    decided: float
+    hours: float | None
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """A plan for one ``measure``: ``offers`` by design and number of labels, the ``cheapest`` that
+    reaches what was asked for (None: none does, or nothing was), and the ``command`` that draws it.
+    ``settled`` pairs of all ``pairs`` are so already, by labels that are there, and the widest
+    run's interval is ``width`` wide (None: nothing that was drawn is labelled). ``notes`` say what
+    the expectations rest on."""
+
+    measure: str
+    task: str
+    runs: tuple[str, ...]
+    pairs: int
+    settled: int
+    offers: tuple[Purchase, ...]
+    cheapest: Purchase | None
+    command: str
+    notes: tuple[str, ...]
+    width: float | None = None
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The offers under :data:`COLUMNS`."""
+        for one in self.offers:
+            yield (one.design, one.labels, one.topics, one.width, one.decided, self.pairs,
+                   one.hours, one.cost)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is wanted: pairs ``to_decide``, intervals no wider than ``width``, or what ``n`` labels
+    buy. ``looks`` is how often the order will be looked at, ``level`` that of the intervals."""
+
+    to_decide: Annotated[bool, Option("Until 9 of 10 pairs of runs have their order settled.")] = (
+        False
+    )
+    width: Annotated[float | None, Option("Until no run's interval is wider, such as .1.")] = None
+    n: Annotated[int | None, Option("What so many labels buy.", least=10)] = None
+    looks: Annotated[
+        int, Option("How often the order is looked at, at most: said beforehand.", least=1)
+    ] = 1
+    level: Annotated[float, Option("Of the intervals.")] = 0.95
+
+    @property
+    def deciding(self) -> float:
+        """The level at which pairs are called settled at each look, as it is printed: rounded up.
+        Raises SettingsError where it is too high."""
+        exact = 1.0 - (1.0 - check_level(self.level)) / self.looks
+        return check_level(math.ceil(exact * 1e6 - 1e-3) / 1e6)
+
+    def reached(self, one: Purchase, most: float) -> bool:
+        """Whether a purchase is enough, where ``most`` pairs can be settled at all."""
+        enough = not self.to_decide or one.decided >= _ENOUGH * most
+        return enough and (self.width is None or one.width <= self.width)
+
 
 AGREEMENT = 0.8
 """How often people are supposed to say what the machine says before anybody labelled anything."""
@@ -39,22 +115,10 @@ _Offer = Callable[[int], Purchase]
 
 
 def plan_labels(
-    folder: Path,
-    aim: Aim,
-    *,
-    task: str = "",
-    measure: str = "",
-    agreement: float = AGREEMENT,
-) -> LabelPlan:
-    """Plan what people label next in a folder. Raises SettingsError where nothing can be planned,
-    and as opening a folder does. Nothing is written."""
-    return plan_opened(Opened.open(folder), aim, task=task, measure=measure, agreement=agreement)
-
-
-def plan_opened(
     opened: Opened, aim: Aim, *, task: str = "", measure: str = "", agreement: float = AGREEMENT
 ) -> LabelPlan:
-    """The same for a folder that is open."""
+    """Plan what people label next in a folder. Raises SettingsError where nothing can be planned.
+    Nothing is written."""
     with opened.ledger(create=False) as ledger:
         ledger.checked()
         if measure:

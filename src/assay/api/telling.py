@@ -61,30 +61,26 @@ class ProgressLines:
             self.note(": ".join(filter(None, (self._title, self._in_words()))))
 
     def _in_words(self) -> str:
-        return ", ".join((*self._so_far(), *self._pace(), *self._extras()))
+        return ", ".join(self._said())
 
-    def _so_far(self) -> Iterator[str]:
+    def _said(self) -> Iterator[str]:
+        """How much is done; how many a second, and how long the rest takes if it goes on so; what
+        it cost."""
         if self._todo:
             yield f"{self._done:,}/{self._todo:,}"
-            return
-        if self._done:
-            yield f"{self._done:,}"
-        if self._share is not None:
-            yield f"{self._share:.0%}"
-
-    def _pace(self) -> Iterator[str]:
-        """How many a second, and how long the rest takes if it goes on so."""
+        else:
+            if self._done:
+                yield f"{self._done:,}"
+            if self._share is not None:
+                yield f"{self._share:.0%}"
         took = time.monotonic() - self._began
         done, share = self._first
-        if took < _SOON or self._done <= done:
-            return
-        rate = (self._done - done) / took
-        yield f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
-        if self._share is not None and share < self._share < 1:
-            left = took * (1 - self._share) / (self._share - share)
-            yield f"{lasting(max(left, 1))} left"
-
-    def _extras(self) -> Iterator[str]:
+        if took >= _SOON and self._done > done:
+            rate = (self._done - done) / took
+            yield f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+            if self._share is not None and share < self._share < 1:
+                left = took * (1 - self._share) / (self._share - share)
+                yield f"{lasting(max(left, 1))} left"
         if self._spent.cost:
             yield f"${self._spent.cost:.4f}"
         if self._spent.cache_saved:

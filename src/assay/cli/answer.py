@@ -16,7 +16,7 @@ from assay.api.answer_options import AnswerOptions
 from assay.api.answering import Answered, Answering, ledger_beside
 from assay.api.prompts_compared import PromptsCompared
 from assay.api.telling import ProgressLines
-from assay.cli.common import forms, present, remark
+from assay.cli.common import forms, present, remark, takes
 from assay.cli.forecast import print_ahead, print_prompts, tallied, told
 from assay.cli.judging import (
     BudgetOption,
@@ -29,7 +29,6 @@ from assay.cli.judging import (
     is_quiet,
 )
 from assay.cli.screen import err
-from assay.cli.taking import takes
 from assay.judging.progress import Progress as Judging
 from assay.judging.progress import Silent
 from assay.labellers.base import Outcome, Request
@@ -86,7 +85,8 @@ def answer_command(
         other = job_of(beside, replace(options, steps=True))
     path = ledger_file or ledger_beside(output)
     if show_prompts:
-        every = [plan for one in (job, other) if one is not None for plan in one.anew()]
+        jobs = [one for one in (job, other) if one is not None]
+        every = [plan for one in jobs for plan in one.look_ahead(None)[0]]
         print_prompts(every, show_prompts)
         return
     if dry_run:

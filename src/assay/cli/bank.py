@@ -287,10 +287,8 @@ def _doctor(found: Examination[Diagnosis], *, every: bool) -> Iterator[Table | s
             yield "Nothing to propose: every question tells runs apart and asks what no other does."
         return
     yield from proposals(
-        found.proposals, ("query", "question"), lambda one: (one.query, _of_diagnosis(one))
+        found.proposals,
+        ("query", "question"),
+        lambda one: (one.query, f"{one.question_id}: {one.question}" if one.question_id else "–"),
     )
     yield "Next: assay bank edit FOLDER --by NAME --drop ID, --reword ID --text, --add TEXT --query"
-
-
-def _of_diagnosis(one: Diagnosis) -> str:
-    return f"{one.question_id}: {one.question}" if one.question_id else "–"

@@ -18,8 +18,7 @@ from assay.api.battles import (
     Settings,
     battle_scores,
 )
-from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
-from assay.cli.taking import takes
+from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark, takes
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table, Value

@@ -25,12 +25,12 @@ from assay.cli.common import (
     forms,
     is_share,
     one_of,
+    plot_option,
     present,
     remark,
     seed_option,
     topics_file,
 )
-from assay.cli.plots import plot_option
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table

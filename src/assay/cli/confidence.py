@@ -9,13 +9,12 @@ from typing import Annotated
 import typer
 
 from assay.api.confidences import MEASURES, Confidences, confidences
-from assay.cli.common import Paragraph, forms, one_of, present, remark
-from assay.cli.plots import plot_option
+from assay.cli.common import Paragraph, forms, one_of, plot_option, present, remark
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
-from assay.reports.confidence import save_confidence_plot
 from assay.reports.leaderboards import rank_texts
+from assay.reports.statistics_plots import save_confidence_plot
 
 
 @forms("json", "csv")

@@ -13,10 +13,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.api import corpus as corpora
-from assay.cli.common import FORM, forms, group, present, print_json, safe, say, tell
+from assay.cli.common import FORM, forms, group, present, print_json, safe, say, takes, tell
 from assay.cli.judging import going
 from assay.cli.screen import out
-from assay.cli.taking import takes
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, printable, printable_lines

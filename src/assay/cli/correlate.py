@@ -9,8 +9,7 @@ from typing import Annotated, cast, get_args
 import typer
 
 from assay.api.correlating import COLUMNS, Correlated, correlate_files
-from assay.cli.common import forms, is_share, one_of, present, remark, seed_option
-from assay.cli.plots import plot_option
+from assay.cli.common import forms, is_share, one_of, plot_option, present, remark, seed_option
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table

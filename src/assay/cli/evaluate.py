@@ -145,7 +145,7 @@ def judge_command(
         _batch(opened, batch_out, batch_in or (), batch_most, retry_failed=retry_failed)
         return
     if show_prompts:
-        print_prompts(opened.anew().plans, show_prompts)
+        print_prompts(opened.look_ahead(anew=True).plans, show_prompts)
         return
     if dry_run:
         _print_ahead(opened)

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.exam import GradedRuns, Row, cover_ranks, graded
-from assay.cli.common import Paragraph, forms, one_of, present, remark, tell
-from assay.cli.taking import takes
+from assay.cli.common import Paragraph, forms, one_of, present, remark, takes, tell
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import span

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.importing import KINDS, Choices, import_files, said
-from assay.cli.common import forms, one_of, present
-from assay.cli.taking import takes
+from assay.cli.common import forms, one_of, present, takes
 from assay.model.options import Argument, Option
 
 

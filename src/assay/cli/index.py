@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from assay.api import index as indexes
-from assay.cli.common import FORM, forms, group, present, remark, tell
+from assay.cli.common import FORM, forms, group, present, remark, takes, tell
 from assay.cli.judging import going
-from assay.cli.taking import takes
 from assay.model.options import Argument
 from assay.model.wording import counted
 

@@ -26,7 +26,7 @@ from assay.api.labels import (
     where_used,
 )
 from assay.api.labels_parquet import write_parquet
-from assay.api.ledgers_joined import Merged, copy_ledger, merge_ledgers
+from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
 from assay.api.paths import expanded
 from assay.cli.common import FolderArgument, forms, group, present, remark, say
 from assay.cli.judging import going, open_folder

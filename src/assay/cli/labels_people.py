@@ -54,25 +54,16 @@ def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
         heading = ("person", "labels", "shared", "κ", "accuracy", *one.categories)
         yield Table(f"{short_name(one.task)}: {one.field}", heading, rows)
         alpha = "undefined" if one.alpha is None else number(one.alpha)
-        changed = (
-            ""
-            if one.why
-            else (
-                f" The model's labels: {_counts(one)}; not that of most people on {one.changed} of "
+        changed = ""
+        if not one.why:
+            counts = ", ".join(f"{name} {count:,}" for name, count in one.consensus.items())
+            changed = (
+                f" The model's labels: {counts}; not that of most people on {one.changed} of "
                 f"{one.items:,}."
             )
-        )
         yield Paragraph(f"α {alpha} over {counted(one.shared, 'shared item')}.{changed}")
-        for note in _notes(one):
+        for note in (*one.notes, *((f"No accuracies: {one.why}",) if one.why else ())):
             yield Paragraph(f"• {note}")
-
-
-def _counts(one: Overlap) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in one.consensus.items())
-
-
-def _notes(one: Overlap) -> Sequence[str]:
-    return (*one.notes, *((f"No accuracies: {one.why}",) if one.why else ()))
 
 
 def short_name(task: str) -> str:

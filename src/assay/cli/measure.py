@@ -19,8 +19,7 @@ from assay.api.run_files import (
     measures_named,
     scored,
 )
-from assay.cli.common import FORM, Paragraph, forms, one_of, present, remark, topics_file
-from assay.cli.taking import takes
+from assay.cli.common import FORM, Paragraph, forms, one_of, present, remark, takes, topics_file
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import number

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.api.label_plans import COLUMNS, Aim, LabelPlan, Purchase
-from assay.api.planning import AGREEMENT, plan_labels
-from assay.cli.common import FolderArgument, Paragraph, forms, present
-from assay.cli.taking import takes
+from assay.api.opened import Opened
+from assay.api.planning import AGREEMENT, COLUMNS, Aim, LabelPlan, plan_labels
+from assay.cli.common import FolderArgument, Paragraph, forms, present, takes
 from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -46,7 +45,8 @@ def plan_command(
         raise typer.BadParameter("must be a number above 0", param_hint="--width")
     if sum((aim.to_decide, aim.width is not None, aim.n is not None)) > 1:
         raise typer.BadParameter("give one of --to-decide, --width and --n", param_hint="--n")
-    found = plan_labels(folder, aim, task=task, measure=measure, agreement=agreement)
+    opened = Opened.open(folder)
+    found = plan_labels(opened, aim, task=task, measure=measure, agreement=agreement)
     present(
         lambda: _document(found, aim), _people(found, aim), (COLUMNS, found.rows()), found.notes
     )
@@ -70,7 +70,8 @@ def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
             "" if one.topics is None else str(one.topics),
             ">1" if one.width > 1 else narrow(f"{one.width:.3f}"),
             f"{one.decided:.1f} of {found.pairs}" if found.pairs else "–",
-            *_prices(one),
+            "–" if one.hours is None else f"{one.hours:.1f}",
+            "–" if one.cost is None else f"${one.cost:.2f}",
         )
         for one in found.offers
     ]
@@ -94,10 +95,3 @@ def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
         wanted = "What buys most" if aim.n is not None else "The fewest labels that do it"
         yield Paragraph(f"{wanted}: {best.labels:,} by {best.design}.")
         yield Paragraph(found.command)
-
-
-def _prices(one: Purchase) -> tuple[str, str]:
-    return (
-        "–" if one.hours is None else f"{one.hours:.1f}",
-        "–" if one.cost is None else f"${one.cost:.2f}",
-    )

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import orjson
 
 from assay.api.recalibrating import Recalibrated, recalibrate
-from assay.cli.common import forms, present, remark
-from assay.cli.taking import takes
+from assay.cli.common import forms, present, remark, takes
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.systems.recalibration import MEASURES, Calibration

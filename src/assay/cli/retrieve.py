@@ -10,10 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.retrieving import Models, RunFormat, search, settings_for
-from assay.cli.common import forms, present, remark, tell
+from assay.cli.common import forms, present, remark, takes, tell
 from assay.cli.forecast import tallied, why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
-from assay.cli.taking import takes
 from assay.model.options import Argument, Option
 from assay.systems.retrieval.index import Index
 from assay.systems.topics import load_topics

@@ -9,7 +9,6 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.api.carried_over import CarriedOver, Elsewhere, carried_over
 from assay.api.corrected import Corrected
 from assay.api.corrected_tables import (
     corrected_tables,
@@ -17,7 +16,7 @@ from assay.api.corrected_tables import (
     remarks_of,
 )
 from assay.api.correcting import COLUMNS, Trusted
-from assay.api.trust import trust, write_trust
+from assay.api.trust import CarriedOver, Elsewhere, carried_over, trust, write_trust
 from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.options import Option
 from assay.page.tables import Table

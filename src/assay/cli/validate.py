@@ -10,8 +10,7 @@ import typer
 from rich.text import Text
 
 from assay.api.validating import YEARS, Validated, check
-from assay.cli.common import FORM, forms, one_of, present, print_json, tell
-from assay.cli.taking import takes
+from assay.cli.common import FORM, forms, one_of, present, print_json, takes, tell
 from assay.model.errors import AssayError
 from assay.model.options import Argument
 from assay.model.wording import printable

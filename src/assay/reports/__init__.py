@@ -5,5 +5,5 @@ It draws the plain values of ``assay.page`` and knows no protocol. Nothing is im
 
 * :mod:`assay.reports.general`: ``render_report``, a page as HTML.
 * :mod:`assay.reports.terminal`: ``board_tables``, its leaderboards for the terminal.
-* :mod:`assay.reports.confidence`: ``plot_confidence`` and ``save_confidence_plot`` (matplotlib).
+* :mod:`assay.reports.statistics_plots`: ``save_confidence_plot`` (matplotlib).
 """

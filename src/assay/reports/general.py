@@ -15,20 +15,22 @@ from assay.model.going import Told, share_of, unheard
 from assay.page.files import folder_of, page_name
 from assay.page.page import Page
 from assay.page.wording import kinds_of, shortened
-from assay.reports.details import (
+from assay.reports.leaderboards import drawn, ranked
+from assay.reports.page import content_policy, environment, setting, source
+from assay.reports.parts import (
     MAX_BYTES,
     SINGLE_BYTES,
     Apart,
     Detail,
     Details,
     Inside,
+    Look,
     Passages,
     TooLarge,
+    draw,
+    sections,
 )
-from assay.reports.leaderboards import drawn, ranked
-from assay.reports.page import content_policy, environment, setting, source
-from assay.reports.parts import Look, draw, sections
-from assay.reports.plots import interval_axis
+from assay.reports.svg import interval_axis
 from assay.reports.text import closed
 
 Write = Callable[[str, str], None]

@@ -12,7 +12,7 @@ from assay.measures.scores import Score, Scores, ranks
 from assay.model.wording import counted
 from assay.page.page import Board, Fact
 from assay.page.wording import NOTHING, interval, number, span
-from assay.reports.plots import interval_bar
+from assay.reports.svg import interval_bar
 from assay.reports.text import broken, slug
 
 _BARS = 4

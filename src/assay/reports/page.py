@@ -12,8 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from assay.page.wording import NOTHING, visible
-from assay.reports.plots import meter
-from assay.reports.svg import el, marker
+from assay.reports.svg import el, marker, meter
 
 
 @cache

@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
-from typing import Any
 
 import orjson
 
@@ -17,7 +16,6 @@ from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
 from assay.model.places import inside
-from assay.protocols.base import Step
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
@@ -45,9 +43,12 @@ class Asked:
         by_hand = [task for one in parts for task in one.tasks if task.by_people]
         self.tasks = {one.name: one for one in (*(step.task for step in steps), *by_hand)}
         self.rests = {
-            step.task.name: list(dict.fromkeys(one.task.name for one in before))
+            step.task.name: list(
+                dict.fromkeys(one.task.name for one in part.steps[:at] if one.task != step.task)
+            )
             for part in parts
-            for before, step in _with_those_before(part.steps)
+            for at, step in enumerate(part.steps)
+            if step.waits
         }
         self.tells = {
             step.task.name: step.assumed.of.name
@@ -72,9 +73,11 @@ class Asked:
                 if unit in seen:
                     continue
                 seen.add(unit)
-                topic = request.topic or _topic_in(request.content)
+                content = request.content
+                said = (str(content[one]) for one in forms.QUERY_FIELDS if one in content)
+                topic = request.topic or next(said, "")
                 place, passes = self._place(topic, unit), self._passes(unit)
-                text = orjson.dumps(request.content).decode()
+                text = orjson.dumps(content).decode()
                 yield request.task.name, unit, topic, place, text, passes
 
     def _place(self, topic: str, unit: str) -> int:
@@ -144,17 +147,6 @@ class Asked:
             return "\n".join(read_text(path).lines)
         own = self.tasks[task]
         return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
-
-
-def _with_those_before(steps: Sequence[Step]) -> Iterator[tuple[Sequence[Step], Step]]:
-    """Each step that waits for labels, and the steps of other tasks before it."""
-    for at, step in enumerate(steps):
-        if step.waits:
-            yield [one for one in steps[:at] if one.task != step.task], step
-
-
-def _topic_in(content: Mapping[str, Any]) -> str:
-    return next((str(content[one]) for one in forms.QUERY_FIELDS if one in content), "")
 
 
 def _chance(seed: int, *what: str) -> int:

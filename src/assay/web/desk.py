@@ -32,8 +32,7 @@ from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
 from assay.web.asked import Asked
-from assay.web.database import FILE
-from assay.web.people import Person
+from assay.web.people import FILE, Person
 from assay.web.state import Each, UnitRow, WorkbenchState
 from assay.web.values import (
     anchor,
@@ -112,11 +111,6 @@ class Desk:
     def tasks(self) -> Mapping[str, AnyTask]:
         """The tasks that people are asked under, by name."""
         return self.asked.tasks
-
-    @property
-    def guidelines(self) -> Mapping[str, str]:
-        """The guideline of each task, Markdown."""
-        return self.asked.guidelines
 
     @property
     def ui(self) -> UiSection:
@@ -311,7 +305,7 @@ class Desk:
         detail = {
             "mode": SEEN if seen else mode,
             "seconds": seconds_in(said.get("seconds")),
-            "guideline": content_hash(self.guidelines[row.task].encode()),
+            "guideline": content_hash(self.asked.guidelines[row.task].encode()),
             "evidence": evidence_in(said.get("evidence"), orjson.loads(row.content)),
             **({"settles": settles} if settles else {}),
             **({"shown": shown["uid"]} if shown else {}),

@@ -131,7 +131,7 @@ def _list(schema: Schema, root: Schema, task: AnyTask, unit: Unit, name: str) ->
         }
     if inner.get("type") == "integer":
         return {"kind": "order", "items": _items(unit, schema.get("minItems", 0), name)}
-    return {"kind": "texts", "most": most, "from": _proposed(unit)}
+    return {"kind": "texts", "most": most, "from": _lists(unit).get("nuggets", [])}
 
 
 def _rows(
@@ -180,7 +180,10 @@ def _options(name: str, schema: Schema, task: AnyTask) -> list[Json] | None:
         values = list(order)
     elif all(isinstance(one, int) for one in values):
         values.sort()
-    return [{"value": one, "label": _value_in_words(one)} for one in values]
+    return [
+        {"value": one, "label": str(one) if isinstance(one, int) else _in_words(str(one).lower())}
+        for one in values
+    ]
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:
@@ -219,11 +222,6 @@ def _items(unit: Unit, count: int, name: str) -> list[str]:
     return fitting[-1] if fitting else [str(n) for n in range(1, count + 1)]
 
 
-def _proposed(unit: Unit) -> list[str]:
-    """What a list that is written anew may begin with: the unit's own lists that go by its name."""
-    return _lists(unit).get("nuggets", [])
-
-
 def _begun(task: AnyTask, unit: Unit, name: str) -> list[Json]:
     """What a list of entries may begin with: the unit's own text, where that is what is edited."""
     text = getattr(unit, task.judged_fields[0])
@@ -256,7 +254,3 @@ def _plain(value: Any) -> Any:
 def _in_words(name: str) -> str:
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
-
-
-def _value_in_words(value: Any) -> str:
-    return str(value) if isinstance(value, int) else _in_words(str(value).lower())

@@ -106,7 +106,7 @@ async def label(request: web.Request) -> web.Response:
         "token": request[TOKEN],
         "moves": edits,
     }
-    guideline = Markup(_MARKDOWN.render(desk.guidelines[task]))  # noqa: S704 (no HTML passes)
+    guideline = Markup(_MARKDOWN.render(desk.asked.guidelines[task]))  # noqa: S704 (no HTML passes)
     return page(
         request,
         "label.html",

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.api import frames
-from assay.api.label_plans import Aim, LabelPlan
 from assay.api.opened import Opened
-from assay.api.planning import plan_opened
+from assay.api.planning import Aim, LabelPlan, plan_labels
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, said_by
 from assay.model.errors import AssayError
@@ -26,8 +25,8 @@ from assay.model.labels import WORKBENCH
 from assay.model.places import inside
 from assay.tasks.base import AnyTask
 from assay.web import forms
-from assay.web.database import FILE
 from assay.web.forms import Json
+from assay.web.people import FILE
 from assay.web.runs import ScoredFolder, ranges_in
 from assay.web.state import UnitRow, WorkbenchState
 
@@ -61,7 +60,7 @@ def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = 
     measure, runs = now.open_ranges()
     try:
         if not runs:
-            return Prospects(plan=plan_opened(opened, Aim(n=MORE)))
+            return Prospects(plan=plan_labels(opened, Aim(n=MORE)))
         with (
             opened.ledger() as ledger,
             WorkbenchState(inside(opened.folder.path, FILE, "The workbench")) as state,
@@ -136,7 +135,7 @@ def _labels(opened: Opened, rows: Sequence[UnitRow], pick: Pick) -> Iterator[New
 def _verdict(task: AnyTask, unit: Any, pick: Pick) -> Json | None:
     """A verdict by ``pick``, or one by chance where that does not fit; None where none does."""
     controls = forms.controls(task, unit)
-    if not all(map(_foreseen, controls)):
+    if not all(one["kind"] in {"choice", "items", "rows", "order"} for one in controls):
         return None
     chance = random.Random(0)  # noqa: S311
     for one in (pick, *[chance.choice] * _ATTEMPTS):
@@ -145,10 +144,6 @@ def _verdict(task: AnyTask, unit: Any, pick: Pick) -> Json | None:
         if verdict is not None:
             return verdict
     return None
-
-
-def _foreseen(control: Json) -> bool:
-    return control["kind"] in {"choice", "items", "rows", "order"}
 
 
 def _assumed(control: Json, pick: Pick) -> Any:

@@ -115,10 +115,6 @@ class ScoredFolder:
         """The number that a run has in addresses."""
         return self.runs.index(run) if run in self.runs else -1
 
-    def of_run(self, number: int) -> pl.DataFrame:
-        """A run's values, topic by topic."""
-        return self.per_topic.filter(pl.col("run") == self.runs[number])
-
     def used(self, topic: str, runs: Sequence[str]) -> list[dict[str, Any]]:
         """What the scores of some runs on a topic rest on: a row for each place, with each run's
         label there, and whether they differ."""

@@ -27,7 +27,7 @@ from typing import Any, ParamSpec, TypeVar
 from aiohttp import web
 
 from assay.api.bank import Added, ChangedQuestion, edit_bank
-from assay.api.opened import Opened
+from assay.api.opened import Opened, html_of
 from assay.ledger.chain import Head
 from assay.ledger.claims import claim
 from assay.ledger.exchange import person as named
@@ -36,7 +36,6 @@ from assay.model.errors import AssayError, LedgerError, SettingsError
 from assay.protocols.folder import Folder
 from assay.web import live
 from assay.web.bank import moved_in_words
-from assay.web.behind import Behind
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
 from assay.web.people import Person, Role
@@ -45,7 +44,7 @@ from assay.web.replies import BENCH
 from assay.web.runs import ScoredFolder
 from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
 from assay.web.state import WorkbenchState
-from assay.web.turns import SHARED, Turns
+from assay.web.turns import SHARED, Behind, Turns
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -218,7 +217,7 @@ class Bench:
         with self.opened.ledger() as ledger:
             ledger.checked()
             results = self.opened.score(ledger, whole=True)
-            text = self.opened.html(results, ledger=ledger).decode()
+            text = html_of(self.opened.page(results, ledger=ledger)).decode()
         said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
         return text, f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"
 

@@ -1,4 +1,4 @@
--- The tables of workbench.sqlite (assay.web.database).
+-- The tables of workbench.sqlite (assay.web.people).
 CREATE TABLE IF NOT EXISTS people (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, role TEXT NOT NULL, made REAL NOT NULL
 );

@@ -84,7 +84,7 @@ async def run(request: web.Request) -> web.StreamResponse:
     """A run's values, topic by topic."""
     scored, at = await bench_of(request).scored(), int(request.match_info["run"])
     name = _nth(scored.runs, at)
-    table = scored.of_run(at)
+    table = scored.per_topic.filter(pl.col("run") == name)
     measures = table["measure"].unique(maintain_order=True).to_list()
     rows: dict[str, dict[str, Any]] = {}
     for row in table.iter_rows(named=True):

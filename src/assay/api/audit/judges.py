@@ -29,12 +29,6 @@ from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
 
 
-def judges_in(ledger: Ledger) -> list[str]:
-    """The machines that have labelled anything, by name; neither those of audits."""
-    every = ledger.labellers().values()
-    return sorted({one.name for one in every if not (one.is_human or one.is_audited)})
-
-
 @dataclass(frozen=True)
 class JudgedApart:
     """An evaluation as the labels of each of several ``judges`` alone have it."""
@@ -87,7 +81,8 @@ def of_judges(
     """A finding for each judge of a named family and each measure that it was asked enough for:
     against the other judges, and against people (``corrected``; of ``configured`` judges that is
     told elsewhere). Nothing where the ledger has one judge."""
-    judges = judges_in(ledger)
+    machines = (one for one in ledger.labellers().values() if not (one.is_human or one.is_audited))
+    judges = sorted({one.name for one in machines})
     if len(judges) < 2:
         return
     known = {one.measure: one for one in corrected if isinstance(one, Corrected)}
