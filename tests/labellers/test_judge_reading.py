@@ -46,6 +46,11 @@ def test_sentences_end_where_sentences_end() -> None:
     assert sentences(" \n\t ") == []
 
 
+def test_initials_without_end_are_one_sentence() -> None:
+    """It took ten minutes, as all of it was looked through again for each."""
+    assert sentences("A. " * 30_000) == ["A. " * 29_999 + "A."]
+
+
 @given(st.text(max_size=300))
 def test_no_word_is_lost_between_sentences(text: str) -> None:
     assert words(" ".join(sentences(text))) == words(text)

@@ -22,6 +22,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«*•-]*
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Lt|Col|Inc|Co|etc)|\b[A-Z])\.$"
 )
+_ABBREVIATION = 8  # characters at the end, more than any has: sentences are joined one by one
 _CLAUSE = re.compile(r";\s+|,\s+(?=(?:and|but|while|which|who|where|when|with|after|before)\s)")
 _WORD = re.compile(r"\w+")
 _ASKS_WHICH = re.compile(r"(?:\w+ )?(?:who|whom|whose|what|which|when|where|how|why)\b", re.I)
@@ -101,7 +102,7 @@ def sentences(text: str) -> list[str]:
         line = one_line(part)
         if not line:
             continue
-        if found and _ABBREVIATED.search(found[-1]):
+        if found and _ABBREVIATED.search(found[-1][-_ABBREVIATION:]):
             found[-1] = f"{found[-1]} {line}"
         else:
             found.append(line)
