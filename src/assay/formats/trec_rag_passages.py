@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -192,14 +191,12 @@ def read_judgment_run(source: SourceText, faults: FaultList) -> JudgmentRun:
 
 def write_judgment_run(run: JudgmentRun) -> bytes:
     """An RJ run as the track reads it. Raises AssayError for an id or name with white space."""
-    rows = [
-        (topic, "Q0", doc, str(label), repr(confidence), run.name)
-        for topic, judged in run.guesses.items()
-        for doc, label, confidence in judged.values()
-    ]
-    lines = [*map(" ".join, rows)]
-    text = "".join(f"{line}\n" for line in lines)
-    if text.split() != [*chain.from_iterable(rows)]:
-        wrong = next(one for one, row in zip(lines, rows, strict=True) if one.split() != [*row])
-        raise AssayError(f"{quoted(wrong)} cannot stand in an RJ run.")
-    return text.encode()
+    lines = []
+    for topic, judged in run.guesses.items():
+        for guess in judged.values():
+            cells = (topic, "Q0", guess.doc, str(guess.label), repr(guess.confidence), run.name)
+            line = " ".join(cells)
+            if line.split() != [*cells]:
+                raise AssayError(f"{quoted(line)} cannot stand in an RJ run.")
+            lines.append(f"{line}\n")
+    return "".join(lines).encode()

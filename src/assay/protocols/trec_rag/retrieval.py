@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import compress, repeat
+from itertools import compress
 from math import nan
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ import numpy as np
 from assay.labellers.base import Request
 from assay.ledger.columns import NONE
 from assay.measures.confidence import Bools, Floats
-from assay.model.csv_cells import cell_text
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.protocols.beside import LabelsPair, agreements
 from assay.protocols.counted import CountedLabels
@@ -28,6 +27,9 @@ from assay.protocols.places import Place
 from assay.protocols.ranked import Ranked
 from assay.protocols.trec_rag.inputs import Qrels, TrecRagInputs, TrecRagSettings
 from assay.tasks.relevance import WAYS, grade_of
+
+RELEVANCE_COLUMNS = ("topic", "doc", "grade", "way", "label")
+
 
 Pooled = tuple[str, str]
 """topic, document"""
@@ -205,18 +207,14 @@ def judgment_run(relevance: PooledDocuments, name: str) -> JudgmentRun | None:
     return JudgmentRun(name, guesses) if guesses else None
 
 
-def relevance_lines(relevance: PooledDocuments) -> Iterator[bytes]:
-    """``relevance.csv``: every pooled document with the grade used, and the label of each way of
-    asking."""
-    ways, grades = relevance.settings.ways, relevance.grades
-    said = [relevance.judged(way).grades.tolist() for way in ways] or [repeat(nan)]
-    told = [f",{cell_text(way)}," for way in ways or ("given",)]
-    yield b"topic,doc,grade,way,label\n"
-    for (topic, doc), *labels in zip(relevance.pool, *said, strict=False):
-        used = grades[topic][doc]
-        about = f"{cell_text(topic)},{cell_text(doc)},{'' if used is None else used}"
-        for way, label in zip(told, labels, strict=True):
-            yield f"{about}{way}{'' if label != label else int(label)}\n".encode()
+def relevance_rows(relevance: PooledDocuments) -> Iterator[tuple[object, ...]]:
+    """Every pooled document: the grade used, and the label of each way of asking."""
+    ways = relevance.settings.ways
+    said = [relevance.judged(way).grades.tolist() for way in ways]
+    for (topic, doc), *grades in zip(relevance.pool, *said, strict=True):
+        used = relevance.grades[topic][doc]
+        for way, grade in zip(ways or ("given",), grades or (nan,), strict=True):
+            yield topic, doc, used, way, _whole(grade)
 
 
 def precision(relevance: PooledDocuments) -> Iterator[LinearMeasure]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
 from itertools import compress
 
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
@@ -21,7 +20,7 @@ from assay.protocols.judgment_runs import judgment_board, judgment_scores
 from assay.protocols.label_sheets import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import score_table
-from assay.protocols.output import FileData
+from assay.protocols.output import FileData, csv_lines
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings
 from assay.protocols.sheets import Sheet
@@ -29,10 +28,11 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import (
+    RELEVANCE_COLUMNS,
     compare_ways,
     judgment_run,
     ranked_runs,
-    relevance_lines,
+    relevance_rows,
 )
 from assay.protocols.trec_rag.support import support_labels
 from assay.protocols.trec_rag.views import ScoredLabels, facts, parts
@@ -59,7 +59,9 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
     ways = compare_ways(bank.relevance)
     files = _files(state)
     if any(inputs.ranks.values()):
-        files["relevance.csv"] = partial(relevance_lines, bank.relevance)
+        files["relevance.csv"] = lambda: csv_lines(
+            RELEVANCE_COLUMNS, relevance_rows(bank.relevance)
+        )
     return Findings(
         topics=inputs.topics,
         scores=scores,
@@ -131,8 +133,6 @@ def _given(state: ScoredLabels) -> str:
 
 def _given_words(state: ScoredLabels, what: str, given: Collection[tuple[str, str]]) -> str:
     """What is said of labels among the inputs, where they count."""
-    if not given:
-        return ""
     answers = {(one.run, one.topic) for one in state.inputs.every_answer}
     count = len(answers.intersection(given))
     return f" The {what} of {count} of {len(answers)} answers are given." if count else ""
