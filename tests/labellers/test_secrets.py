@@ -230,6 +230,11 @@ def test_no_spelling_of_a_key_stands_in_an_error(written):
     assert without_keys(f"a {written} b", [KEY]) == "a [key] b"
 
 
+def test_of_keys_that_begin_alike_none_leaves_a_rest():
+    keys = [KEY + "tail" * length for length in range(10)]
+    assert without_keys(f"a {keys[-1]} b", keys) == "a [key] b"
+
+
 @pytest.mark.parametrize("before", ["", "u", "me", "user:", "Bearer "])
 @pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
 def test_nor_in_base64(before, encode):

@@ -178,7 +178,8 @@ def without_keys(text: str, keys: Iterable[str] = ()) -> str:
     """``text`` with ``[key]`` for each of ``keys`` and of those of the environment that has eight
     characters or more, however it is written (:func:`_spellings`). For errors, logs and reports:
     what a model says is data, and stays."""
-    for key in {*keys, *keys_of_environment()}:
+    # The longest first: a key may begin with another, and its rest would stay.
+    for key in sorted({*keys, *keys_of_environment()}, key=len, reverse=True):
         if len(key) >= _SHORTEST_KEY:
             text = _spellings(key).sub("[key]", text)
     return text
