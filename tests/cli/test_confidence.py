@@ -138,6 +138,20 @@ def test_the_plot_is_drawn(worked, tmp_path, assay, ending):
     assert (tmp_path / f"p.{ending}").read_bytes().startswith(starts[ending])
 
 
+def test_the_plot_has_the_bins_of_the_table(tmp_path, assay):
+    drawn = {}
+    for name, stated in (("inside", ("45", "75")), ("on bounds", ("40", "70"))):
+        rows = [("A", "1", stated[0], "0"), ("A", "2", stated[1], "1")]
+        file = write(tmp_path / "c.csv", rows)
+        for option in ((), ("--left-closed",)):
+            plot = tmp_path / "p.svg"
+            done = assay("confidence", file, "--bins", "10", "--plot", plot, *option)
+            assert done.returncode == 0, done.stderr
+            drawn[name, option] = plot.read_bytes()
+    assert drawn["inside", ()] == drawn["inside", ("--left-closed",)]
+    assert drawn["on bounds", ()] != drawn["on bounds", ("--left-closed",)]
+
+
 def test_faults_are_all_listed(tmp_path, assay):
     file = write(tmp_path / "c.csv", [("A", "1", "170", "1"), ("A", "2", "x", "perhaps")])
     done = assay("confidence", file)

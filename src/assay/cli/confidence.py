@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -41,10 +41,11 @@ def confidence_command(
     """
     if topics != "qrels":
         one_of(topics, ("all", "answered"), "--topics")
+    closed: Literal["left", "right"] = "left" if left_closed else "right"
     found = confidences(
         file,
         bins=bins,
-        closed="left" if left_closed else "right",
+        closed=closed,
         answered=topics == "answered",
         per_topic=per_topic,
         note=remark,
@@ -52,7 +53,7 @@ def confidence_command(
     if plot is not None:
         if not found.stated:
             raise typer.BadParameter("no run has a scored row to draw", param_hint="--plot")
-        save_confidence_plot(plot, found.stated, bins)
+        save_confidence_plot(plot, found.stated, bins, closed)
     present(
         found.document,
         _people(found, bins, plot),

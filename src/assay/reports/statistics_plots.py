@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from assay.measures.confidence import Closed
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.page.confidence import reliability, risk_curve
@@ -212,7 +213,9 @@ _DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
 _MOST_PANELS = 12
 
 
-def save_confidence_plot(path: str | Path, data: ConfidenceData, bins: int = 10) -> None:
+def save_confidence_plot(
+    path: str | Path, data: ConfidenceData, bins: int = 10, closed: Closed = "right"
+) -> None:
     """Write a reliability diagram a run, and the risk–coverage curves of all, as SVG, PDF or PNG,
     as the name of ``path`` ends. Raises ValueError where it ends otherwise, there is no run, or a
     run's data are not what :func:`assay.measures.confidence.check` accepts; the message names the
@@ -223,7 +226,7 @@ def save_confidence_plot(path: str | Path, data: ConfidenceData, bins: int = 10)
     drawn = []
     for run, (p, c) in data.items():
         try:
-            bars = reliability(run, p, c, bins=bins, closed="right")
+            bars = reliability(run, p, c, bins=bins, closed=closed)
             drawn.append((risk_curve(run, p, c), bars))
         except ValueError as error:
             raise ValueError(f"run {run}: {error}") from None
