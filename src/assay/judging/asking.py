@@ -321,8 +321,10 @@ def _heeding(interrupt: Any) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
-            # asyncio has put Python's own handler there, not the one of before.
-            signal.signal(number, handler)
+            # asyncio has put Python's own handler there, not the one of before. (None is one that a
+            # program around Python had set: Python cannot put it back.)
+            if handler is not None:
+                signal.signal(number, handler)
 
 
 def _in_a_loop(job: Coroutine[Any, Any, None]) -> None:
