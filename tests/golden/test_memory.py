@@ -13,7 +13,7 @@ from assay.protocols.answers import judged
 from tests.golden import large
 from tests.golden.stage import ORACLE
 
-SIZES = (500, 2_000)
+SIZES = (800, 3_200)
 BLOCKS = ((lines, "ROWS", 64), (reading, "_BLOCK", 64), (labels, "_AT_ONCE", 64),
           (judged, "_AT_ONCE", 8))  # fmt: skip
 # R2C2 takes 269; when answers and labels were objects it took over a thousand.
