@@ -16,9 +16,10 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay.labellers.judge.frames import asserts, speaks_of_it
+from assay.labellers.judge.frames import asserts, reported, speaks_of_it
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import Ability, sentences
+from assay.labellers.unasserted import found
 
 HELD = 0.75
 """Share of the claim's words from which a sentence is looked at more closely."""
@@ -37,6 +38,10 @@ BETWEEN = 0.6
 REPEATED = 0.9
 """Share of the claim's neighbours that are neighbours where a sentence repeats it: what stands
 around it must then assert it."""
+SHORT_BESIDE, LONGEST_BESIDE = 12, 30
+"""Words of a sentence before or after one with the claim that may speak of it."""
+LONGEST_TAIL = 15
+"""Words behind a claim in its sentence that may speak of it."""
 NEAR = 9
 """Words before a claim among which its denial stands."""
 
@@ -129,6 +134,7 @@ _AFTERWARDS = re.compile(
     r"(?:(?:this|that|it|all)\s*)?(?:is|was|are|were|has|have|had|did|does|has been|can|could|"
     r"seems?|turned out|proved)\b"
 )
+_CLAUSE_END, _SENTENCE_END = re.compile(r"[.;!?]\s"), re.compile(r"[.!?]\s")
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"(?<=[.!?])(?<!\b\w\.)\s+(?=[^\WA-Z])")
 _CLAUSE = re.compile(r"[,;](?!\s*[\"“'‘])|\b(?:but|because|although|while)\b")
@@ -225,7 +231,9 @@ def _says(asked: _Sought, before: str, sentence: str, after: str) -> _Says:
         return _Says.YES
     if _taken_back(asked, after) or (len(before.split()) <= NEAR and _announced(before)):
         return _Says.NO
-    return _framed(asked, sentence, words, place)
+    if place.covered >= REPEATED and _unsaid(asked, before, after):
+        return _Says.NO
+    return _framed(asked, sentence, words, place, after)
 
 
 def _place(asked: _Sought, words: Sequence[str]) -> _Place:
@@ -295,7 +303,7 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip("\"'”’) ").endswith("?")
 
 
-def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) -> _Says:
+def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, then: str) -> _Says:
     """Whether the claim is said in spite of what stands around it in its sentence: that may take it
     back, ask, suppose it, or praise the passage for it."""
     if _asks(sentence):
@@ -324,8 +332,17 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) 
         return _Says.NO
     if _ITSELF.search(beside) and _BEARS_OUT.search(beside):
         return _Says.NO
-    if not repeated or asserts(*around):
+    if not repeated:
         return _Says.YES
+    opening, ending = _CLAUSE_END.split(around[0])[-1], _SENTENCE_END.split(around[1])[0]
+    if found("commends", f"{opening} … {ending}"):
+        return _Says.NO
+    away = found("leads_away", opening) or found(
+        "trails_away", " ".join(ending.split()[:LONGEST_TAIL])
+    )
+    away = away or (reported(*around) and found("sets_right", then))
+    if asserts(*around):
+        return _Says.PERHAPS if away else _Says.YES
     return _Says.NO if speaks_of_it(*around) else _Says.PERHAPS
 
 
@@ -371,6 +388,20 @@ def _taken_back(asked: _Sought, after: str) -> bool:
         return False
     said = " ".join(words)
     return _denies(words) and (len(words) <= 3 or _TAKEN_BACK.match(said) is not None)
+
+
+def _unsaid(asked: _Sought, before: str, after: str) -> bool:
+    """Whether the sentence before or after one that repeats a claim says that it is no more than
+    told, asked or supposed, takes it back, or praises the text for it."""
+    if len(before.split()) <= SHORT_BESIDE and found("announces", before):
+        return True
+    if not after or len(after.split()) > LONGEST_BESIDE:
+        return False
+    if len(asked.content & set(stems(after))) > len(asked.content) / 3:
+        return False
+    if _asks(after):
+        return len(after.split()) <= SHORT_BESIDE and found("asks_after", after)
+    return found("takes_back", after) or found("unsettles", after)
 
 
 def _words(text: str) -> list[str]:

@@ -109,12 +109,13 @@ _SPEAKS_OF_ITSELF = re.compile(
     r"graders?|raters?|assessors?|annotators?|reviewers?|hypothes[ie]s|rest assured)\b|#\w"
 )
 _TOLD_TO_ASSESSORS = re.compile(
-    r"\b(?:you|your|us|let|dear|readers?|everybody|everyone|entail\w*|verif\w+|verdict|"
-    r"support(?:ed|ing|s)?|substantiat\w*|grades?|scores?|relevan\w+|labels?|labelled|labeled|"
-    r"system|"
-    r"instructions?|ground truth|checked|checks?|statements?|questions?|answers?|quiz|polls?|"
-    r"true or|"
-    r"yes|no:|picture|wrong|right|correct|fake|true:|false)\b"
+    r"\b(?:entail\w*|verif\w+|verdict|support(?:ed|ing|s)?|substantiat\w*|grades?|relevan\w+|"
+    r"labels?|labelled|labeled|instructions?|ground truth|checked|statements?|true or|fake|true:|"
+    r"false|wrong)\b"
+)
+_SPOKEN_TO = re.compile(
+    r"\b(?:you|your|us|let|dear|readers?|everybody|everyone|scores?|system|checks?|questions?|"
+    r"answers?|quiz|polls?|yes|no:|picture|right|correct)\b"
 )
 _NOT_PLAINLY = re.compile(
     r"\b(?:only|anyone|anybody|whoever|tr(?:y|ies|ied)|want\w*|fail\w*|refus\w*|declin\w*|stopp\w*|"
@@ -200,10 +201,10 @@ def _lead_of(before: str) -> str:
 
 def _set_right(lead: str, tail: str) -> bool:
     """Whether somebody is said to have made the claim, and is contradicted in its sentence."""
-    return _reported(lead, tail) and _contrasts(tail)
+    return reported(lead, tail) and _contrasts(tail)
 
 
-def _reported(before: str, after: str) -> bool:
+def reported(before: str, after: str) -> bool:
     """Whether somebody is said to have said the claim that stands between them."""
     first = re.split(r"[.!?;]", after.casefold(), maxsplit=1)[0]
     return (
@@ -237,7 +238,8 @@ def _leads(written: str, tail: str) -> bool:
     colon = lead.endswith((":", "–", "—", " -"))
     unreal = _UNREAL.search(lead) is not None
     if words[-1] == "that" or said or colon:
-        if unreal or _NOT_PLAINLY.search(lead) or _TOLD_TO_ASSESSORS.search(lead):
+        spoken_to = _TOLD_TO_ASSESSORS.search(lead) or _SPOKEN_TO.search(lead)
+        if unreal or spoken_to or _NOT_PLAINLY.search(lead):
             return False
         if colon:
             return len(words) <= LONGEST_PART or _ATTRIBUTES.search(lead) is not None
