@@ -335,12 +335,12 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, 
     if not repeated:
         return _Says.YES
     opening, ending = _CLAUSE_END.split(around[0])[-1], _SENTENCE_END.split(around[1])[0]
-    if found("commends", f"{opening} … {ending}"):
-        return _Says.NO
-    away = found("leads_away", opening) or found(
-        "trails_away", " ".join(ending.split()[:LONGEST_TAIL])
+    away = (
+        found("commends", f"{opening} … {ending}")
+        or found("leads_away", opening)
+        or found("trails_away", " ".join(ending.split()[:LONGEST_TAIL]))
+        or (reported(*around) and found("sets_right", then))
     )
-    away = away or (reported(*around) and found("sets_right", then))
     if asserts(*around):
         return _Says.PERHAPS if away else _Says.YES
     return _Says.NO if speaks_of_it(*around) else _Says.PERHAPS
@@ -399,8 +399,11 @@ def _unsaid(asked: _Sought, before: str, after: str) -> bool:
         return False
     if len(asked.content & set(stems(after))) > len(asked.content) / 3:
         return False
+    short = len(after.split()) <= SHORT_BESIDE
     if _asks(after):
-        return len(after.split()) <= SHORT_BESIDE and found("asks_after", after)
+        return short and found("asks_after", after)
+    if short and found("takes_back_shortly", after):
+        return True
     return found("takes_back", after) or found("unsettles", after)
 
 
