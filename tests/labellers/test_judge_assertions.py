@@ -93,7 +93,7 @@ def test_what_asserts_no_claim_is_set_aside(sentence: str) -> None:
         f"Indeed, {BARE}.",
         f"{CLAIM} Nobody disputes it.",
         f"{CLAIM} It was in all the papers.",
-        f"{CLAIM} Copies were withdrawn in March, their tour overlapping with that of others next year.",
+        f"{CLAIM} Copies were withdrawn in March, the tour overlapping with that of others then.",
         f"{CLAIM} The three of us had done some things wrong, though we shared a single aim too.",
         f"Few people remember that {BARE}.",
         f"The curator said, “{BARE}”.",
