@@ -100,7 +100,7 @@ def _needs_no_more(task: AnyTask, unit: Any, reply: dict[str, Any]) -> bool:
 def test_what_passes_the_check_fits_the_schema(task: AnyTask):
     passed = []
 
-    @settings(max_examples=100, derandomize=True, suppress_health_check=SLOW)
+    @settings(max_examples=200, derandomize=True, suppress_health_check=SLOW)
     @given(unit=units(task, 2), reply=replies(task.schema()))
     def look(unit: Unit, reply: dict[str, Any]):
         try:

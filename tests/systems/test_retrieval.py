@@ -91,7 +91,7 @@ def test_bm25_is_that_of_bm25s_on_the_film_pages(films, film_terms, k1, b):
     index = BM25Index(films / "index" / "bm25", Analysis(), title=True)
     peer = bm25s.BM25(k1=k1, b=b, method="lucene")
     peer.index(film_terms, show_progress=False)
-    for line in QUESTIONS.read_text().splitlines()[::2]:
+    for line in QUESTIONS.read_text().splitlines():
         query = line.split("\t")[1]
         found = index.search(query, 20, BM25Settings(k1, b))
         scores = peer.get_scores(index.terms(query))
