@@ -269,6 +269,23 @@ def test_what_is_no_baseline_is_said(tmp_path: Path, text: str):
         read_baseline(path).require()
 
 
+def test_a_question_whose_value_is_open_is_shown_so_and_behind_those_that_surely_lost():
+    before = made([1.0, (0.0, 1.0)] + [1.0] * 8)
+    found = gate(made([(0.0, 1.0), 1.0, 0.5] + [1.0] * 7), before, LOSS_0, texts={})
+    assert [(one.question, one.before, one.now) for one in found.losers] == [
+        ("q02", (1.0, 1.0), (0.5, 0.5)),
+        ("q00", (1.0, 1.0), (0.0, 1.0)),
+    ]
+    assert re.search(r"q00 .* 1\.000 \| \.00–1\.00 \| -1\.00–\.00", markdown(found))
+
+
+def test_what_hangs_on_texts_is_not_laid_on_labels_alone():
+    """Where passages are cut, no labeller can be asked."""
+    found = gate(made([(0.0, 1.0)] * 10), made([1.0] * 10), LOSS_0, texts={})
+    assert found.verdict is Verdict.INCOMPLETE
+    assert "texts that are cut" in found.measures[0].why
+
+
 def test_no_name_or_number_is_broken_at_80_columns():
     name = "DeclinedWrongly"
     terms = Terms({name: Rule(loss=0.02)})

@@ -95,6 +95,7 @@ def test_a_change_for_the_worse_fails_and_tells_where(folder: Path, assay: Assay
     assert accuracy["tested"]["detectable"] > 0
     assert hmr["tested"] is not None
     assert {one["question"] for one in found["losers"]} == {f"q{n}" for n in range(2, 10)}
+    assert found["losers"][0]["before"] == [1.0, 1.0]
     assert summary.read_text().startswith("## Gate failed: run ACX")
     assert "Question 3?" in summary.read_text()
     assert 'type="regression"' in xml.read_text()

@@ -246,6 +246,27 @@ def test_nothing_runs_off_the_paper(folder_report, tabs):
         assert tab.evaluate(f"Math.max(0, ...{inside}.map((box) => box.right))") <= 704
 
 
+NUMBERS = """() => [...document.querySelectorAll(".chip")].map((one) => {
+    const line = parseFloat(getComputedStyle(one).lineHeight);
+    return one.clientHeight > 1.7 * line || one.scrollWidth > one.clientWidth;
+})"""
+NAMES = """() => [...document.querySelectorAll(".heat th[scope=row]")]
+    .map((one) => one.getBoundingClientRect().width).filter((width) => width)"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_numbers_of_many_runs_are_not_broken_nor_their_names(tabs, tmp_path, width):
+    path = tmp_path / "report.html"
+    runs = [f"TEAM{n:02}-AC-{n % 3}" for n in range(40)]
+    path.write_text(cases.html(cases.small(3, runs=runs)), encoding="utf-8")
+    tab = tabs.tab(viewport={"width": width, "height": 900})
+    tab.goto(path.as_uri())
+    assert len(broken := tab.evaluate(NUMBERS)) == 3 * len(runs)
+    assert not any(broken)
+    assert min(tab.evaluate(NAMES)) > 60
+    assert tab.evaluate(WIDE) <= width
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])
 def test_no_rule_of_accessibility_is_broken(films_html, tabs, tmp_path, scheme, width):
     path = tmp_path / "report.html"

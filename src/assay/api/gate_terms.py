@@ -15,6 +15,11 @@ from assay.page.wording import number
 FEWEST = 5
 """Common questions that a comparison needs at least."""
 
+_OPEN = (
+    "it hangs on what is not known: labels that are missing (assay judge asks for them, "
+    "--retry-failed for failed ones) or texts that are cut or not there (assay score names them)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -82,7 +87,7 @@ def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
     if all(failed):
         return Verdict.REGRESSION, "not shown to be good enough" if terms.prove else ""
     if any(failed):
-        return Verdict.INCOMPLETE, "it hangs on labels that are missing: assay judge asks for them"
+        return Verdict.INCOMPLETE, _OPEN
     return Verdict.PASS, ""
 
 

@@ -70,7 +70,7 @@ def gate(
     worst = [one.verdict for one in measures if one.verdict is not Verdict.PASS]
     losers = tuple(
         replace(one, text=texts.get(one.question, ""))
-        for one in sorted(losers, key=lambda one: one.difference)
+        for one in sorted(losers, key=_loss)
     )
     return replace(
         found, measures=measures, losers=losers, verdict=worst[0] if worst else Verdict.PASS
@@ -327,14 +327,17 @@ def _answers(name: str, questions: Sequence[GatedQuestion], end: str) -> Floats:
 def _losers(
     name: str, pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
 ) -> list[Lost]:
-    """The questions that lost most by a measure, at their worst."""
+    """The questions that lost most by a measure: first those that surely lost, then those that
+    may have."""
     before = {old.id: old for old, _ in pairs}
-    worst = sorted(
-        (d.floor, one.id, one)
+    lost = [
+        Lost(one.id, "", name, Range(*before[one.id].scores[name]), Range(*one.scores[name]), d)
         for one, d in _differences_of(name, pairs, terms)
         if d.floor < 0
-    )[:_MOST_LOSERS]  # fmt: skip
-    return [
-        Lost(name_, "", name, before[name_].scores[name][1], one.scores[name][0], d)
-        for d, name_, one in worst
     ]
+    return sorted(lost, key=_loss)[:_MOST_LOSERS]
+
+
+def _loss(one: Lost) -> tuple[float, float, str]:
+    """What a question lost at least, and at most."""
+    return one.difference.ceiling, one.difference.floor, one.question

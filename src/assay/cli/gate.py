@@ -151,6 +151,9 @@ def _people(found: Gate) -> Iterator[Table | Paragraph]:
     yield Paragraph(found.title)
 
 
+_LOST = ("before", "now", "difference")
+
+
 def document(found: Gate) -> dict[str, Any]:
     """What a gate found as plain JSON."""
     measures = [
@@ -161,8 +164,12 @@ def document(found: Gate) -> dict[str, Any]:
          }}
         for one in found.measures
     ]  # fmt: skip
+    losers = [
+        {**asdict(one), **{name: _ends(getattr(one, name)) for name in _LOST}}
+        for one in found.losers
+    ]
     about = {"title": found.title, "exit_status": found.exit_status}
-    return {**asdict(found), "measures": measures, **about}
+    return {**asdict(found), "measures": measures, "losers": losers, **about}
 
 
 def _ends(ends: tuple[float, ...] | None) -> list[float] | None:

@@ -63,14 +63,15 @@ class Gated:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A question that lost by a measure, with its text as far as it is known."""
+    """A question that lost by a measure, or may have where labels are missing, with its text as
+    far as it is known."""
 
     question: str
     text: str
     measure: str
-    before: float
-    now: float
-    difference: float
+    before: Range
+    now: Range
+    difference: Range
 
 
 @dataclass(frozen=True)

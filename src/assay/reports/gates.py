@@ -40,7 +40,7 @@ def gate_table(gate: Gate) -> Table:
 
 def difference(test: Tested) -> str:
     """The difference over its interval: ``-0.112``, ``[-.17, -.05]``."""
-    shown = span(*test.difference) if test.difference.value is None else _signed(test.difference[0])
+    shown = _change(test.difference)
     low, high = (narrow(number(end, 2)) for end in (test.low, test.high))
     return f"{shown}\n[{low}, {high}]"
 
@@ -50,6 +50,10 @@ def detectable(test: Tested) -> str:
     if test.detectable is None and test.difference == (0.0, 0.0):
         return "nothing\nchanged"
     return number(test.detectable)
+
+
+def _change(change: Range) -> str:
+    return span(*change) if change.value is None else _signed(change.floor)
 
 
 def _signed(value: float) -> str:
@@ -146,7 +150,7 @@ def markdown(gate: Gate) -> str:
 
 def _lost(one: Lost) -> tuple[Value, ...]:
     text = shortened(one.text, _MOST_TEXT)
-    return one.question, text, one.measure, one.before, one.now, _signed(one.difference)
+    return one.question, text, one.measure, one.before, one.now, _change(one.difference)
 
 
 def _cell(value: Value) -> str:
@@ -222,7 +226,7 @@ def _losers(losers: list[Lost]) -> str:
         return ""
     rows = [("question", "before", "now", "difference")]
     for one in losers[:_MOST_LOST]:
-        figures = number(one.before), number(one.now), _signed(one.difference)
+        figures = span(*one.before), span(*one.now), _change(one.difference)
         rows.append((shortened(one.question, 60), *figures))
     return "\n".join("\t".join(row) for row in rows)
 
