@@ -323,3 +323,17 @@ def test_the_two_labellers_of_a_unit_can_be_compared(slide, assay):
     policy = assay("score", slide, "--policy", "only:nobody", "--json")
     assert policy.returncode == 1
     assert json.loads(policy.stdout)["missing"] > 0
+
+
+def test_many_warnings_of_a_kind_are_one_line(slide, assay):
+    run = slide / "pr" / "WASEDA-PR-1.txt"
+    lines = run.read_text(encoding="utf-8").splitlines()
+    topic, _, doc, passage = lines[0].split(";", 3)
+    repeated = [f"{topic};{rank};{doc};{passage}" for rank in range(len(lines) + 1, 21)]
+    assert len(repeated) > 5
+    run.write_text("\n".join([*lines, *repeated]) + "\n", encoding="utf-8")
+    done = assay("evaluate", slide)
+    notes = [line for line in done.stderr.splitlines() if "same passage" in line]
+    assert len(notes) == 1, done.stderr
+    assert notes[0].startswith(f"Note: {len(repeated)} × … ")
+    assert f"pr/WASEDA-PR-1.txt:{len(lines) + 1}" in notes[0]

@@ -304,3 +304,17 @@ def test_lines_imported_at_once_are_added_once(slide, assay, assay_process):
     with ThreadPoolExecutor() as pool:
         done = [one.result() for one in [pool.submit(assay_process, *words) for _ in range(3)]]
     assert sorted(json.loads(one.stdout)["added"] for one in done) == [0, 0, len(rows)]
+
+
+def test_an_unknown_uid_is_named_and_a_wrong_value_told_in_plain_words(slide, assay):
+    row = next(row for row in exported(assay, slide) if row["task"] == "r2c2.entailment")
+    rows = [
+        {"uid": "0" * 32, "verdict": {"entailed": "NO"}},
+        {"verdict": {"entailed": "NO"}},
+        {"uid": row["uid"], "verdict": {"entailed": "PERHAPS"}},
+    ]
+    done = assay("labels", "import", slide, write(slide, rows), "--by", "human:KIM")
+    assert done.returncode == 2
+    assert f"There is no label '{'0' * 32}' in this ledger." in done.stderr
+    assert "There is neither a 'uid' nor a 'task'." in done.stderr
+    assert "'entailed' must be YES or NO." in done.stderr

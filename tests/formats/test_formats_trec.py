@@ -126,3 +126,11 @@ def test_format_qrels():
     for bad in ("", "a\tb", "a\nb", " a"):
         with pytest.raises(AssayError):
             format_qrels([("1", bad, 1)])
+
+
+def test_a_grade_that_is_too_large_is_said_to_be_so(tmp_path):
+    path = tmp_path / "qrels"
+    path.write_text("1 0 a 9223372036854775807\n1 0 b 1.5\n")
+    large, broken = read_qrels(path).faults
+    assert large.why == "The grade “9223372036854775807” is too large."
+    assert broken.why == "The grade “1.5” is not an integer."

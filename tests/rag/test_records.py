@@ -117,3 +117,21 @@ def test_the_format_is_recognised(tmp_path: Path, assay: Assay):
     assert done.returncode == 0
     assert "rag" in done.stdout
     assert assay("validate", path, "--format", "rag").returncode == 0
+
+
+def test_a_file_of_another_shape_is_told_of_once_a_fault_with_the_way_out(
+    tmp_path: Path, assay: Assay
+):
+    rows = [{"qid": n, "query": "Why?", "contexts": ["x"]} for n in range(20)]
+    done = assay("validate", write(tmp_path / "main.jsonl", *rows), "--format", "rag")
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) < 12
+    assert "main.jsonl:1–20 (20 lines) warning: The key “qid” is not read." in done.stdout
+    assert "assay import hf FILE" in done.stdout
+
+
+def test_lines_of_which_the_same_is_said_are_all_named(tmp_path: Path, assay: Assay):
+    rows = [{**record(f"q{n}", "a", ["x"]), **({} if n == 3 else {"latency": 1})} for n in range(6)]
+    done = assay("validate", write(tmp_path / "main.jsonl", *rows), "--format", "rag")
+    assert done.returncode == 0
+    assert "main.jsonl:1–3,5–6 (5 lines) warning: The key “latency” is not read." in done.stdout

@@ -69,8 +69,7 @@ def gate(
     )
     worst = [one.verdict for one in measures if one.verdict is not Verdict.PASS]
     losers = tuple(
-        replace(one, text=texts.get(one.question, ""))
-        for one in sorted(losers, key=_loss)
+        replace(one, text=texts.get(one.question, "")) for one in sorted(losers, key=_loss)
     )
     return replace(
         found, measures=measures, losers=losers, verdict=worst[0] if worst else Verdict.PASS

@@ -40,7 +40,7 @@ def start(folder: Path, protocol: str, labeller: str = "embedded") -> list[Path]
 def _toml(protocol: Any, name: str, labeller: str) -> str:
     inputs, settings = (_lines(name, table) for table in ("inputs", "settings"))
     return f"""\
-# An evaluation under {protocol.title}.
+# An evaluation under: {protocol.title}
 # assay evaluate FOLDER     judges what is missing, scores, writes out/ and its report
 # assay status FOLDER       says what is there and what comes next
 

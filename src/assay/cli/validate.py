@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +11,12 @@ from rich.text import Text
 
 from assay.api.validating import YEARS, Validated, check
 from assay.cli.common import FORM, forms, one_of, present, print_json, takes, tell
-from assay.model.errors import AssayError
+from assay.model.errors import AssayError, Fault
 from assay.model.options import Argument
 from assay.model.wording import printable
+
+_REPEATS = 4
+"""Lines of which the same is said that are named together."""
 
 
 @forms("json")
@@ -47,11 +50,9 @@ def _people(found: Validated) -> Iterator[Text | str]:
             yield f"{fixed.file}:{change.line}{topic} mended: {change.what}"
         yield f"{fixed.file}: {f'mended in {fixed.fixed}' if fixed.fixed else 'nothing to mend'}"
     for one in found.report.files:
-        for fault in one.faults:
-            place = f"{fault.file}:{fault.line}" if fault.line else fault.file
-            topic = f" [{fault.topic}]" if fault.topic else ""
+        for place, fault in _placed(one.faults):
             warns = fault.severity != "error"
-            line = Text(printable(f"{place}{topic} "))
+            line = Text(printable(f"{place} "))
             line.append("warning: " if warns else "", style="yellow")
             line.append(printable(fault.why), style="" if warns else "red")
             line.append(printable(f" {fault.cure}".rstrip()))
@@ -66,6 +67,34 @@ def _people(found: Validated) -> Iterator[Text | str]:
         role = "" if one.role == "checked" else ", checked against"
         said = f"{one.file}: {verdict}; {kind}{role}{'; ' if holds else ''}{holds}"
         yield Text(printable(said), style="green" if not one.errors else "bold")
+
+
+def _placed(faults: Sequence[Fault]) -> Iterator[tuple[str, Fault]]:
+    """Each fault with its place in words. What is said of many lines alike is said once, with all
+    of these lines, where it is a warning or no topic is known."""
+    by_text: dict[tuple[object, ...], list[Fault]] = {}
+    for fault in faults:
+        alone = fault.severity == "error" and fault.topic
+        said = (fault.severity, fault.why, fault.cure)
+        by_text.setdefault((*said, fault.line, fault.topic) if alone else said, []).append(fault)
+    for of in by_text.values():
+        if len(of) >= _REPEATS and all(fault.line for fault in of):
+            yield f"{of[0].file}:{_lines(fault.line for fault in of)} ({len(of)} lines)", of[0]
+            continue
+        for fault in of:
+            place = f"{fault.file}:{fault.line}" if fault.line else fault.file
+            yield place + (f" [{fault.topic}]" if fault.topic else ""), fault
+
+
+def _lines(numbers: Iterable[int]) -> str:
+    """Numbers of lines, those in a row as one: ``1–3,7``."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ",".join("–".join(map(str, part)) for part in parts)
 
 
 def _many(count: int, unit: str) -> str:

@@ -44,7 +44,9 @@ _ROLES = ("user", "assistant")
 def read_records(source: SourceText, faults: FaultList) -> tuple[Record, ...]:
     """Read answers. A record without ``run`` belongs to the run that the file is named after."""
     found: dict[tuple[str, str], Record] = {}
+    keys: set[str] = set()
     for line, row in read_objects(source, faults):
+        keys.update(row)
         one = _RecordRow(line, row, faults)
         record = one.record(run_name(source.path), str(source.path))
         if record is None:
@@ -59,6 +61,12 @@ def read_records(source: SourceText, faults: FaultList) -> tuple[Record, ...]:
             )
     if not found and not faults.faulty:
         faults.error(0, "There are no answers.", "Write one JSON object a line.")
+    if keys and "passages" not in keys:
+        faults.error(
+            0,
+            "No record has passages: this may be a file of another tool, or of your own.",
+            "'assay import hf FILE -o OUT --map KEY=FIELD' makes records of it.",
+        )
     return tuple(found.values())
 
 

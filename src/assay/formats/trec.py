@@ -92,7 +92,7 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
             grade = parse_integer(raw)
         if grade is None:
             faults.at(number, topic).error(
-                f"The grade {quoted(raw)} is not an integer.", _grade_cure(raw)
+                f"The grade {quoted(raw)} is {_no_grade(raw)}.", _grade_cure(raw)
             )
             continue
         if topic != last:
@@ -176,6 +176,11 @@ def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
     elif len(cells) == _RUN_COLUMNS:
         cure = f"This looks like a run file (--format trec-run). {cure}"
     return f"The line has {_count(line, cells)}, not {_QRELS_COLUMNS}.", cure
+
+
+def _no_grade(raw: str) -> str:
+    digits = raw.removeprefix("-")
+    return "too large" if digits.isascii() and digits.isdigit() else "not an integer"
 
 
 def _grade_cure(raw: str) -> str:

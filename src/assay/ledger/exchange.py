@@ -178,6 +178,13 @@ def _label_from(
     if original is not None:
         row = {"task": original.task, "unit_hash": original.unit, **row}
     task = REGISTRY.get(row.get("task", "")) if isinstance(row.get("task"), str) else None
+    if task is None and row.get("task") is None:
+        if row.get("uid") is None:
+            return _Problem("There is neither a 'uid' nor a 'task'.", "Keep them as exported.")
+        return _Problem(
+            f"There is no label {row['uid']!r} in this ledger.",
+            "Keep the uid as it was exported, or give task, unit and verdict of a new label.",
+        )
     if task is None:
         return _Problem(f"There is no task {row.get('task')!r}.", f"Tasks: {', '.join(REGISTRY)}.")
     labeller = _labeller(row["labeller"]) if row.get("labeller") is not None else by
@@ -218,7 +225,8 @@ def _label_from(
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "verdict"
-        return _Problem(f"'{place}' {first['msg']}.", f"See what {task.name} asks for.")
+        said = first["msg"].removeprefix("Value error, ")
+        return _Problem(f"'{place}' {said}.", f"See what {task.name} asks for.")
     content = checked.model_dump(mode="json")
     given = row.get("reason")
     reason = given if isinstance(given, str) and given else None

@@ -20,7 +20,7 @@ from assay.tasks.rag import CLAIMS
 class RagSettings(CommonSettings):
     """``[settings]`` of an evaluation under ``rag``.
 
-    ``claims``: who splits texts into claims, a labeller (``rag.claims``) or nobody, a claim being a
+    ``claims``: what a claim is, what a labeller makes of a text (``rag.claims``) or each of its
     ``sentences``; ``auto`` takes sentences where the labeller of ``rag.claims`` is embedded, which
     writes no text. ``evidence``: a claim is found where one passage entails it (``each``), or also
     where all passages joined do (``each-then-all``). ``partial``: partial support counts as none
