@@ -91,6 +91,19 @@ class Proxy:
         self.cut()
 
 
+class Clock:
+    """Time that passes only where somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
 @contextmanager
 def proxied(server: Server, schema: str):
     """The URL of a ledger behind a proxy, and the proxy."""
@@ -304,11 +317,14 @@ def test_a_session_that_is_ended_while_a_ledger_is_opened(breakable, monkeypatch
 
 def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 0.2)
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
     with serve(entailed) as server, proxied(breakable, "away") as (url, proxy):
         thread = meanwhile(server, 50, proxy.leave)
         with pytest.raises(LedgerError, match=r"away.* See that the server runs"):
             run(url, server.url, requests(300))
         thread.join()
+        assert 0.2 <= clock.now < 0.4  # though what waits is tried once more at the end
         first = len(server.requests)
         direct = breakable.url("away")
         with Ledger.open(direct) as ledger:
@@ -317,6 +333,44 @@ def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, m
         run(direct, server.url, requests(300))
         complete(direct, 300, len(server.requests), again=first - kept)
         assert first - kept <= 40  # what was under way: 32 at the labeller, 8 being written
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda ledger, _: ledger.add([label(2)]),
+        lambda ledger, _: list(ledger.labels()),
+        lambda ledger, _: ledger.checked(),
+        lambda ledger, other: other.copy_from(ledger),
+        lambda ledger, other: ledger.copy_from(other),
+        lambda ledger, _: ledger.copy().__enter__(),
+    ],
+)
+def test_a_server_that_is_gone_for_good_is_waited_for_once(
+    breakable, tmp_path, monkeypatch, request, asked
+):
+    name = f"gone_{request.node.callspec.indices['asked']}"
+    with (
+        proxied(breakable, name) as (url, proxy),
+        Ledger.open(url) as ledger,
+        Ledger.open(tmp_path / "other") as other,
+    ):
+        ledger.add([label(1)])
+        clock = Clock()
+        monkeypatch.setattr(module, "time", clock)
+        proxy.leave()
+        with pytest.raises(LedgerError, match=f"{name}.* See that the server runs"):
+            asked(ledger, other)
+        assert module.PATIENCE <= clock.now < module.PATIENCE + 2
+        with pytest.raises(LedgerError, match="See that the server runs"):
+            ledger.size()
+        assert clock.now < module.PATIENCE + 2
+        proxy.away = False
+        ledger.add([label(3)])
+        proxy.leave()
+        with pytest.raises(LedgerError, match="See that the server runs"):
+            ledger.size()
+        assert 2 * module.PATIENCE <= clock.now < 2 * module.PATIENCE + 4
 
 
 def test_a_slow_server_holds_up_nobody_who_answers(breakable):

@@ -24,7 +24,7 @@ from assay.ledger.store import TABLES, Place, Row, Rows, Store, T
 from assay.model.errors import LedgerError
 
 PATIENCE = 60.0
-"""Seconds that a server is waited for which was there before."""
+"""Seconds that a server is waited for which was there before; once, until it is there again."""
 _TRIES = 10  # of one thing while connections are lost, the last ones a second apart
 # A server that is gone without a word is noticed after a minute.
 _SETTINGS = {
@@ -76,6 +76,7 @@ class PostgresStore:
         self._wrote = False
         self._listens = False
         self._changed = True
+        self._gone = False  # the server did not come back; it is tried again, not waited for
         with self.explained():
             self._connection = self._connect()  # nobody is waited for who was not there before
 
@@ -134,7 +135,7 @@ class PostgresStore:
     def _reconnect(self) -> None:
         """Connect again, with all that this connection held. Raises LedgerError where the server
         does not come back."""
-        until, pause = time.monotonic() + PATIENCE, 0.05
+        until, pause = time.monotonic() + (0 if self._gone else PATIENCE), 0.05
         while True:
             try:
                 with self.explained():
@@ -147,10 +148,13 @@ class PostgresStore:
                     if self._listens:
                         self._connection.execute(f'LISTEN "{self._channel}"'.encode())
                         self._changed = True
+                self._gone = False
                 return
-            except LedgerError:
-                if time.monotonic() > until:
-                    raise
+            except LedgerError as error:
+                if time.monotonic() >= until:
+                    self._gone = True
+                    # Not as lost once more: whoever began all this would try again.
+                    raise LedgerError(str(error)) from None
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
 
