@@ -90,6 +90,7 @@ def test_undefined_values_are_empty_and_missing_rows_counted(tmp_path, assay):
     assert f"Note: Empty {said}" in noted
     assert "a correctness (B HMR, B R_O, " in noted
     assert document["runs"]["A"] == {"scored": 1, "missing": 1, "left_out": 0}
+    assert "must be 'all' or 'answered'" in assay("confidence", file, "--topics", "qrels").stderr
     assert document["runs"]["B"] == {"scored": 0, "missing": 1, "left_out": 0}
 
 

@@ -419,6 +419,9 @@ def test_an_empty_answer_counts_0_whatever_the_topics(assay: Assay, tmp_path: Pa
     for topics in ("all", "answered"):
         found = table(assay("support", file, "--csv", "--topics", topics).stdout)
         assert [float(one) for one in found.values()] == pytest.approx([1 / 3] * 4)
+    refused = assay("support", file, "--topics", "qrels")
+    assert refused.returncode == 2
+    assert "must be 'all' or 'answered'" in refused.stderr
 
 
 def test_a_support_label_that_is_missing_makes_a_range(assay: Assay, tmp_path: Path):

@@ -39,8 +39,7 @@ def confidence_command(
     Confidences are 0-100. Where a confidence or correctness is empty, or a run has no row for a
     topic, scores run from floor (worst) to ceiling (best).
     """
-    if topics != "qrels":
-        one_of(topics, ("all", "answered"), "--topics")
+    one_of(topics, ("all", "answered"), "--topics")
     closed: Literal["left", "right"] = "left" if left_closed else "right"
     found = confidences(
         file,

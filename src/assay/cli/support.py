@@ -27,9 +27,8 @@ TOPICS_HELP = (
 
 
 def chosen_topics(value: str) -> Topics:
-    """``--topics`` as checked; ``qrels`` is ``all`` here."""
-    if value != "qrels":
-        one_of(value, ("all", "answered"), "--topics")
+    """``--topics`` as checked."""
+    one_of(value, ("all", "answered"), "--topics")
     return "answered" if value == "answered" else "all"
 
 

@@ -61,7 +61,8 @@ def moment(value: Any) -> int:
 
 
 def records_of(steps: Iterable[TraceStep], choices: Choices, found: Imported) -> None:
-    """One record a trace, in the order of the file; turns of a session in order of time."""
+    """One record a trace, in the order in which they began (those of which that is unknown first,
+    as the file has them); turns of a session stand together, where its first one does."""
     traces: dict[str, list[TraceStep]] = {}
     for step in steps:
         traces.setdefault(step.trace, []).append(step)
