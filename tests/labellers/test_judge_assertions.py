@@ -12,8 +12,22 @@ import pytest
 from assay.labellers.denials import fault_in, named_only
 from assay.labellers.judge.assertions import asserted
 from assay.labellers.judge.languages import other_language
-from assay.labellers.judge.model import JudgeQuestion, Network, question_of, read, verbatim
-from assay.labellers.judge.texts import Ability, claim_text, clauses, question_text
+from assay.labellers.judge.model import (
+    JudgeQuestion,
+    Network,
+    by_clauses,
+    question_of,
+    read,
+    verbatim,
+)
+from assay.labellers.judge.texts import (
+    MOST_PARTS,
+    Ability,
+    claim_text,
+    clauses,
+    one_line,
+    question_text,
+)
 from assay.labellers.judge.unread import unread
 from assay.labellers.judge.verdicts import unit_questions
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, AnswerUnit, EntailmentUnit
@@ -264,6 +278,15 @@ def test_long_claims_are_cut_and_short_ones_are_not() -> None:
     )
     assert len(clauses(long)) == 3
     assert clauses("It was shot, and shown.") == ["It was shot, and shown."]
+    assert clauses("1. " * 20_000) == [", ".join(20_000 * ["1."])]
+
+
+def test_a_claim_without_end_is_looked_for_by_its_beginning() -> None:
+    text = "\n".join(f"Curtiz shot film {n} in Burbank, and it ran." for n in range(120))
+    question = question_of(Ability.E, claim_text(text), text)
+    assert one_line(question.second) == one_line(text)
+    assert verbatim(question)
+    assert len(by_clauses(question)) == 1 + MOST_PARTS
 
 
 def test_warnings_name_what_was_not_read_and_what_was_never_learnt() -> None:

@@ -14,7 +14,7 @@ from assay.labellers.base import BaseLabeller, Request, request_key
 from assay.labellers.denials import NOT_PLAIN, fault_in, named_only
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.refusals import gold_declines, refusal_in
-from assay.labellers.rules import RulesLabeller
+from assay.labellers.rules import RulesLabeller, states
 from assay.tasks.r2c2 import (
     ANSWER,
     DIALOGUE_ACT,
@@ -312,3 +312,18 @@ def test_the_card_says_how_many_cases_there_are() -> None:
     refused, answered, denied, chosen, related = counts
     assert f"{refused} refusals in 19 languages and a few more, {answered} answers" in text
     assert f"{denied} denials, {chosen} choices and lists and {related} relations" in text
+
+
+@pytest.mark.parametrize("gap", [2_000 * " ", 2_000 * "\n", 500 * "\t \n"])
+def test_a_wide_gap_in_an_answer_is_a_space_or_the_end_of_a_line(gap: str) -> None:
+    denied = fault_in("Who?", f"It is not{gap}Paris.", ["Paris"])
+    assert denied == "It denies or doubts the gold answer."
+    assert fault_in("Who?", f"Rome{gap}or{gap}Paris", ["Paris"]) is not None
+    assert fault_in("Who?", f"Paris{gap}x", [f"Paris{gap}y"]) is None
+    assert refusal_in(f"Sorry!{gap}I don't know.") is not None
+    assert states(f"Paris{gap}Rome", f"Paris,{gap}Rome")
+
+
+def test_a_gold_answer_longer_than_the_answer_does_not_stand_in_it() -> None:
+    assert fault_in("Who?", "It is not Paris.", ["Paris " * 20_000]) is None
+    assert not states("Paris", "Paris " * 20_000)

@@ -19,10 +19,11 @@ from assay.labellers.refusals import (
     is_title,
     refusal_in,
     same_words,
+    without_gaps,
 )
 from assay.labellers.undecided import called_mistake, dismissed, plainly_given, unsettled
 
-VERSION = 10
+VERSION = 11
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
@@ -165,6 +166,7 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     it declines, denies every gold answer that it names, or leaves open which of several it means.
     None where nothing of the kind is found; where it is a gold answer word for word; and where the
     gold answer itself is to decline."""
+    answer, gold = without_gaps(answer), [without_gaps(one) for one in gold]
     if any(same_words(answer, one) for one in gold):
         return None
     refusal = refusal_in(answer)
@@ -241,8 +243,8 @@ def _core(gold: str) -> str:
 
 def _places(said: str, gold: str) -> list[tuple[int, int]]:
     """Where ``gold`` stands in ``said``; scripts without spaces have no edges of words."""
-    if not gold:
-        return []
+    if not gold or sum(map(str.isalnum, gold)) > len(said):
+        return []  # a pattern of a long gold answer takes seconds to be made
     said, gold = _plain(said), _plain(gold)
     if re.fullmatch(r"[\w\s.,:'-]*\w[.']*", gold):  # else marks are part of it: C++, 5 %
         words = re.split(r"([\W_]+)", gold.rstrip(".'"))

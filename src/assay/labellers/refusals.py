@@ -40,6 +40,7 @@ _MARKUP = re.compile(
     r"</?(?:p|br|b|i|u|em|strong|span|div|ul|ol|li|h[1-6]|code|pre|blockquote|answer|response)"
     r"(?:\s[^<>]*)?/?>", re.IGNORECASE
 )  # fmt: skip
+_GAP = re.compile(r"\s{9,}")
 _NO_WORD = re.compile(r"[\s.?!…_\"'–—−-]*")
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
 _SHORT_TITLE = frozenset(("Nobody", "Everybody", "Who"))
@@ -66,6 +67,7 @@ class _Phrases(NamedTuple):
 
 def refusal_in(answer: str) -> Refusal | None:
     """How ``answer`` declines to answer; None where it answers, however hesitantly."""
+    answer = without_gaps(answer)
     if len(answer) > LONGEST:
         return None
     text = _MARKUP.sub("\n", html.unescape(answer)).strip()
@@ -112,8 +114,16 @@ def same_words(one: str, other: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes."""
-    return unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold().strip()
+    """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes, no wide
+    gaps."""
+    plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold()
+    return without_gaps(plain).strip()
+
+
+def without_gaps(text: str) -> str:
+    """``text``, wide gaps closed: an answer is no longer for them, and patterns with several runs
+    of spaces in a row would take minutes over a thousand."""
+    return _GAP.sub(lambda gap: "\n" if "\n" in gap.group() else " ", text)
 
 
 def _says_none(text: str) -> bool:

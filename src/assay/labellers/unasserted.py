@@ -14,10 +14,18 @@ _NAMED = re.compile(r"<([A-Z]+)>")
 
 def found(rule: str, text: str) -> bool:
     """Whether a pattern of ``rule`` is found in ``text``, which need not be folded."""
-    said = text.casefold().translate(_APOSTROPHES)
     # Praise speaks of what is beyond doubt; elsewhere that affirms.
-    said = said if rule == "commends" else _rules()["affirms"].sub(" ", said)
+    said = _folded(text) if rule == "commends" else without_affirming(text)
     return _rules()[rule].search(said) is not None
+
+
+def without_affirming(text: str) -> str:
+    """``text``, folded, without what looks like a denial or doubt and affirms."""
+    return _rules()["affirms"].sub(" ", _folded(text))
+
+
+def _folded(text: str) -> str:
+    return text.casefold().translate(_APOSTROPHES)
 
 
 @cache

@@ -10,6 +10,7 @@ are set aside too, and read once more for a certain yes. The rules are about Eng
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import lru_cache
@@ -18,8 +19,8 @@ from typing import NamedTuple
 
 from assay.labellers.judge.frames import asserts, reported, speaks_of_it
 from assay.labellers.judge.overlap import COMMON, stems
-from assay.labellers.judge.texts import Ability, sentences
-from assay.labellers.unasserted import found
+from assay.labellers.judge.texts import MOST_PARTS, Ability, sentences
+from assay.labellers.unasserted import found, without_affirming
 
 HELD = 0.75
 """Share of the claim's words from which a sentence is looked at more closely."""
@@ -33,6 +34,9 @@ REORDERED = 0.5
 """Share of neighbours up to which the claim's own words, each as often, are in no order; where a
 circumstance is put first, more of them stay."""
 LONG_ENOUGH = 7
+LONGEST = 500
+"""Words of a claim or question that are looked for, the first ones: each place of the passage that
+may hold them is compared with all."""
 BETWEEN = 0.6
 """Foreign words among the claim's, for each of it, up to which they are its words and no more."""
 REPEATED = 0.9
@@ -82,14 +86,6 @@ _ITSELF = re.compile(
     r"paragraph|excerpt|snippet|extract|article|webpage|website|section|context|content|source|"
     r"entry|answer|response)\b|\b(?:here|herein|above|below)\b", re.IGNORECASE
 )  # fmt: skip
-_AFFIRMED = re.compile(
-    r"\b(?:(?:beyond|without|no|not in) (?:any |a )?(?:dispute|doubt|question)|no (?:surprise|"
-    r"wonder|"
-    r"secret|coincidence|accident)|(?:nobody|no one|few) (?:noticed|knew|realised|"
-    r"realized)(?: for \w+)?|"
-    r"undisputed|indisputabl[ey])\b", re.IGNORECASE
-)  # fmt: skip
-"""What looks like a denial and affirms."""
 _BEARS_OUT = re.compile(
     r"\b(?:support\w*|prove[sdn]?|proving|proof|confirm\w*|verif\w+|establish\w*|entail\w*|"
     r"back(?:s|ed|ing)?|"
@@ -142,10 +138,11 @@ _WH = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGN
 
 
 class _Sought(NamedTuple):
-    """A claim or question as it is looked for: its words, which of them say something, and which
-    stand side by side."""
+    """A claim or question as it is looked for: its words, as they stand and each once, which of
+    them say something, and which stand side by side."""
 
     words: tuple[str, ...]
+    own: frozenset[str]
     content: frozenset[str]
     beside: frozenset[tuple[str, str]]
     ability: Ability
@@ -181,7 +178,8 @@ def asserted(ability: Ability, first: str, passage: str, *, doubtful: bool = Fal
     that are not known to assert it are left out too, but for ``doubtful``."""
     claim = first.partition(": ")[2]
     there = set(stems(passage))
-    each = [_asked(ability, one) for one in dict.fromkeys((claim, *sentences(claim)))]
+    own = sentences(claim)[:MOST_PARTS]
+    each = [_asked(ability, one) for one in dict.fromkeys((claim, *own))]
     each = [one for one in each if one.content and _held(one, there)]
     if not each:
         return passage
@@ -191,8 +189,8 @@ def asserted(ability: Ability, first: str, passage: str, *, doubtful: bool = Fal
     around = ["", *pieces, ""]
     bound = _Says.PERHAPS if doubtful else _Says.YES
     empty = [
-        any(_says(asked, *around[at : at + 3]) > bound for asked in each)
-        for at in range(len(pieces))
+        any(_says(asked, words, *around[at : at + 3]) > bound for asked in each)
+        for at, words in enumerate(map(stems, pieces))
     ]
     if not any(empty):
         return passage
@@ -203,10 +201,11 @@ def asserted(ability: Ability, first: str, passage: str, *, doubtful: bool = Fal
 
 @lru_cache(maxsize=4096)
 def _asked(ability: Ability, text: str) -> _Sought:
-    words = tuple(stems(text))
+    words = tuple(stems(text)[:LONGEST])
     content = frozenset(words) - COMMON
     return _Sought(
         words,
+        frozenset(words),
         content,
         frozenset(pairwise(words)),
         ability,
@@ -218,8 +217,8 @@ def _held(asked: _Sought, words: set[str]) -> bool:
     return len(asked.content & words) >= HELD * len(asked.content)
 
 
-def _says(asked: _Sought, before: str, sentence: str, after: str) -> _Says:
-    words = stems(sentence)
+def _says(asked: _Sought, words: Sequence[str], before: str, sentence: str, after: str) -> _Says:
+    """Whether ``sentence``, whose words are ``words``, says what is asked."""
     if not _held(asked, set(words)):
         return _Says.YES
     if asked.ability is Ability.A:
@@ -240,19 +239,20 @@ def _place(asked: _Sought, words: Sequence[str]) -> _Place:
     """The shortest stretch of ``words`` with all of the claim's content words that they have, and
     the claim's words right beside it."""
     wanted = asked.content & set(words)
-    last: dict[str, int] = {}
+    last: OrderedDict[str, int] = OrderedDict()  # where each was seen last, the first of them first
     best = (0, len(words))
     for at, word in enumerate(words):
         if word in wanted:
             last[word] = at
+            last.move_to_end(word)
             if len(last) == len(wanted):
-                start = min(last.values())
+                start = next(iter(last.values()))
                 if at + 1 - start < best[1] - best[0]:
                     best = (start, at + 1)
     start, end = best
-    while start and words[start - 1] in asked.words:
+    while start and words[start - 1] in asked.own:
         start -= 1
-    while end < len(words) and words[end] in asked.words:
+    while end < len(words) and words[end] in asked.own:
         end += 1
     stretch = words[start:end]
     beside = set(pairwise(stretch))
@@ -260,28 +260,33 @@ def _place(asked: _Sought, words: Sequence[str]) -> _Place:
     own = [word for word in asked.words if word in wanted]
     theirs = [word for word in stretch if word in wanted]
     ordered = _common(own, theirs) / (len([w for w in asked.words if w in asked.content]) or 1)
-    share = len(set(asked.words) & set(stretch)) / len(set(asked.words))
+    share = len(asked.own & set(stretch)) / len(asked.own)
     return _Place(*best, start, end, covered, ordered, share)
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
     """Length of the longest run of words, not side by side, that both have in the same order."""
-    row = [0] * (len(other) + 1)
+    # By whole rows of the usual table, as bits of a number (Crochemore et al. 2001): a bit that is
+    # not set is a word more.
+    every = (1 << len(other)) - 1
+    places: dict[str, int] = {}
+    for at, word in enumerate(other):
+        places[word] = places.get(word, 0) | 1 << at
+    row = every
     for word in one:
-        last = 0
-        for at, theirs in enumerate(other, start=1):
-            last, row[at] = row[at], last + 1 if word == theirs else max(row[at], row[at - 1])
-    return row[-1]
+        here = row & places.get(word, 0)
+        row = (row + here | row - here) & every
+    return len(other) - row.bit_count()
 
 
 def _jumbled(asked: _Sought, words: Sequence[str], place: _Place) -> bool:
     """Whether the claim's words stand together in no order."""
-    if len(set(asked.words)) < SHORTEST or place.share < HELD:
+    if len(asked.own) < SHORTEST or place.share < HELD:
         return False
     stretch = words[place.first : place.last]
     if sorted(stretch) == sorted(asked.words) and place.covered <= REORDERED:
         return True
-    foreign = [word for word in stretch if word not in asked.words]
+    foreign = [word for word in stretch if word not in asked.own]
     # Small words that the claim has not make a sentence of the others.
     if len(foreign) > BETWEEN * len(asked.words) or len(COMMON.intersection(foreign)) > 1:
         return False
@@ -296,7 +301,7 @@ def _answers_nothing(asked: _Sought, words: Sequence[str], sentence: str) -> boo
         return True
     if not asked.open and not _ANSWERS.search(sentence):
         return False
-    return not set(words) - set(asked.words) - COMMON - _TELLING
+    return not set(words) - asked.own - COMMON - _TELLING
 
 
 def _asks(sentence: str) -> bool:
@@ -313,12 +318,11 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, 
     after = sentence[spans[place.last - 1][1] :]
     repeated = place.covered >= REPEATED
     around = _around(asked, sentence, words, spans, place)
-    own = set(asked.words)
     if repeated:
         before = around[0]
     # A clause that ends before the claim says nothing of it.
-    said = _AFFIRMED.sub(" ", _CLAUSE.split(before)[-1])
-    lead = [word for word in _words(said)[-NEAR:] if word not in own]
+    said = without_affirming(_CLAUSE.split(before)[-1])
+    lead = [word for word in _words(said)[-NEAR:] if word not in asked.own]
     tail = _words(rest)[: NEAR + 3]
     follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
     if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
@@ -367,11 +371,9 @@ def _around(
 def _whole(asked: _Sought, words: Sequence[str]) -> int | None:
     """Where all of the claim's words begin to stand in ``words`` in one piece: words that a claim
     repeats leave its shortest stretch too short."""
-    size = len(asked.words)
-    return next(
-        (at for at in range(len(words) - size + 1) if tuple(words[at : at + size]) == asked.words),
-        None,
-    )
+    line, own = f" {' '.join(words)} ", f" {' '.join(asked.words)} "
+    place = line.find(own)
+    return line.count(" ", 0, place) if place >= 0 else None
 
 
 def _announced(before: str) -> bool:

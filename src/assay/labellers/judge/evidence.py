@@ -7,6 +7,7 @@ passage does not drown what it says.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -101,7 +102,7 @@ def nearest(found: Sequence[str], first: str, count: int) -> list[int]:
     """Positions of the ``count`` sentences that share most of the rarer words of ``first``."""
     wanted = words(first)
     has = [words(sentence) & wanted for sentence in found]
-    spread = {word: sum(word in own for own in has) for word in wanted}
+    spread = Counter(word for own in has for word in own)
 
     def weight(position: int) -> tuple[float, int]:
         # The exact sum: words come in no order, and rounded sums depend on theirs.

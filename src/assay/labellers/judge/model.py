@@ -30,6 +30,7 @@ from assay.labellers.judge.evidence import (
 from assay.labellers.judge.overlap import overlaps, stems
 from assay.labellers.judge.texts import (
     ABILITIES,
+    MOST_PARTS,
     Ability,
     claim_text,
     clauses,
@@ -213,7 +214,7 @@ def size_ahead(question: JudgeQuestion) -> int:
 
 
 LONG_CLAIM = 20
-"""Words from which a claim is also read by its clauses."""
+"""Words from which a claim is also read by its clauses, the first ``MOST_PARTS``."""
 
 
 def by_clauses(question: JudgeQuestion) -> list[JudgeQuestion]:
@@ -221,7 +222,7 @@ def by_clauses(question: JudgeQuestion) -> list[JudgeQuestion]:
     claim = question.first.partition(": ")[2]
     if question.ability is not Ability.E or len(claim.split()) < LONG_CLAIM:
         return [question]
-    parts = clauses(claim)
+    parts = clauses(claim)[:MOST_PARTS]
     each = [JudgeQuestion(Ability.E, claim_text(part), question.second) for part in parts]
     return [question, *(one for one in each if len(parts) > 1 and not empty(one))]
 

@@ -10,13 +10,16 @@ import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 
-TEXTS_VERSION = 8
+TEXTS_VERSION = 9
 """Changes whenever the same unit is put to the encoder in other words or parts."""
 GOLD_WORDS = 48
 """How many words of gold answers are read; the nearest to the answer come first."""
 ANSWER_WORDS, QUESTION_WORDS = 90, 40
 
 CLAUSE_WORDS = 6
+MOST_PARTS = 100
+"""Sentences and clauses of a claim or question that are taken one by one, the first ones: each has
+to do with all of the passage."""
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«*•-]*[^\W_a-z])|\n+")
 _ABBREVIATED = re.compile(
@@ -112,10 +115,14 @@ def sentences(text: str) -> list[str]:
 def clauses(claim: str) -> list[str]:
     """A long claim cut into its sentences and clauses, each of ``CLAUSE_WORDS`` words or more; one
     alone where it cannot be cut."""
-    found: list[str] = []
+    found: list[list[str]] = []
+    before = CLAUSE_WORDS  # words of the last one
     for part in (part for sentence in sentences(claim) for part in _CLAUSE.split(sentence)):
-        if found and min(len(part.split()), len(found[-1].split())) < CLAUSE_WORDS:
-            found[-1] = f"{found[-1]}, {part}"
+        size = len(part.split())
+        if found and min(size, before) < CLAUSE_WORDS:
+            found[-1].append(part)
+            before += size
         else:
-            found.append(part)
-    return found
+            found.append([part])
+            before = size
+    return [", ".join(parts) for parts in found]
