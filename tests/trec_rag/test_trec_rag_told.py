@@ -74,3 +74,11 @@ def test_labels_that_equal_answers_lack_are_missing_once_an_answer(tmp_path: Pat
         twin = (folder / "rag" / f"{run}.jsonl").read_text().replace(f'"{run}"', f'"{run} 2"')
         (folder / "rag" / f"{run}2.jsonl").write_text(twin)
     assert scored(folder, "people").missing["trec_rag.assignment"] == lacking
+
+
+def test_labels_of_which_none_was_given_are_not_so_many_of_as_many(tmp_path: Path):
+    """Given labels are not among those that were asked: 27 of 27 would look as if none counted."""
+    gaps = scored(make(tmp_path), "people").gaps
+    told = [gap.what for gap in gaps if "missing: " in gap.what]
+    assert told
+    assert all(what.startswith(("labels are missing", "label is missing")) for what in told)

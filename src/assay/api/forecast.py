@@ -8,6 +8,7 @@ from typing import Any
 from assay.judging.engine import Plan
 from assay.judging.todo import Distinct
 from assay.labellers.base import Estimate
+from assay.model.going import Told, counting, unheard
 
 TitledPlans = Iterable[tuple[str, Plan]]
 
@@ -16,7 +17,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def forecast_rows(plans: TitledPlans) -> list[dict[str, Any]]:
+def forecast_rows(plans: TitledPlans, told: Told = unheard) -> list[dict[str, Any]]:
     """For each plan and labeller, under :data:`COLUMNS`: how many labels are ``known``, ``shared``
     with a row above, or ``to_ask``; the calls and tokens that takes, estimated from words, and US
     dollars (None where a price is unknown)."""
@@ -25,7 +26,8 @@ def forecast_rows(plans: TitledPlans) -> list[dict[str, Any]]:
     for title, plan in plans:
         for part in plan.asked:
             count, estimate = 0, Estimate()
-            for key, request in part.todo:
+            what = f"{title}: prompts measured"
+            for key, request in counting(part.todo, what, len(part.todo), told):
                 if seen.new(key):
                     count += 1
                     estimate += part.labeller.estimate(request)

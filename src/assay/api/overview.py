@@ -92,8 +92,8 @@ def _gaps(name: str, one: Result) -> Iterator[Gap]:
     """What a protocol lacks, under its name."""
     if one.findings.unlabelled is None:
         for gap in one.gaps:
-            yield Gap(gap.count, f"{name}: {gap.what}", gap.so, gap.grave)
+            yield Gap(gap.count, f"{gap.what} ({name})", gap.so, gap.grave)
     elif one.unlabelled.count:
-        what = f"{name}: {one.unlabelled.what} have no usable label"
+        what = f"{one.unlabelled.what} have no usable label ({name})"
         so = "“assay judge” asks for the labels that are missing, --retry-failed for failed ones."
         yield Gap(one.unlabelled.count, what, so)

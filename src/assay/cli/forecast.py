@@ -7,6 +7,7 @@ from typing import Any
 
 from assay.api.forecast import COLUMNS, TitledPlans, forecast_rows, prompts
 from assay.cli.common import FORM, present, print_json, safe
+from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.judging.progress import Tally, saved_words
 from assay.labellers.prices import checked
@@ -90,7 +91,8 @@ def print_ahead(
     **more: Any,
 ) -> None:
     """Calls, tokens and cost of ``plans``; ``more`` goes into the JSON document."""
-    rows = forecast_rows(plans)
+    with going() as shown:
+        rows = forecast_rows(plans, shown.at)
     cells = (row.values() for row in rows)
     present(
         lambda: {"ahead": rows, **more}, _people(rows, price_cure, notes), (COLUMNS, cells), notes

@@ -392,7 +392,9 @@ def _label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
     titles = {task.name: task.title for task in tasks}
     gaps = []
     for task, count in book.missing.items():
-        what = f"of {book.asked[task]:,} labels {_is(count)} missing: {titles[task]}"
+        asked = book.asked[task]
+        of = f"of {asked:,} labels" if asked > count else "label" if count == 1 else "labels"
+        what = f"{of} {_is(count)} missing: {titles[task]}"
         gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
     for task, count in book.failed.items():
         what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
