@@ -60,6 +60,17 @@ def test_everything_is_sealed(made):
     assert (public / "dossier" / "report.html").is_file()
 
 
+def test_labels_are_counted_once_for_all_teams(made, tmp_path, monkeypatch):
+    """Of many labels that is most of a page's work: a release of 40 teams took minutes."""
+    asked = []
+    page_of = releasing.page_of
+    monkeypatch.setattr(releasing, "page_of", lambda *a, **k: asked.append(k) or page_of(*a, **k))
+    monkeypatch.setattr(release_pages, "page_of", releasing.page_of, raising=False)
+    assert run_here("release", made / "exam", "-o", tmp_path, "--no-figures").returncode == 0
+    assert len(files(tmp_path / "teams")) > 1
+    assert asked == [{}, {"sections": False}]
+
+
 def test_public_pages_show_no_texts(made):
     public = made / "public"
     texts = [json.loads(line)["text"] for line in (made / "exam" / "passages.jsonl").open()]

@@ -28,7 +28,6 @@ from assay.page.parts import (
     Value,
 )
 from assay.page.wording import masked
-from assay.protocols.pages import page_of
 from assay.protocols.results import Result
 from assay.reports.leaderboards import ranked
 
@@ -94,10 +93,11 @@ def runs_by_team(result: Result, teams: Mapping[str, str]) -> dict[str, list[str
     return found
 
 
-def team_page(result: Result, team: str, runs: Sequence[str], place: str, seal: str) -> Page:
-    """The leaderboards, the warnings that name a team's runs, and how each of these did topic by
-    topic beside all runs."""
-    page = page_of(result, sections=False)
+def team_page(
+    result: Result, page: Page, team: str, runs: Sequence[str], place: str, seal: str
+) -> Page:
+    """The leaderboards of the result's ``page``, the warnings that name a team's runs, and how each
+    of these did topic by topic beside all runs."""
     named = re.compile("|".join(rf"(?<![\w-]){re.escape(run)}(?![\w-])" for run in runs))
     parts = []
     for board in result.findings.boards:

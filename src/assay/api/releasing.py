@@ -94,11 +94,12 @@ def release(
         public, left = public_page(page_of(result), place, seal, note)
         left_out += left
         writer.write(f"{place}index.html", html_of(public))
+        boards = page_of(result.fair, sections=False)  # counts all labels: once for all teams
         for team, own in runs_by_team(result.fair, named).items():
-            page = team_page(result.fair, team, own, place, seal)
+            page = team_page(result.fair, boards, team, own, place, seal)
             writer.write(f"{place}teams/{file_name(team)}.html", html_of(page))
         for number, board in enumerate(result.findings.boards, 1):
-            told = _published(result.fair, board, per_topic, note)
+            told = _published(result.fair, boards, board, per_topic, note)
             stem = f"{place}tables/board-{number}"
             writer.write(f"{stem}.md", markdown(told).encode())
             writer.write(f"{stem}.tex", latex(told).encode())
@@ -210,7 +211,9 @@ def _overview(opened: Opened, results: Results, seal: str) -> Page:
 # -- tables ---------------------------------------------------------------------------------------
 
 
-def _published(result: Result, board: Board, per_topic: Path, note: Note) -> PublishedBoard:
+def _published(
+    result: Result, page: Page, board: Board, per_topic: Path, note: Note
+) -> PublishedBoard:
     scores = result.findings.scores
     order = ranked(scores, board)
     letters = _letters(result, board, per_topic, note)
@@ -219,7 +222,6 @@ def _published(result: Result, board: Board, per_topic: Path, note: Note) -> Pub
         notes.append(f"Runs that share a letter do not differ in {board.measures[0]} (level 0.05).")
     if page_level := result.settings.get("level"):
         notes.append(f"In brackets: {float(str(page_level)):.0%} intervals.")
-    page = page_of(result, sections=False)
     if page.stands_on:
         notes.append(f"Stands on: {page.stands_on}.")
     notes += [f"{gap.count:,} {gap.what}. {gap.so}" for gap in page.gaps]
