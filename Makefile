@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo runs baselines test check lint docs dist install install-test lock clean help
+.PHONY: demo runs baselines test pytest check lint docs dist install install-test lock clean help
 
 help:
 	@echo "make demo         install, then examples/films from a small wiki to a leaderboard"
@@ -78,8 +78,12 @@ lint: install-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+pytest: install-test
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# Beside each other: mypy has one process, and tests wait for others now and then.
+test:
+	$(MAKE) --jobs lint pytest
 
 check: test
 
