@@ -17,6 +17,7 @@ from assay.formats.naming import normal_id, run_name
 from assay.formats.text import read_text
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, read_file
+from assay.ledger.sheets import is_sheet
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import listed, printable
@@ -232,8 +233,9 @@ def import_labels(
 
 
 def _is_marked(path: Path) -> bool:
-    """Whether a file is an answer run; anything that does not look like JSON is taken for one."""
-    if path.name.endswith((".jsonl", ".json")):
+    """Whether a file is an answer run; anything that is no table and does not look like JSON is
+    taken for one."""
+    if path.name.endswith((".jsonl", ".json")) or is_sheet(path):
         return False
     first = next((line for line in read_text(path).lines if line.strip()), "")
     return not first.lstrip().startswith("{")

@@ -17,6 +17,7 @@ from assay.api.label_import import Imported, Written, import_labels
 from assay.api.labels import (
     differences,
     export_lines,
+    export_sheet,
     exported,
     found_labels,
     in_words,
@@ -36,7 +37,7 @@ from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
-from assay.protocols.output import write_pieces
+from assay.protocols.output import csv_bytes, write_bytes, write_pieces
 from assay.tasks.registry import REGISTRY
 
 _MOST = 8
@@ -140,10 +141,23 @@ def export_command(
     ] = None,
     task: TaskOption = None,
     parquet: Annotated[bool, Option("Write Parquet files, into the folder --output.")] = False,
+    sheet: Annotated[
+        bool, Option("Write the units of one --task as CSV, with verdicts to be filled in.")
+    ] = False,
 ) -> None:
     """Write labels as JSON Lines, oldest first, each with the places (run, topic, position) that
     it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
-    task and labeller, for DuckDB, polars and the like."""
+    task and labeller, for DuckDB, polars and the like. With --sheet a person fills them in, in a
+    spreadsheet, without seeing what was said; 'import' reads that too."""
+    if sheet:
+        if parquet or output is None:
+            raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
+        with shown_ledger(folder, remark) as ledger:
+            where = where_used(partial(open_folder, folder), ledger, remark)
+            header, rows = export_sheet(ledger, task, where)
+        write_bytes(output, csv_bytes(header, rows))
+        say(f"{counted(len(rows), 'unit')} written to {output}")
+        return
     if parquet:
         if output is None:
             raise SettingsError("--parquet writes a folder: name it with --output.")
@@ -263,7 +277,10 @@ def import_command(
     folder: FolderArgument,
     files: Annotated[
         list[Path],
-        Argument("FILE...", "Labels as JSON Lines, or marked answer runs (or their folder)."),
+        Argument(
+            "FILE...",
+            "Labels as JSON Lines, a sheet (CSV), or marked answer runs (or their folder).",
+        ),
     ],
     by: Annotated[str | None, Option("Whose the changed labels are.", metavar="human:NAME")] = None,
     correct: Annotated[
@@ -283,7 +300,8 @@ def import_command(
     reason: Annotated[str | None, Option("Of marked runs: why, for all that was changed.")] = None,
     dry_run: Annotated[bool, Option("Show what would follow; write nothing.")] = False,
 ) -> None:
-    """Read labels into the ledger, all or nothing: from JSON Lines, or from marked answer runs.
+    """Read labels into the ledger, all or nothing: from JSON Lines, a sheet that was filled in, or
+    marked answer runs.
 
     To correct labels: export, change "verdict" (and "reason", if you like) in the lines concerned,
     and import them with --by human:NAME. Or change marks in a copy of out/marked/RUN.txt and import

@@ -14,6 +14,7 @@ from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.ledger.ledger import Ledger, NewLabel
 from assay.ledger.lines import WHOLE
+from assay.ledger.sheets import is_sheet, sheet_rows
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
@@ -86,7 +87,8 @@ def said_by(
 
 
 def read_file(ledger: Ledger, path: Path, by: LabellerId | None = None) -> Read:
-    """Read labels from JSON Lines; nothing is written.
+    """Read labels from JSON Lines, or from a sheet (CSV, TSV) that people filled in; nothing is
+    written.
 
     A row needs ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an
     export writes; ``by`` stands for it where it is left out), and the ``uid`` of a label of the
@@ -101,7 +103,8 @@ def read_file(ledger: Ledger, path: Path, by: LabellerId | None = None) -> Read:
     contents = ledger.units()
     read: list[tuple[int, NewLabel]] = []
     already = 0
-    for number, row in read_objects(source, faults):
+    rows = sheet_rows(source, faults) if is_sheet(path) else read_objects(source, faults)
+    for number, row in rows:
         made = _label_from(row, known, contents, by)
         if isinstance(made, _Problem):
             faults.error(number, made.why, made.cure)
