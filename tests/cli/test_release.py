@@ -71,6 +71,17 @@ def test_labels_are_counted_once_for_all_teams(made, tmp_path, monkeypatch):
     assert asked == [{}, {"sections": False}]
 
 
+def test_that_labels_are_missing_is_said_before_it_is_published(tmp_path):
+    folder = tmp_path / "exam"
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / "exam", folder, ignore=ignore)
+    (folder / "none.jsonl").write_text("")
+    run_here("judge", folder, "--labeller", f"recorded:{folder / 'none.jsonl'}")
+    done = run_here("release", folder, "-o", tmp_path / "public", "--no-figures")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"Note: \d+ labels have no usable label: .* published as ranges", done.stderr)
+
+
 def test_public_pages_show_no_texts(made):
     public = made / "public"
     texts = [json.loads(line)["text"] for line in (made / "exam" / "passages.jsonl").open()]

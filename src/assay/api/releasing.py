@@ -84,6 +84,12 @@ def release(
     with opened.ledger(create=False, by_index=False) as ledger:
         results, _ = opened.write(ledger)
         opened.write_report(results, ledger=ledger)
+    if results.missing:
+        note(
+            f"{results.missing:,} {results.missing_what} have no usable label: what hangs on them "
+            "is published as ranges. 'assay judge' asks for missing ones, --retry-failed for "
+            "failed ones."
+        )
     out = opened.folder.out
     seal = file_sha256(out / MANIFEST)
     writer = _Writer(into)
