@@ -79,6 +79,7 @@ def test_that_labels_are_missing_is_said_before_it_is_published(tmp_path):
     run_here("judge", folder, "--labeller", f"recorded:{folder / 'none.jsonl'}")
     done = run_here("release", folder, "-o", tmp_path / "public", "--no-figures")
     assert done.returncode == 0, done.stderr
+    assert "?." not in (tmp_path / "public" / "tables" / "board-1.md").read_text()
     assert re.search(r"Note: \d+ labels have no usable label: .* published as ranges", done.stderr)
 
 

@@ -29,6 +29,7 @@ from assay.reports.leaderboards import ranked
 from assay.reports.plotting import require_plots
 from assay.reports.publishing import PublishedBoard, latex, markdown
 from assay.reports.statistics_plots import save_leaderboard
+from assay.reports.text import closed
 
 SUMS = "SHA256SUMS"
 
@@ -230,7 +231,7 @@ def _published(
         notes.append(f"In brackets: {float(str(page_level)):.0%} intervals.")
     if page.stands_on:
         notes.append(f"Stands on: {page.stands_on}.")
-    notes += [f"{gap.count:,} {gap.what}. {gap.so}" for gap in page.gaps]
+    notes += [f"{gap.count:,} {closed(gap.what)} {gap.so}" for gap in page.gaps]
     rows = [
         (rank, run, [scores[run].get(m) for m in board.measures]) for run, rank in order.items()
     ]
