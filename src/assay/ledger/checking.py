@@ -30,12 +30,12 @@ GONE = (
 )
 K = TypeVar("K")
 Row = tuple[Any, ...]
-"""A label: :data:`assay.ledger.lines.COLUMNS`, its digest, and the numbers of its unit, of its
-task and of its unit's task."""
+"""A label: :data:`assay.ledger.lines.COLUMNS`, its digest, the number of its unit, and whether that
+is of the same task."""
 
 _VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and characters of these
 _LABELS = (  # of constants
-    f"SELECT {lines.COLUMNS}, {{digest}}, labels.unit, labels.task, units.task FROM labels "  # noqa: S608
+    f"SELECT {lines.COLUMNS}, {{digest}}, labels.unit, units.task = labels.task FROM labels "  # noqa: S608
     "LEFT JOIN tasks ON tasks.id = labels.task LEFT JOIN units ON units.id = labels.unit "
     "WHERE labels.id <= ? AND labels.id > ? ORDER BY labels.id"
 )
@@ -161,7 +161,7 @@ def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[S
         else:
             before = Head(last, digest)
             yield some, [*_each(some, before, who, said, changed or (), digests=digests)]
-        new = {row[_UNIT] for row in some if row[_UNIT] > highest}
+        new = {unit for unit in columns[_UNIT] if unit > highest}
         count, highest = count + len(new), max(new, default=highest)
         last, stored = some[-1][0], some[-1][_DIGEST]
         digest = stored if type(stored) is bytes else b""
@@ -174,7 +174,7 @@ def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[S
 def _texts_fine(columns: Sequence[Row]) -> bool:
     """Whether the texts that labels are about are as they were hashed, as nearly always. What is
     said of false is for :func:`_units` to find out."""
-    _, _, _, names, _, hashes, texts, *_, tasks, theirs = columns
+    _, _, _, names, _, hashes, texts, *_, same_task = columns
     begins = {name: b"[%b," % orjson.dumps(name) for name in set(names)}
     sha = hashlib.sha256
     try:
@@ -182,7 +182,7 @@ def _texts_fine(columns: Sequence[Row]) -> bool:
         made = [sha(begin + text + b"]").digest()[:16] for begin, text in about]
     except (TypeError, ValueError):
         return False
-    return tasks == theirs and made == list(hashes)
+    return all(same_task) and made == list(hashes)
 
 
 def _fine(columns: Sequence[Row], digest: bytes, who: Mapping[int, Any], said: Verdicts) -> bool:

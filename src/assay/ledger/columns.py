@@ -32,8 +32,9 @@ _SIZE = 16  # bytes of a hash
 Places = npt.NDArray[np.int64]
 """Where labels stand among the columns."""
 
-_COLUMNS = ("high", "low", "row", "task", "who", "failed", "verdict", "detail")
+_COLUMNS = ("high", "low", "row", "task", "who", "verdict", "detail")
 
+_NOTHING_SAID = 0  # the code of no text: a label failed just where it has no verdict
 NONE, CLOSELY = -1, -2
 """In place of a label's place: no label counts, or which one does must be looked at closely."""
 
@@ -56,15 +57,14 @@ class Known:
         """A label, as narrow as the ledger allows."""
         highest = (newest, *(max(one, default=0) for one in (self.tasks, self.labellers)))
         row, task, who = map(np.min_scalar_type, highest)
-        kinds = ("u8", "u8", row, task, who, "i1", "i4", "i4")
+        kinds = ("u8", "u8", row, task, who, "i4", "i4")
         return list(zip(_COLUMNS, kinds, strict=True))
 
     def read(self, newest: int, into: Callable[[Mapping[str, Any], int], None]) -> None:
         """Give the columns of the labels up to a number, some at a time, oldest first."""
         for block in self._ledger.of_versions(self.versions, newest):
-            numbers, units, task, by, fails, verdicts, samples, over, details = zip(
-                *block, strict=True
-            )
+            columns = zip(*block, strict=True)
+            numbers, units, task, by, verdicts, samples, over, details = columns
             self.samples.update(compress(zip(numbers, samples, strict=True), samples))
             changed = compress(zip(numbers, over, strict=True), over)
             self.overrules.update((number, unpacked(uid)) for number, uid in changed)
@@ -78,8 +78,8 @@ class Known:
             high, low = np.frombuffer(hashes, ">u8").reshape(-1, 2).T
             said = list(map(self.verdicts.__getitem__, verdicts))
             more = list(map(self.details.__getitem__, details))
-            columns = (high, low, numbers, task, by, fails, said, more)
-            into(dict(zip(_COLUMNS, columns, strict=True)), len(block))
+            made = (high, low, numbers, task, by, said, more)
+            into(dict(zip(_COLUMNS, made, strict=True)), len(block))
 
 
 class Columns:
@@ -97,8 +97,8 @@ class Columns:
         self._known = known
         # (Plain integers are had fastest of views.)
         views: list[Any] = [columns[name].data for name in _COLUMNS]
-        self._high, self._low, self._row, self._task, self._who, self._failed = views[:6]
-        self._verdict, self._detail = views[6:]
+        self._high, self._low, self._row, self._task, self._who = views[:5]
+        self._verdict, self._detail = views[5:]
 
     @classmethod
     def of_ledger(cls, ledger: AnyLedger, versions: Mapping[str, str]) -> Columns:
@@ -266,7 +266,7 @@ class Columns:
 
     def failed(self, places: Places) -> npt.NDArray[np.bool_]:
         """Which labels failed."""
-        found: npt.NDArray[np.bool_] = np.asarray(self._failed)[places] > 0
+        found: npt.NDArray[np.bool_] = np.asarray(self._verdict)[places] == _NOTHING_SAID
         return found
 
     def by_who(self, places: Places, value: Callable[[LabellerId], bool]) -> npt.NDArray[np.bool_]:
@@ -311,7 +311,7 @@ class Columns:
         task = known.tasks[self._task[at]]
         return Label(
             "", "", task, known.versions[task], unit, known.labellers[self._who[at]],
-            Status.FAILED if self._failed[at] else Status.OK,
+            Status.FAILED if self._verdict[at] == _NOTHING_SAID else Status.OK,
             known.verdicts.said(self._verdict[at]),
             sample=known.samples.get(row, 0), overrules=known.overrules.get(row),
             detail=known.details.said(self._detail[at]) or _NOTHING, rowid=row,
@@ -345,7 +345,7 @@ class _Codes(dict[str | None, int]):
     all differ most lie in ``scratch``: their codes are below 0."""
 
     def __init__(self, scratch: Scratch) -> None:
-        super().__init__({None: 0})
+        super().__init__({None: _NOTHING_SAID})
         self._size = 0
         self._texts: list[str | None] = [None]
         self._read: dict[int, Any] = {}

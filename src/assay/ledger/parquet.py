@@ -50,8 +50,8 @@ _STORED: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(map(WHOLE.__getitem__, HASHES), packed),
     **dict.fromkeys(("tokens_in", "tokens_out"), lambda value: value if value % 1 else int(value)),
 }
-_SCORED = ("number", "unit_hash", "task", "labeller", "kind", "params", "status", "verdict",
-           "sample", "overrules", "detail")  # fmt: skip
+_SCORED = ("number", "unit_hash", "task", "labeller", "kind", "params", "verdict", "sample",
+           "overrules", "detail")  # fmt: skip
 
 Who = tuple[str, str, str]
 """A labeller: name, kind and parameters (JSON)."""
@@ -201,11 +201,10 @@ class ParquetLedger:
         of_these = pl.any_horizontal(~_EACH, *some)
         for frame in self._frames(_SCORED, of_these & (pl.col("number") <= newest)):
             yield [
-                (number, unit, self._tasks[task], self._who[labeller, kind, params],
-                 status == Status.FAILED, verdict, sample, overrules,
-                 None if detail == "{}" else detail)
-                for number, unit, task, labeller, kind, params, status, verdict, sample, overrules,
-                detail in _stored(frame)
+                (number, unit, self._tasks[task], self._who[labeller, kind, params], verdict,
+                 sample, overrules, None if detail == "{}" else detail)
+                for number, unit, task, labeller, kind, params, verdict, sample, overrules, detail
+                in _stored(frame)
             ]  # fmt: skip
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:

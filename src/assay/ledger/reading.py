@@ -166,17 +166,17 @@ class Reading:
     ) -> Iterator[list[tuple[Any, ...]]]:
         """The labels up to number ``newest`` of these tasks in these versions, oldest first, some
         at a time, as far as scores need them: number, unit (packed), numbers of task and labeller,
-        whether it failed, verdict, sample, overrules and detail (JSON; None where there is
-        none)."""
+        verdict (JSON; None of one that failed), sample, overrules and detail (JSON; None where
+        there is none)."""
         wanted = self._in_versions(versions)
         if not wanted:
             return
+        these = " OR ".join(["(labels.task = ? AND version = ?)"] * len(wanted))
         with self._db.explained():
             rows = self._db.each(
-                "SELECT labels.id, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
-                "sample, overrules, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
-                f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
-                "AND labels.id <= ? ORDER BY labels.id",
+                "SELECT labels.id, hash, labels.task, labeller, verdict, sample, overrules, "  # noqa: S608
+                "nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
+                f"WHERE ({these}) AND labels.id <= ? ORDER BY labels.id",
                 [*chain.from_iterable(wanted), newest],
             )
             while block := rows.fetchmany(_BLOCK):
