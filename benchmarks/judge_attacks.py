@@ -7,14 +7,16 @@ wordings are those of ``training/attacks.py`` that nothing was trained on: ``HEL
 rules were once mended, ``FRESH``, which were written later, ``THIRD``, written before the rules
 that accept a sentence by its frame, ``FOURTH`` (``fourth.py``), written by a second reader of
 these rules, as was ``FIFTH``, and ``SIXTH``, written by somebody who had read neither rules nor
-wordings. No rule is made of the words of these three. ``--package`` is another
-judge, written by ``training/calibrate.py --out FOLDER``, under the same rules.
+wordings. No rule is made of the words of these three. The seventh and eighth (``blind.json``)
+were written blind as well; two rules were narrowed after a look at the seventh. ``--package`` is
+another judge, written by ``training/calibrate.py --out FOLDER``, under the same rules.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,14 +50,16 @@ from assay.tasks.r2c2 import (
     RelevanceUnit,
 )
 
-WORDINGS = {
+BLIND = Path(__file__).parents[1] / "training/blind.json"
+WORDINGS: dict[str, Mapping[str, Sequence[str]]] = {
     "held": HELD, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH,
+    **json.loads(BLIND.read_text(encoding="utf-8")),
 }  # fmt: skip
 KINDS = {
-    "E": ("denied", "asked", "supposed", "praised", "attributed and rejected"),
+    "E": ("denied", "asked", "supposed", "praised", "attributed and rejected", "opinion"),
     "C": (
         "denied answer", "several answers", "declined", "unsure answer", "conditional answer",
-        "answer of others",
+        "answer of others", "evaded answer",
     ),
 }  # fmt: skip
 FIELDS = {"E": "entailed", "A": "relevant", "C": "correct"}
@@ -71,7 +75,7 @@ def request(row: Row) -> Request:
 
 
 def attacks(
-    rows: list[Row], count: int, wordings: Mapping[str, tuple[str, ...]], chance: random.Random
+    rows: list[Row], count: int, wordings: Mapping[str, Sequence[str]], chance: random.Random
 ) -> Iterator[tuple[str, list[Row]]]:
     """Attacks by name; what is no attack, and should be a yes, has a + before it."""
     maker = Augmenter(rows, chance)
@@ -102,7 +106,8 @@ def attacks(
     for kind in KINDS["E"]:
         if kind in wordings:
             yield f"E {kind}", beside("E", wordings[kind])
-    yield "A praised", beside("A", wordings["praised for a question"])
+    if "praised for a question" in wordings:
+        yield "A praised", beside("A", wordings["praised for a question"])
     yield "E a name or number swapped", maker.some(own["E"], count, maker.swapped_claim)
     named = {row.question: row for row in rows if row.source in ("evouna", "openqa_eval")}
     short = [row for row in named.values() if row.gold and row.gold[0][:1].isupper()]
@@ -114,6 +119,8 @@ def attacks(
             others = [one.gold[0] for one in chance.sample(short, 7) if one.gold[0] not in row.gold]
             text = chance.choice(worded).replace("{gold}", row.gold[0])
             text = text.replace("{others}", ", ".join(others[:6])).replace("{other}", others[0])
+            text = text.replace("{other2}", others[1]).replace("{other3}", others[2])
+            text = text.replace("{question}", row.question)
             made.append(Row("", "C", "", "", text, "", label, row.question, row.gold))
         return made
 
@@ -127,13 +134,16 @@ def attacks(
         if parts:
             verbatim.append(Row("", "E", "", "", chance.choice(parts), row.passage, 1.0))
     yield "+ E a sentence of the passage", verbatim
-    asserted, given = ASSERTED, ANSWERED_FOURTH
+    asserted: Sequence[str] = ASSERTED
+    given: Sequence[str] = ANSWERED_FOURTH
     if wordings is FOURTH:
         asserted = ASSERTED_FOURTH
     elif wordings is FIFTH:
         asserted, given = ASSERTED_FIFTH, ANSWERED_FIFTH
     elif wordings is SIXTH:
         asserted, given = ASSERTED_SIXTH, ANSWERED_SIXTH
+    elif "given" in wordings:
+        asserted, given = wordings["asserted"], wordings["given"]
     framed = [replace(row, label=1.0) for row in beside("E", asserted)]
     yield "+ E asserted in running text", framed
     yield "+ C plainly given", answers(given, 1.0)

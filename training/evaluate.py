@@ -200,7 +200,8 @@ def judged(
     features = reader.features([questions[at] for at in able])
     for at, row in zip(able, features, strict=True):
         own = calibration[questions[at].ability]
-        found[at] = probabilities(np.array(own["weights"]), np.array(own["bias"]), row)
+        weights, bias = np.array(own["weights"]), np.array(own["bias"])
+        found[at] = probabilities(weights, bias, row, own["slope"])
     return found
 
 

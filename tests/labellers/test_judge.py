@@ -18,6 +18,7 @@ from assay.labellers.judge.evidence import (
 )
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.model import (
+    CERTAIN,
     JudgeQuestion,
     Network,
     Ruling,
@@ -114,7 +115,7 @@ def test_where_nothing_is_known_to_assert_it_a_yes_must_be_certain(network: Netw
     outcomes = asked(network, pairs)
     assert [one.verdict.entailed for one in outcomes] == list(said.values())  # type: ignore[union-attr]
     kept, doubted = [one.detail["rulings"][0] for one in outcomes]
-    assert kept["yes"] > 0.95
+    assert kept["yes"] > CERTAIN
     assert "less" not in kept
     assert doubted["less"]
     for outcome, (task, unit) in zip(outcomes, pairs, strict=True):
@@ -243,7 +244,7 @@ ASPECTS = ("Who directed Casablanca", "Who stars in Casablanca", "Who composed i
 
 @pytest.mark.parametrize(
     ("no", "grade"),
-    [((0.2, 0.3, 0.95), 3), ((0.97, 0.3, 0.97), 2), ((0.97, 0.65, 0.97), 1), ((0.95,) * 3, 0)],
+    [((0.2, 0.3, 0.95), 3), ((0.97, 0.3, 0.97), 2), ((0.97, 0.6, 0.97), 1), ((0.95,) * 3, 0)],
 )
 def test_relevance_to_a_narrative_is_counted_by_sub_narrative(no: list[float], grade: int) -> None:
     unit = AspectsUnit(narrative=NARRATIVE, sub_narratives=ASPECTS, passage=PASSAGE)

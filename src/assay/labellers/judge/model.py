@@ -77,8 +77,8 @@ class Ruling:
 @dataclass(frozen=True)
 class Settings:
     """What ``judge.json`` says: version, the model's SHA-256, and for each ability the calibration
-    (``weights`` of shape (levels, features), ``bias``) and the probability of yes above which the
-    verdict is yes (``threshold``) or at least partly (``partly``)."""
+    (``weights`` of shape (levels, features), ``bias``, ``slope``) and the probability of yes above
+    which the verdict is yes (``threshold``) or at least partly (``partly``)."""
 
     version: str
     sha256: str
@@ -297,19 +297,20 @@ def _reading(
 def calibrated(ability: Ability, features: Floats) -> Floats:
     """Probabilities of no, partly and yes."""
     own = settings().calibration[ability]
-    return probabilities(np.array(own["weights"]), np.array(own["bias"]), features)
+    return probabilities(np.array(own["weights"]), np.array(own["bias"]), features, own["slope"])
 
 
-def probabilities(weights: Floats, bias: Floats, features: Floats) -> Floats:
-    """Softmax of ``features`` (…, features) under ``weights`` (levels, features) and ``bias``."""
-    scores = features @ weights.T + bias
-    scores -= scores.max(axis=-1, keepdims=True)
-    exp = np.exp(scores)
-    shares: Floats = exp / exp.sum(axis=-1, keepdims=True)
+def probabilities(weights: Floats, bias: Floats, features: Floats, slope: float) -> Floats:
+    """Softmax of ``features`` (…, features) under ``weights`` (levels, features) and ``bias``, then
+    the log odds of yes, and those of yes or partly, times ``slope``."""
+    no, partly, yes = np.moveaxis(features @ weights.T + bias, -1, 0)
+    some = 1 / (1 + np.exp(slope * (no - np.logaddexp(partly, yes))))
+    whole = 1 / (1 + np.exp(slope * (np.logaddexp(no, partly) - yes)))
+    shares: Floats = np.stack([1 - some, some - whole, whole], axis=-1)
     return shares
 
 
-CERTAIN = 0.95
+CERTAIN = 0.87
 """Probability of yes that is asked of a sentence that repeats the claim, and of an answer that
 names the gold answer, where nothing is known to assert it. Chosen on the attacks in the fourth and
 fifth wordings: hardly more of them pass than where these are never read."""

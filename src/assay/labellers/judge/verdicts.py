@@ -234,7 +234,7 @@ def _helped(unit: AnswerUnit | EveryAnswerUnit, levels: Sequence[Levels]) -> tup
     return tuple(_help(unit, number, one) for number, one in enumerate(levels, start=1))
 
 
-STEP = 0.7
+STEP = 0.8
 """Share of the threshold of a whole answer from which a nugget is taken for a step towards it."""
 
 
@@ -271,7 +271,7 @@ def _relevance(_unit: RelevanceUnit, levels: Sequence[Levels]) -> Relevance:
     return Relevance(relevant=found.yes, reason=found.quoted(start))
 
 
-UNRELATED = 0.72
+UNRELATED = 0.65
 """Probability of no from which a passage is called unrelated (grade 0) and not merely related (1):
 set by us, as none of the training data tells the two apart."""
 
@@ -282,12 +282,16 @@ def _graded(_unit: GradedUnit, levels: Sequence[Levels]) -> RelevanceGrade:
     return RelevanceGrade.model_validate({"grade": grade, "reason": found.quoted("Nearest")})
 
 
+SURE = 0.67
+"""Probability of yes from which a passage that answers is rated 5 and not 4."""
+
+
 def _rated(_unit: RatingUnit, levels: Sequence[Levels]) -> Rating:
-    """5 or 4 for a yes, whether or not it lies in the upper half of what is a yes; 3 for partly;
-    1 or 0 for a no, as in ``_graded``. Set by us: none of the training data has this scale."""
+    """5 or 4 for a yes; 3 for partly; 1 or 0 for a no, as in ``_graded``. Set by us: none of the
+    training data has this scale."""
     (found,) = levels
     if found.yes:
-        rating = 5 if found.ruling.yes >= (1 + found.threshold) / 2 else 4
+        rating = 5 if found.ruling.yes >= SURE else 4
     else:
         rating = 3 if found.partly else 0 if found.ruling.no >= UNRELATED else 1
     return Rating(rating=rating, reason=found.quoted("Nearest"))
@@ -333,7 +337,7 @@ LONGEST_QUESTION = 16
 """Words of a question that is put to the judge as one. Of narratives that ask for several things
 at once it calls nearly any passage a part of the answer (measured on our own example)."""
 
-RELATED = 0.7
+RELATED = 0.63
 """Probability of no below which a sub-narrative that is not answered makes the passage related:
 set by us, as ``UNRELATED``."""
 
