@@ -327,3 +327,9 @@ def test_a_wide_gap_in_an_answer_is_a_space_or_the_end_of_a_line(gap: str) -> No
 def test_a_gold_answer_longer_than_the_answer_does_not_stand_in_it() -> None:
     assert fault_in("Who?", "It is not Paris.", ["Paris " * 20_000]) is None
     assert not states("Paris", "Paris " * 20_000)
+
+
+def test_a_question_with_thousands_of_gold_answers() -> None:
+    golds = [f"Person {n} of Rome" for n in range(5_000)]
+    assert fault_in("Who?", "It is not Person 4999 of Rome.", golds) is not None
+    assert fault_in("Who?", "It is Person 4999 of Rome.", golds) is None
