@@ -477,3 +477,18 @@ def test_measures_of_subtopics_are_compared_as_they_are_measured(tmp_path, assay
     expected = {row["run"]: row["value"] for row in measured["scores"]}
     assert means == pytest.approx(expected)
     assert means["x"] != means["y"]
+
+
+def test_the_difference_of_two_runs_is_shown_with_its_interval_where_it_is_not_real(
+    tmp_path, assay
+):
+    """Whether a new version is better is asked of two runs: "0 of 1 pairs differ" is half of it."""
+    table = tmp_path / "scores.csv"
+    rows = [f"{n},{n % 3 / 2},{(n + 1) % 3 / 2 + 0.01 * (n == 1)}" for n in range(12)]
+    table.write_text("\n".join(["topic,old,new", *rows]) + "\n")
+    shown = assay("compare", "--matrix", table).stdout
+    said = assay("compare", "--matrix", table, "--csv").stdout.splitlines()[1].split(",")
+    difference, low, high = (f"{float(one):.4f}" for one in said[3:6])
+    assert "Not shown to differ" in shown
+    (row,) = [line for line in shown.splitlines() if line.split()[:2] == ["new", "old"]]
+    assert row.split()[2:6] == [difference, low, "to", high]

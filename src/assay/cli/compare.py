@@ -36,7 +36,7 @@ from assay.model.wording import counted, listed
 from assay.page.tables import Table
 from assay.page.wording import number
 from assay.reports.statistics_plots import DifferencePanel, save_differences
-from assay.statistics.comparison import Test
+from assay.statistics.comparison import PairComparison, Test
 
 _MOST_PAIRS = 30
 
@@ -183,23 +183,31 @@ def _tables(one: Compared) -> Iterator[Table]:
         digits=4,
     )
     if one.real:
-        yield Table(
-            "Really different",
-            ("run", "is better than", "by", "95 % interval", "p", "effect"),
-            [
-                (
-                    pair.run_a,
-                    pair.run_b,
-                    pair.difference,
-                    f"{number(pair.low, 4)} to {number(pair.high, 4)}",
-                    pair.p_adjusted,
-                    number(pair.effect, 2),
-                )
-                for pair in one.real[:_MOST_PAIRS]
-            ],
-            digits=4,
-            numbers=frozenset(("95 % interval", "effect")),
-        )
+        yield _pairs("Really different", ("is better than", "by"), one.real[:_MOST_PAIRS])
+    if len(result.pairs) <= _MOST_PAIRS:
+        others = [pair for pair in result.pairs if not pair.different]
+        if others:
+            yield _pairs("Not shown to differ", ("minus", "is"), others)
+
+
+def _pairs(title: str, verbs: tuple[str, str], pairs: Sequence[PairComparison]) -> Table:
+    return Table(
+        title,
+        ("run", *verbs, "95 % interval", "p", "effect"),
+        [
+            (
+                pair.run_a,
+                pair.run_b,
+                pair.difference,
+                f"{number(pair.low, 4)} to {number(pair.high, 4)}",
+                pair.p_adjusted,
+                number(pair.effect, 2),
+            )
+            for pair in pairs
+        ],
+        digits=4,
+        numbers=frozenset(("95 % interval", "effect")),
+    )
 
 
 def _remarks(one: Compared, policy: str, seed: int) -> Iterator[str]:
@@ -218,7 +226,7 @@ def _remarks(one: Compared, policy: str, seed: int) -> Iterator[str]:
         exact = f"all {result.permutations:,} {what} (exact)"
         drawn = f"{result.permutations:,} random {what}, seed {seed}"
         how += f"; {exact if result.exact else drawn}"
-    yield how + f". Intervals: bootstrap over topics, seed {seed}."
+    yield how + f". Intervals: bootstrap over topics, of each pair alone, seed {seed}."
     yield from one.undefined("–")
     if without := one.without_p():
         yield without
