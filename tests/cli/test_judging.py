@@ -57,7 +57,7 @@ def assay(folder, command, *arguments, labellers, more=""):
 def test_a_changed_prompt_asks_again_and_says_why(films):
     with serve(verdict) as server:
         spec = f'default = "openai:m@{server.url}"'
-        first = assay(films, "evaluate", labellers=spec)
+        first = assay(films, "judge", labellers=spec)
         assert "asked again" not in first.stderr
         asked = len(server.requests)
         (films / "prompts").mkdir()
@@ -79,7 +79,7 @@ def test_a_changed_prompt_asks_again_and_says_why(films):
 def test_changed_settings_ask_again_and_say_why(films):
     with serve(verdict) as server:
         spec = f'default = "openai:m@{server.url}"'
-        assay(films, "evaluate", labellers=spec)
+        assay(films, "judge", labellers=spec)
         again = assay(films, "judge", labellers=spec, more="[judging]\ntemperature = 0.5\n")
     note = " ".join(again.stderr.split())
     assert f"{PAIRS} of {PAIRS} are asked again because the labeller's settings changed" in note

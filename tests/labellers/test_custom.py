@@ -108,11 +108,11 @@ def test_a_function_judges_an_evaluation_once(films):
 
 
 def test_another_version_of_the_function_is_asked_again(films):
-    first = json.loads(assay(films, "evaluate", "--json").stdout)
+    first = json.loads(assay(films, "judge", "--json").stdout)
     module = films.parent / "mine" / "my_judges.py"
     module.write_text(MODULE.replace("* 2 >=", "* 3 >="))
-    again = json.loads(assay(films, "evaluate", "--json").stdout)
-    assert first["judging"]["asked"] > again["judging"]["asked"] > PAIRS  # but for dialogue acts
+    again = json.loads(assay(films, "judge", "--json").stdout)
+    assert first["asked"] > again["asked"] > PAIRS  # but for dialogue acts
 
 
 def test_async_functions_and_classes_serve_in_an_ensemble(films):
