@@ -475,3 +475,15 @@ def test_means_over_the_topics_of_a_file(tmp_path, assay):
     assert "topics" not in twice.stdout
     assert "'1' stands on line 1 already" in twice.stderr.replace("“", "'").replace("”", "'")
     assert "names no topic" in none.stderr
+
+
+def test_a_run_of_another_collection_is_a_finding(golden, tmp_path, assay):
+    """Its scores are printed as trec_eval has them, and nobody takes them for good."""
+    qrels, run = golden
+    other = tmp_path / "other.txt"
+    other.write_text(re.sub(r"(?m)^\S+", "elsewhere-7", run.read_text()))
+    done = assay("measure", qrels, run, other)
+    assert done.returncode == 1
+    assert "have no topic in common" in " ".join(done.stderr.split())
+    assert assay("measure", qrels, run).returncode == 0
+    assert assay("measure", qrels, other, "--trec").returncode == 0

@@ -59,6 +59,15 @@ class ScoredRuns(NamedTuple):
         """What gives the topics."""
         return "the qrels" if self.only is None else printable(str(self.only))
 
+    @property
+    def strangers(self) -> list[str]:
+        """Runs all of whose topics are unknown: what they have is of another collection."""
+        return [
+            run
+            for run, scores in self.runs.items()
+            if scores.unjudged and not scores.answered.any()
+        ]
+
     def rows(self, *, per_topic: bool, means: bool = True) -> Iterator[Row]:
         """The scores with the reason of what is undefined: single topics, then the mean."""
         return rows(self.runs, self.measures, self.topics, per_topic=per_topic, means=means)
@@ -95,6 +104,11 @@ class ScoredRuns(NamedTuple):
                 f"more); no run can score there: {listed(bare, 10)}."
             )
         so = "they count as 0" if self.topics == "qrels" else "they are left out of the mean"
+        for run in self.strangers:
+            yield (
+                f"Run {run} and {of} have no topic in common, so that its scores say nothing of it: "
+                "one of the two is of another collection, or its topics are written otherwise."
+            )
         for run, scores in self.runs.items():
             if scores.missing:
                 yield (

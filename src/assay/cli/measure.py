@@ -69,6 +69,8 @@ def measure_command(
         _people(found, per_topic=per_topic),
         (COLUMNS, (row[:4] for row in found.rows(per_topic=per_topic))),
     )
+    if found.strangers:
+        raise typer.Exit(1)
 
 
 def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
