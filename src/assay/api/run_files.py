@@ -106,8 +106,8 @@ class ScoredRuns(NamedTuple):
         so = "they count as 0" if self.topics == "qrels" else "they are left out of the mean"
         for run in self.strangers:
             yield (
-                f"Run {run} and {of} have no topic in common, so that its scores say nothing of it: "
-                "one of the two is of another collection, or its topics are written otherwise."
+                f"Run {run} and {of} have no topic in common, so that its scores say nothing: one "
+                "of the two is of another collection, or its topics are written otherwise."
             )
         for run, scores in self.runs.items():
             if scores.missing:
