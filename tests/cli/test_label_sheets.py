@@ -125,3 +125,18 @@ def test_a_sheet_by_several_people_whose_texts_a_spreadsheet_changed(folder, row
     assert [one["labeller"]["name"] for one in by_people(assay, folder)] == [
         "human:KIM", "human:LEE",
     ]  # fmt: skip
+
+
+def test_what_a_run_wrote_is_no_formula_in_a_spreadsheet(folder, assay):
+    (passages,) = (folder / "pr").glob("*.txt")
+    text = passages.read_text()
+    passages.write_text(text.replace("Stars Frank", "=HYPERLINK(0) Frank"))
+    settings = folder / "assay.toml"
+    settings.write_text(settings.read_text().replace("recorded:recorded.jsonl", "embedded"))
+    assert assay("judge", folder).returncode == 0
+    sheet = folder / "sheet.csv"
+    assay("labels", "export", folder, "--task", "entailment", "--sheet", "-o", sheet)
+    with sheet.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert any("=HYPERLINK" in row["unit.passage"] for row in rows)
+    assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]
