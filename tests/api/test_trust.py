@@ -459,16 +459,22 @@ def test_status_and_comparisons_say_what_scores_stand_on(assay, world, people, t
 
     def status():
         found = json.loads(assay("status", folder, "--json").stdout)
-        return dict(found["rows"])["stands on"], [command for command, _ in found["next"]]
+        rows.append(dict(found["rows"]))
+        return rows[-1]["stands on"], [command for command, _ in found["next"]]
 
+    rows: list[dict[str, str]] = []
     stands, following = status()
     assert stands == "judge alone, never checked here"
+    assert "draw" not in rows[-1]
     assert f"assay draw {folder}" in following
     _, topics = drawn(assay, folder)
     assert f"assay ui {folder}" in status()[1]
+    units = rows[-1]["draw"].partition(" units, ")[0]
+    assert rows[-1]["draw"] == f"{units} units, 0 labelled by people"
     people(folder, truth, topics)
     assay("score", folder)
     stands, following = status()
+    assert rows[-1]["draw"] == f"{units} units, {units} labelled by people"
     assert stands == "human labels for 40 %, the judge's for the rest, uncorrected"
     assert f"assay trust {folder}" in following
     said = " ".join(assay("diff", before, folder).stdout.split())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from assay.api.correcting import Drawn
 from assay.api.opened import Opened
 from assay.api.trust import drawn_so_far
 from assay.judging.progress import saved_words
@@ -62,6 +63,10 @@ def status(path: Path) -> Stands:
     rows.append(("labels", f"{sum(plan.known for plan in plans):,} known, {ask:,} to ask"))
     if spent := _spent(opened):
         rows.append(("cost", spent))
+    drawn = drawn_so_far(opened)[-1:] if opened.folder.has_ledger() else []
+    for one in drawn:
+        said = f"{counted(one.units, 'unit')}, {one.labelled:,} labelled by people"
+        rows.append(("draw", said))
     written = read_manifest(opened.folder.out)
     rows.append(("results", _results(opened, written)))
     several = len(folder.protocols) > 1
@@ -73,9 +78,8 @@ def status(path: Path) -> Stands:
         [f"{counted(ask, 'label')} to ask{', at least' if forecast.assumed else ''}"] if ask else []
     )
     lacks += [f"{counted(failed, 'label')} failed"] if failed else []
-    return Stands(
-        tuple(rows), tuple(lacks), tuple(_next(opened, place, ask, failed, bool(written)))
-    )
+    following = _next(opened, place, ask, failed, bool(written), drawn)
+    return Stands(tuple(rows), tuple(lacks), tuple(following))
 
 
 def _spent(opened: Opened) -> str:
@@ -104,11 +108,15 @@ def _results(opened: Opened, written: object) -> str:
 
 
 def _next(
-    opened: Opened, place: str, ask: int, failed: int, written: bool
+    opened: Opened, place: str, ask: int, failed: int, written: bool, drawn: Sequence[Drawn]
 ) -> Iterator[tuple[str, str]]:
+    left = sum(one.units - one.labelled for one in drawn)
+    label = f"assay ui {place}", f"label what was drawn: {counted(left, 'unit')} left"
     if ask:
         yield f"assay judge {place} --dry-run", "what judging would ask and cost"
         yield f"assay evaluate {place}", "judge, score, report"
+        if left:
+            yield label
         return
     if failed:
         yield f"assay judge {place} --retry-failed", "ask again where replies were unusable"
@@ -117,12 +125,11 @@ def _next(
         yield f"assay report {place}", "scores and report from the labels there are"
         return
     yield f"assay report {place}", "write them anew, after a change"
-    draws = drawn_so_far(opened)
-    if not draws:
+    if not drawn:
         yield f"assay draw {place}", "draw at random what people check: it corrects the judge"
         yield f"assay ui {place}", "people label in a browser"
-    elif left := draws[-1].units - draws[-1].labelled:
-        yield f"assay ui {place}", f"label what was drawn: {counted(left, 'unit')} left"
+    elif left:
+        yield label
     else:
         yield f"assay trust {place}", "scores as people would have given them, with intervals"
     section = opened.folder.config.gate
