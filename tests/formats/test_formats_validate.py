@@ -178,3 +178,13 @@ def test_json_is_one_document(write, tmp_path):
     assert first["guessed"] is True
     assert second["readable"] is False
     assert "error" in orjson.loads(run(path, "--format", "x", "--json").stdout)
+
+
+def test_the_last_line_on_many_files_names_those_that_are_not_good(write, tmp_path):
+    files = [write(GOOD["r2c2-ac"], f"ac{number}.txt") for number in range(9)]
+    assert "files:" not in run(*files).output
+    done = run(*files, write("no block\n", "bad.txt"), tmp_path / "none", "--format", "r2c2-ac")
+    last = done.output[done.output.index("11 files:") :].replace("\n", "")
+    assert last.startswith("11 files: 9 without errors; 2 to be mended: ")
+    assert {"bad.txt", "none"} <= set(last.replace("/", " ").replace(",", " ").strip(".").split())
+    assert "10 files: 10 without errors." in run(*files, write(GOOD["r2c2-ac"], "x.txt")).output

@@ -52,6 +52,11 @@ class Validated:
         warned = self.strict and any(one.warnings for one in self.report.files)
         return self.report.exit_status or int(warned)
 
+    @property
+    def faulty(self) -> list[str]:
+        """Files with errors, and those that cannot be read."""
+        return [one.file for one in self.report.files if one.errors or not one.readable]
+
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
         mended = {} if self.fixes is None else {"fixes": [one.document() for one in self.fixes]}

@@ -13,8 +13,10 @@ from assay.api.validating import YEARS, Validated, check
 from assay.cli.common import FORM, forms, one_of, present, print_json, takes, tell
 from assay.model.errors import AssayError, Fault
 from assay.model.options import Argument
-from assay.model.wording import printable
+from assay.model.wording import listed, printable
 
+_SUMMED_UP = 10
+"""Files from which the last line says how many are good."""
 _REPEATS = 4
 """Lines of which the same is said that are named together."""
 
@@ -67,6 +69,11 @@ def _people(found: Validated) -> Iterator[Text | str]:
         role = "" if one.role == "checked" else ", checked against"
         said = f"{one.file}: {verdict}; {kind}{role}{'; ' if holds else ''}{holds}"
         yield Text(printable(said), style="green" if not one.errors else "bold")
+    count, bad = len(found.report.files), found.faulty
+    if count >= _SUMMED_UP:
+        so = f"; {len(bad)} to be mended: {listed(bad, _SUMMED_UP)}" if bad else ""
+        said = f"{count} files: {count - len(bad)} without errors{so}."
+        yield Text(printable(said), style="bold" if bad else "green")
 
 
 def _placed(faults: Sequence[Fault]) -> Iterator[tuple[str, Fault]]:
