@@ -54,6 +54,17 @@ def test_whose_labels_count(rows, says):
     assert stands_on(result(*rows)) == says
 
 
+def test_labels_that_are_alike_in_nothing_are_counted_once_each():
+    one = Label("", "", "t", "1", "u", MACHINE, Status.OK, {}, detail={"p": 0.1}, rowid=1)
+    two = Label("", "", "t", "1", "v", MACHINE, Status.OK, {}, detail={"p": 0.2}, rowid=2)
+    used = UsedLabels(
+        Used(label, Place(run, "1")) for label, run in ((one, "A"), (two, "A"), (one, "B"))
+    )
+    assert used.count(lambda label: label.task) == {"t": 2}
+    assert used.count(lambda label: label.detail["p"]) == {0.1: 1, 0.2: 1}
+    assert used.by_run() == {"t": {"A": (2, 0), "B": (1, 0)}}
+
+
 def test_unequal_shares_between_runs_are_told():
     rows = [("A", f"a{n}", n < 8) for n in range(10)] + [("B", f"b{n}", False) for n in range(10)]
     said = stands_on(result(*rows))

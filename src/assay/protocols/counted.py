@@ -203,7 +203,10 @@ class LabelRow(Sequence[Label | None]):
     def __getitem__(self, at: int | slice) -> Label | CountedLabels | None:
         if isinstance(at, int):
             at = range(len(self))[at]
-            return self[at : at + 1][0]
+            if at in self._others:
+                return self._others[at]
+            place = self._places[at]
+            return self.book.columns.at(place) if place >= 0 and self.book is not None else None
         start, stop, _ = at.indices(len(self))
         some = range(start, stop) if self._others else ()
         others = {at - start: self._others[at] for at in some if at in self._others}

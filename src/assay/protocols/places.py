@@ -211,8 +211,7 @@ class UsedLabels(Iterable[Used]):
         alike in task, labeller and detail."""
         seen, found = defaultdict[K, Seen](Seen), Counter[K]()
         for labels, _ in self._parts:
-            for label, which in labels.by_kind():
-                own = key(label)
+            for own, which in _by(key, labels):
                 found[own] += len(seen[own].new(labels.numbers(which)))
         return dict(found)
 
@@ -220,12 +219,12 @@ class UsedLabels(Iterable[Used]):
         """By task and run, how often a label was used and how often a person's was."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
         for labels, places in self._parts:
-            for label, which in labels.by_kind():
-                of_task = found.setdefault(label.task, {})
+            for (task, human), which in _by(_task_and_whether_human, labels):
+                of_task = found.setdefault(task, {})
                 for run, count in places.by_run(which):
                     if run and count:
-                        every, human = of_task.get(run, (0, 0))
-                        of_task[run] = every + count, human + count * label.labeller.is_human
+                        every, people = of_task.get(run, (0, 0))
+                        of_task[run] = every + count, people + count * human
         return found
 
     def of_kind(self, kind: str) -> Iterator[Label]:
@@ -234,6 +233,20 @@ class UsedLabels(Iterable[Used]):
             rows = [which for label, which in labels.by_kind() if label.labeller.kind == kind]
             found = (labels[at] for at in sorted(at for which in rows for at in which.tolist()))
             yield from (one for one in found if one is not None)
+
+
+def _by(key: Callable[[Label], K], labels: CountedLabels) -> Iterator[tuple[K, Numbers]]:
+    """Labels by a key that is the same for those that are alike in task, labeller and detail: where
+    they are. (Of a judge that gives its probabilities hardly two are alike.)"""
+    found: dict[K, list[Numbers]] = {}
+    for label, which in labels.by_kind():
+        found.setdefault(key(label), []).append(which)
+    for own, each in found.items():
+        yield own, np.concatenate(each)
+
+
+def _task_and_whether_human(label: Label) -> tuple[str, bool]:
+    return label.task, label.labeller.is_human
 
 
 class WhereUsed:
