@@ -122,6 +122,7 @@ def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
     page.goto(f"{server.base}/search?q=What+else")
     assert page.locator("#found li").count() > 0  # it is asked at once
     page.goto(f"{server.base}/report")
+    page.wait_for_url("**/report/report.html")
     assert page.locator("h2", has_text="What each question tells").count() == 1
     kim = visit(server.invited("KIM"))
     assert kim.goto(f"{server.base}/bank").status == 403

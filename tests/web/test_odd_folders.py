@@ -21,6 +21,7 @@ from assay.web.people import Role
 from assay.web.server import opened_bench
 from assay.web.state import WorkbenchState
 from tests.web.conftest import ANSWERS, write_folder
+from tests.web.test_report import report_of
 from tests.web.test_server import Client
 
 ENTAILMENT = "r2c2.entailment"
@@ -214,10 +215,15 @@ def test_scores_that_cannot_be_had_are_told_on_every_page(serve, tmp_path):
 
 
 def test_the_report_stands_in_no_frame_of_another_page(serve, tmp_path):
-    client = Client(serve(write_folder(tmp_path / "f")))
-    reply, _ = client.get("/report")
+    reply, _ = report_of(Client(serve(write_folder(tmp_path / "f"))))
     assert "frame-ancestors 'none'" in reply.getheader("Content-Security-Policy")
     assert "script-src" in reply.getheader("Content-Security-Policy")
+
+
+async def reported(bench):
+    number = bench.report.asked()
+    while not await bench.report.there(number):
+        pass
 
 
 def test_what_the_command_line_trusts_is_trusted_in_every_thread(tmp_path):
@@ -230,7 +236,7 @@ def test_what_the_command_line_trusts_is_trusted_in_every_thread(tmp_path):
     try:
         with opened_bench(Opened.open(folder)) as bench:
             assert "ONE" in asyncio.run(bench.scored()).runs
-            assert asyncio.run(bench.report())[0]
+            asyncio.run(reported(bench))
             assert bench.now(TRUSTED.get) == (elsewhere,)
     finally:
         TRUSTED.reset(token)

@@ -7,10 +7,8 @@ in one thread, in the order in which it came; scoring, which may take long, in a
 from __future__ import annotations
 
 import asyncio
-import html
 import ipaddress
 import os
-import re
 import socket
 import sys
 import threading
@@ -27,12 +25,13 @@ from typing import Any, ParamSpec, TypeVar
 from aiohttp import web
 
 from assay.api.bank import Added, ChangedQuestion, edit_bank
-from assay.api.opened import Opened, html_of
+from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.ledger.claims import claim
 from assay.ledger.exchange import person as named
 from assay.ledger.opening import move_log
 from assay.model.errors import AssayError, LedgerError, SettingsError
+from assay.model.going import Told
 from assay.protocols.folder import Folder
 from assay.web import live
 from assay.web.bank import moved_in_words
@@ -41,8 +40,9 @@ from assay.web.pages import routes
 from assay.web.people import Person, Role
 from assay.web.prospects import Prospects, look_ahead
 from assay.web.replies import BENCH
+from assay.web.report import LiveReport, write_live
 from assay.web.runs import ScoredFolder
-from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
+from assay.web.security import MAX_BODY, guard
 from assay.web.state import WorkbenchState
 from assay.web.turns import SHARED, Behind, Turns
 
@@ -81,6 +81,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.progress = Behind(self._progress)
         self.outlook = Behind(self._prospects)
+        self.report = LiveReport(self._write_report)
 
     @property
     def title(self) -> str:
@@ -111,6 +112,7 @@ class Bench:
             one.shutdown(cancel_futures=True)
         self.now(self._open.close)
         self._thread.shutdown()
+        self.report.close()
 
     def now(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """What ``job`` gives, done in the desk's thread."""
@@ -208,18 +210,8 @@ class Bench:
                 self._pairs = (head, live.pairs(other))
         return self._pairs[1]
 
-    async def report(self) -> tuple[str, str]:
-        """The report of the labels as they stand, and the policy under which its own script and
-        style alone work."""
-        return await self._in_scoring_thread(self._report)
-
-    def _report(self) -> tuple[str, str]:
-        with self.opened.ledger() as ledger:
-            ledger.checked()
-            results = self.opened.score(ledger, whole=True)
-            text = html_of(self.opened.page(results, ledger=ledger)).decode()
-        said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
-        return text, f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"
+    async def _write_report(self, folder: Path, told: Told, last: Head | None) -> Head:
+        return await self._in_scoring_thread(write_live, self.opened, folder, told, last)
 
     async def edited_bank(self, wanted: Added | ChangedQuestion, by: str) -> dict[str, str]:
         """Edit the folder's question bank, take the folder up anew, and say what moved."""
@@ -238,6 +230,7 @@ class Bench:
         self.opened = Opened.of(Folder.open(self.opened.folder.path))
         self.desk.take_up(self.opened)
         self._scored = None
+        self.report.forget()
         return done
 
     def keep_fresh(self) -> None:

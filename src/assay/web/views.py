@@ -12,10 +12,10 @@ from typing import Any
 
 import orjson
 import polars as pl
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from assay.model.errors import SettingsError
-from assay.web import beside, live, runs
+from assay.web import beside, live, report, runs
 from assay.web.desk import QUEUES, Desk, Refused
 from assay.web.people import Role
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
@@ -30,7 +30,9 @@ def routes() -> list[web.RouteDef]:
     """The addresses of these pages."""
     number = "[0-9]{1,9}"
     return [
-        web.get("/report", _for_adjudicators(report)),
+        web.get("/report", _for_adjudicators(report.report)),
+        web.get("/report/{name:.+}", _for_adjudicators(report.report_page)),
+        web.get("/api/report", _for_adjudicators(report.how_far)),
         web.get("/runs", _for_adjudicators(leaderboards)),
         web.get(f"/run/{{run:{number}}}", _for_adjudicators(run)),
         web.get(f"/topic/{{topic:{number}}}", _for_adjudicators(topic)),
@@ -70,14 +72,6 @@ async def leaderboards(request: web.Request) -> web.StreamResponse:
 async def moved_scores(request: web.Request) -> Any:
     """What was moved since somebody last looked at the scores."""
     return {"told": await bench_of(request).moved_scores()}
-
-
-async def report(request: web.Request) -> web.StreamResponse:
-    """The whole report as the labels stand."""
-    text, policy = await bench_of(request).report()
-    return web.Response(
-        text=text, content_type="text/html", headers={hdrs.CONTENT_SECURITY_POLICY: policy}
-    )
 
 
 async def run(request: web.Request) -> web.StreamResponse:
