@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from random import Random
 from typing import Any
-
-from hypothesis import strategies as st
 
 _KEYWORDS = {
     "object": {"type", "properties", "required", "additionalProperties"},
@@ -19,6 +18,7 @@ _KEYWORDS = {
     "number": {"type"},
     "null": {"type"},
 }
+_LETTERS = 'aBß「7"\\{} \n\u200b\u3000\xad'
 _TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": float}
 
 
@@ -65,43 +65,44 @@ def _fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
     return kind != "array" or all(fits(one, schema["items"], root) for one in value)
 
 
-def replies(
+def reply(
+    rng: Random,
     schema: dict[str, Any],
     distinct: Collection[str] = (),
     root: dict[str, Any] | None = None,
     name: str = "",
-) -> st.SearchStrategy[Any]:
-    """Instances of ``schema``. Nothing comes twice in the lists called ``distinct``."""
+) -> Any:
+    """An instance of ``schema``. Nothing comes twice in the lists called ``distinct``."""
     root = root or schema
-    drawn = [_drawn(one, distinct, root, name) for one in _of(schema, root)]
-    return drawn[0] if len(drawn) == 1 else st.one_of(drawn)
+    one = rng.choice(_of(schema, root))
+    if "enum" in one:
+        return rng.choice(one["enum"])
+    if one["type"] == "object":
+        fields = one["properties"]
+        return {key: reply(rng, each, distinct, root, key) for key, each in fields.items()}
+    if one["type"] == "array":
+        least = one.get("minItems", 0)
+        count = rng.randint(least, min(one.get("maxItems", least + 3), least + 3))
+        items = [reply(rng, one["items"], distinct, root) for _ in range(count)]
+        while name in distinct and len({*map(_once, items)}) < count:
+            items = [reply(rng, one["items"], distinct, root) for _ in range(count)]
+        return items
+    if one["type"] == "string":
+        return _text(rng, one)
+    if one["type"] == "integer":
+        return rng.choice((1, 2, 0, 3, -1))
+    return rng.choice((0.0, 1.0, rng.random())) if one["type"] == "number" else None
 
 
-def _drawn(
-    schema: dict[str, Any], distinct: Collection[str], root: dict[str, Any], name: str
-) -> st.SearchStrategy[Any]:
-    if "enum" in schema:
-        return st.sampled_from(schema["enum"])
-    if schema["type"] == "object":
-        fields = schema["properties"]
-        parts = {key: replies(one, distinct, root, key) for key, one in fields.items()}
-        return st.fixed_dictionaries(parts)
-    if schema["type"] == "array":
-        least = schema.get("minItems", 0)
-        most = min(schema.get("maxItems", least + 3), least + 3)
-        items = replies(schema["items"], distinct, root)
-        unique = {"unique_by": _once} if name in distinct else {}
-        return st.lists(items, min_size=least, max_size=most, **unique)
-    if schema["type"] == "string":
-        most = schema.get("maxLength", 8)
-        drawn = st.text(st.sampled_from('aBß「7"\\{} \n\u200b\u3000\xad'), max_size=min(most, 8))
-        longest = st.just("x" * most) if most > 8 else st.nothing()
-        pattern = re.compile(schema.get("pattern", ""))
-        # Of pattern.search itself Hypothesis would make a class of all characters there are.
-        return drawn.filter(lambda text: pattern.search(text) is not None) | longest
-    if schema["type"] == "integer":
-        return st.sampled_from((1, 2, 0, 3, -1))
-    return st.floats(0, 1) if schema["type"] == "number" else st.none()
+def _text(rng: Random, schema: dict[str, Any]) -> str:
+    """Some odd characters, or the longest text that there may be."""
+    most = schema.get("maxLength", 8)
+    if most > 8 and rng.random() < 0.3:
+        return "x" * int(most)
+    while True:
+        found = "".join(rng.choices(_LETTERS, k=rng.choice(range(min(most, 8) + 1))))
+        if re.search(schema.get("pattern", ""), found):
+            return found
 
 
 def _once(item: Any) -> Any:

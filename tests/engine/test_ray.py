@@ -119,13 +119,15 @@ def _started() -> dict:
         port = free.getsockname()[1]
     own = {
         "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": os.urandom(16).hex(),
-        "RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": f"{ROOT / 'src'}",
+        "RAY_USAGE_STATS_ENABLED": "0", "RAY_prestart_worker_first_driver": "0",
+        "RAY_enable_worker_prestart": "0", "PYTHONPATH": f"{ROOT / 'src'}",
         "ASSAY_127_0_0_1_API_KEY": KEY,
     }  # fmt: skip
     command = [
         sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block",
         "--node-ip-address=127.0.0.1", f"--port={port}", "--num-cpus=2", f"--temp-dir={folder}",
         "--include-dashboard=false", "--object-store-memory=80000000",
+        "--no-monitor", "--include-log-monitor=false",  # nobody asks them, and they take time
     ]  # fmt: skip
     log = Path(folder) / "started"
     with log.open("w") as told:
