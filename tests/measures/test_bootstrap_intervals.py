@@ -20,6 +20,12 @@ answers = st.lists(
 )
 
 
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.floats(0.01, 0.99))
+def test_percentiles_are_the_very_numbers_of_numpy(values: list[float], level: float) -> None:
+    wanted = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    assert bootstrap.percentiles(np.array(values), level) == tuple(wanted)
+
+
 @given(answers, st.integers(1, 12), st.sampled_from(["right", "left"]))
 def test_the_vectorised_measures_are_the_plain_ones(
     pairs: list[tuple[float, int]], bins: int, closed: str

@@ -131,7 +131,7 @@ class Distinct:
     """Keys that were seen, sixteen bytes each: a set of a million takes five times as much."""
 
     def __init__(self) -> None:
-        self._buckets = [bytearray() for _ in range(_BUCKETS)]
+        self._buckets: list[bytearray | None] = [None] * _BUCKETS
         self._count = 0
         self._odd: set[str] = set()  # keys that are no hashes
 
@@ -145,7 +145,10 @@ class Distinct:
             before = len(self._odd)
             self._odd.add(key)
             return len(self._odd) > before
-        bucket = self._buckets[int.from_bytes(short[:2]) % _BUCKETS]
+        number = int.from_bytes(short[:2]) % _BUCKETS
+        bucket = self._buckets[number]
+        if bucket is None:  # made when needed: most lists are short
+            bucket = self._buckets[number] = bytearray()
         place = bucket.find(short)
         while place > 0 and place % len(short):  # in parts of two keys
             place = bucket.find(short, place + 1)

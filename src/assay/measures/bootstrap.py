@@ -203,8 +203,18 @@ def percentile_interval(values: Floats, level: float) -> Interval | None:
 
 def percentiles(values: Floats, level: float) -> tuple[float, float]:
     """The ends of what holds the middle share ``level`` of the values."""
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    ordered = np.sort(values)
+    return _quantile(ordered, (1 - level) / 2), _quantile(ordered, (1 + level) / 2)
+
+
+def _quantile(ordered: Floats, share: float) -> float:
+    """What :func:`numpy.quantile` gives of ascending values, in a fraction of its time."""
+    place = (len(ordered) - 1) * share
+    below = int(place)
+    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    part = place - below
+    # As numpy adds up: from the nearer end.
+    return float(low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part))
 
 
 def _tally(cell: Integers, counts: Integers, levels: int) -> Integers:
