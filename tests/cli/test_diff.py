@@ -30,17 +30,49 @@ def two(folder: Path, tmp_path: Path, assay: Assay) -> tuple[Path, Path]:
     return folder, other
 
 
-def test_flips_come_first_with_their_cause(two: tuple[Path, Path], assay: Assay, tmp_path: Path):
+def test_what_scores_moved_comes_first_then_flips_with_their_cause(
+    two: tuple[Path, Path], assay: Assay, tmp_path: Path
+):
     page = tmp_path / "diff.html"
     done = assay("diff", *two, *ANSWERS, "--html", page)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Flips: 3 values turned")
+    assert done.stdout.startswith("2 of 2 scores moved, none by more than chance would make")
+    said = ("Scores that moved", "What changed", "Flips: 3 values turned, 1 to 1, 2 to 0")
+    places = [done.stdout.index(one) for one in said]
+    assert places == sorted(places)
     assert "settings bins" in done.stdout
     assert "inputs ac/ACX.txt" in done.stdout
     html = page.read_text()
+    assert "none by more than chance" in html
     assert "Question 9?" in html
     assert "wrong 9" in html
     assert "http" not in html.replace("http-equiv", "")
+
+
+def test_of_many_flips_the_first_are_shown_and_it_is_said_how_to_have_all(
+    two: tuple[Path, Path], assay: Assay
+):
+    second = two[1] / "out" / "per_topic.csv"
+    first = two[0] / "out" / "per_topic.csv"
+    for path, value in ((first, 0), (second, 1)):
+        rows = path.read_text()
+        path.write_text(rows + "".join(f"ACX,more{n},Accuracy,{value}\n" for n in range(40)))
+    shown = assay("diff", *two, "-m", "Accuracy").stdout
+    assert "Flips: 43 values turned, 41 to 1, 2 to 0 (20 of 43 shown; --all shows all)" in shown
+    assert "1 by more than chance would make: Accuracy of ACX +0.75" in shown
+    assert shown.count("more") < 22
+    assert assay("diff", *two, "-m", "Accuracy", "--all").stdout.count("more") > 40
+
+
+def test_runs_that_changed_places_are_named(two: tuple[Path, Path], assay: Assay):
+    for path, values in zip(two, ((0.1, 0.2, 0.3), (0.25, 0.2, 0.3)), strict=True):
+        with (path / "out" / "scores.csv").open("a") as file:
+            for run, value in zip("ABC", values, strict=True):
+                file.write(f"{run},M,{value},,,1,0,{value},{value}\n")
+    shown = assay("diff", *two, "-m", "M").stdout
+    assert "By M 1 of 3 pairs of runs changed places: now A above B." in shown
+    (order,) = json.loads(assay("diff", *two, "-m", "M", "--json").stdout)["orders"]
+    assert order == {"measure": "M", "pairs": 3, "turned": [["A", "B"]]}
 
 
 def test_the_document_has_all_of_it(two: tuple[Path, Path], assay: Assay):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from assay.page.tables import Value
 from assay.page.wording import number, shortened
 from assay.protocols.output import write_bytes
 
-_MOST_MOVES = 20
+MOST_SHOWN = 20
+"""Rows of a table that a terminal has, unless all are asked for."""
+_MOST_NAMED = 6
 _MOST_TEXT = 160
 _CHANGE_COLUMNS = ("run", "topic", "measure", "first", "second", "another")
 
@@ -26,19 +28,54 @@ def hanging_in_words(found: Difference) -> Iterator[str]:
         yield f"{counted(hanging, 'value')} hang on missing labels and are in no test."
 
 
-def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
-    """Flips first, then the tests, then what else moved and what changed; with ``texts`` the
-    answers are shown, too."""
-    if found.flips:
-        more = ("question", "answer: first", "answer: second") if texts else ()
-        rows: list[tuple[Value, ...]] = []
-        for o in found.flips:
-            shown = (shortened(text, _MOST_TEXT) for text in (o.question, o.before, o.after))
-            row = (o.run, o.topic, o.measure, int(o.first), int(o.second), o.why)
-            rows.append((*row, *shown) if texts else row)
-        title = f"Flips: {counted(len(found.flips), 'value')} turned"
-        yield Table(title, (*_CHANGE_COLUMNS, *more), rows, texts=frozenset(more))
+def summary(found: Difference) -> Iterator[str]:
+    """What a person wants to know first: which scores moved by more than chance, and whether runs
+    changed places by the first measure of each leaderboard."""
     differing = [one for one in found.tests if one.differs]
+    if differing:
+        real = [one for one in differing if one.is_real]
+        said = f"{len(differing)} of {counted(len(found.tests), 'score')} moved, "
+        if real:
+            moved = [f"{one.measure} of {one.run} {_by(one)}" for one in real]
+            said += f"{len(real)} by more than chance would make: {listed(moved, _MOST_NAMED)}."
+        else:
+            said += (
+                "none by more than chance would make (p, corrected for all of them, is above .05)."
+            )
+        yield said
+    main = {
+        next((one.measure for one in found.tests if one.run == run), "") for run in _runs(found)
+    }
+    for order in found.orders:
+        if order.measure in main and differing:
+            pairs = counted(order.pairs, "pair")
+            if order.turned:
+                turned = [f"{better} above {worse}" for better, worse in order.turned]
+                yield (
+                    f"By {order.measure} {len(order.turned)} of {pairs} of runs changed places: "
+                    f"now {listed(turned, _MOST_NAMED)}."
+                )
+            else:
+                yield f"By {order.measure} no two runs changed places ({pairs})."
+
+
+def _runs(found: Difference) -> list[str]:
+    return list(dict.fromkeys(one.run for one in found.tests))
+
+
+def _by(one: Paired) -> str:
+    return "" if one.difference is None else f"{one.difference:+.3f}"
+
+
+def diff_tables(
+    found: Difference, *, texts: bool = False, most: int | None = None
+) -> Iterator[Table]:
+    """The scores that moved, those first that did by more than chance would make, and what changed;
+    then the flips and what else moved. Of each as many rows as ``most``, or all; with ``texts`` the
+    answers are shown, too."""
+    measures = list(dict.fromkeys(one.measure for one in found.tests))
+    differing = [one for one in found.tests if one.differs]
+    differing.sort(key=lambda one: (not one.is_real, measures.index(one.measure)))
     if differing:
         columns: dict[str, list[Value]] = {
             "run": [o.run for o in differing],
@@ -53,20 +90,39 @@ def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
         in_common = {
             name: columns.pop(name)[0] for name in ("run", "n") if len({*columns[name]}) == 1
         }
-        title = ", ".join(("Paired tests", *(f"{name} {one}" for name, one in in_common.items())))
-        yield Table(title, tuple(columns), list(zip(*columns.values(), strict=True)),
+        title = ", ".join(
+            ("Scores that moved", *(f"{name} {one}" for name, one in in_common.items()))
+        )
+        rows = list(zip(*columns.values(), strict=True))
+        yield Table(_of(title, rows, most), tuple(columns), rows[:most],
                     numbers=frozenset({"difference"}))  # fmt: skip
-    others = [one for one in found.moves if not one.flip]
-    if others:
-        title = f"What else moved most ({min(len(others), _MOST_MOVES)} of {len(others)})"
-        yield Table(title, _CHANGE_COLUMNS,
-                    [(o.run, o.topic, o.measure, o.first, o.second, o.why)
-                     for o in others[:_MOST_MOVES]])  # fmt: skip
     if found.changed:
         wide = frozenset(("what", "first", "second"))
         yield Table("What changed", ("what", "first", "second"),
                     [(o.what, o.first or "–", o.second or "–") for o in found.changed],
                     texts=wide)  # fmt: skip
+    if found.flips:
+        more = ("question", "answer: first", "answer: second") if texts else ()
+        flips: list[tuple[Value, ...]] = []
+        for o in found.flips:
+            shown = (shortened(text, _MOST_TEXT) for text in (o.question, o.before, o.after))
+            row = (o.run, o.topic, o.measure, int(o.first), int(o.second), o.why)
+            flips.append((*row, *shown) if texts else row)
+        up = sum(one.second > one.first for one in found.flips)
+        title = f"Flips: {counted(len(flips), 'value')} turned, {up} to 1, {len(flips) - up} to 0"
+        yield Table(_of(title, flips, most), (*_CHANGE_COLUMNS, *more), flips[:most],
+                    texts=frozenset(more))  # fmt: skip
+    others = [one for one in found.moves if not one.flip]
+    if others:
+        rows = [(o.run, o.topic, o.measure, o.first, o.second, o.why) for o in others]
+        yield Table(_of("What else moved most", rows, most), _CHANGE_COLUMNS, rows[:most])
+
+
+def _of(title: str, rows: Sequence[object], most: int | None) -> str:
+    """A title that says how many rows are left out, and how to have them."""
+    if most is None or len(rows) <= most:
+        return title
+    return f"{title} ({most} of {len(rows)} shown; --all shows all)"
 
 
 def _interval(one: Paired) -> str:
@@ -130,7 +186,7 @@ def diff_page(found: Difference) -> Page:
         gaps=(Gap(hanging, "values hang on missing labels.", "They are in no test."),)
         if hanging else (),
         nothing="No value hangs on a missing label.",
-        lede=tuple(diff_remarks(found)),
+        lede=(*summary(found), *diff_remarks(found)),
         facts=(("first", str(found.first.path)), ("second", str(found.second.path))),
         reproduce="assay diff FIRST SECOND --html FILE computes it from scores.csv, per_topic.csv, "
         "labels.jsonl and manifest.json of both.",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ _ALWAYS_DIFFERENT = {
 """Entries of a manifest that differ wherever anything does."""
 
 _MOST_TEXT = 160
+_LEVEL = 0.05
+"""A difference whose corrected p is not above this is more than chance would make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +90,27 @@ class Paired:
         """Whether anything differs."""
         return self.p is not None or self.first != self.second
 
+    @property
+    def is_real(self) -> bool:
+        """Whether it differs by more than chance would make it."""
+        return self.p_holm is not None and self.p_holm <= _LEVEL
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The runs of both by a measure: how many ``pairs`` of them have values that differ in both,
+    and in which of these the run that had less, named second, now has more."""
+
+    measure: str
+    pairs: int
+    turned: tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True)
 class Difference:
     """Two evaluations. ``relabelled`` counts by task the units that both labelled and how many of
-    them have another verdict; ``apart`` are runs of one of the two alone."""
+    them have another verdict; ``apart`` are runs of one of the two alone; ``orders`` has each
+    measure of several runs."""
 
     first: Outcome
     second: Outcome
@@ -100,6 +119,7 @@ class Difference:
     tests: tuple[Paired, ...]
     relabelled: Mapping[str, tuple[int, int]]
     apart: tuple[str, ...]
+    orders: tuple[Order, ...] = ()
 
     @cached_property
     def flips(self) -> tuple[Move, ...]:
@@ -111,6 +131,7 @@ class Difference:
         return {
             "first": str(self.first.path),
             "second": str(self.second.path),
+            "orders": [asdict(one) for one in self.orders],
             "flips": [asdict(one) for one in self.flips],
             "tests": [asdict(one) for one in self.tests],
             "changed": [asdict(one) for one in self.changed],
@@ -152,8 +173,30 @@ def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
     reasons.sort(key=lambda one: (not one.flip, -abs(one.second - one.first)))
     return Difference(
         a, b, tuple(_manifests(a.manifest, b.manifest)), tuple(reasons), tuple(tests), relabelled,
-        tuple(apart),
+        tuple(apart), tuple(_orders(tests)),
     )  # fmt: skip
+
+
+def _orders(tests: Sequence[Paired]) -> Iterator[Order]:
+    """The runs by each measure that several have."""
+    by_measure: dict[str, list[Paired]] = {}
+    for one in tests:
+        if one.first is not None and one.second is not None:
+            by_measure.setdefault(one.measure, []).append(one)
+    for measure, known in by_measure.items():
+        pairs, turned = 0, []
+        for x, y in combinations(known, 2):
+            before, now = _sign(x.first, y.first), _sign(x.second, y.second)
+            pairs += before != 0 != now
+            if before * now < 0:
+                turned.append((y.run, x.run) if now < 0 else (x.run, y.run))
+        if len(known) > 1:
+            yield Order(measure, pairs, tuple(turned))
+
+
+def _sign(one: float | None, other: float | None) -> int:
+    """Which of two values is greater, if they are there."""
+    return 0 if one is None or other is None else (one > other) - (one < other)
 
 
 # -- topics ---------------------------------------------------------------------------------------

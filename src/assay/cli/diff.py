@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from assay.api.diff_tables import diff_remarks, diff_tables, hanging_in_words, write_diff
+from assay.api.diff_tables import (
+    MOST_SHOWN,
+    diff_remarks,
+    diff_tables,
+    hanging_in_words,
+    summary,
+    write_diff,
+)
 from assay.api.diffing import Difference, diff
 from assay.cli.common import Paragraph, forms, present
 from assay.model.options import Argument, Option
@@ -21,8 +28,11 @@ def diff_command(
         list[str] | None, Option("Only these (left out: all).", flag="-m --measure", metavar="M")
     ] = None,
     html: Annotated[Path | None, Option("Write a page, answers included.", metavar="FILE")] = None,
+    every: Annotated[
+        bool, Option("Show every value that moved, not the first 20.", flag="--all")
+    ] = False,
 ) -> None:
-    """Two evaluations topic by topic: flips first, paired tests, what changed between them.
+    """Two evaluations: which scores moved and by how much, what changed, and which topics flipped.
 
     What changed are settings, prompts, labellers, inputs and versions; of each topic that moved it
     is said whether its texts are others, or the same texts have other labels.
@@ -30,12 +40,12 @@ def diff_command(
     found = diff(first, second, measures or ())
     if html is not None:
         write_diff(found, html)
-    present(found.document, _people(found, html))
+    present(found.document, _people(found, html, None if every else MOST_SHOWN))
 
 
-def _people(found: Difference, html: Path | None) -> Iterator[Table | Paragraph]:
-    yield from diff_tables(found)
-    for line in (*hanging_in_words(found), *diff_remarks(found)):
+def _people(found: Difference, html: Path | None, most: int | None) -> Iterator[Table | Paragraph]:
+    for line in (*summary(found), *hanging_in_words(found), *diff_remarks(found)):
         yield Paragraph(line)
+    yield from diff_tables(found, most=most)
     if html is not None:
         yield Paragraph(f"Page: {html}")
