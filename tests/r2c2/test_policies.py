@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import assay
 from assay.labellers.base import Request, request_key
 from assay.ledger import NewLabel
 from assay.model.labels import LabellerId, Status
@@ -151,6 +152,30 @@ def test_marks_and_grades_under_every_policy(tmp_path: Path, monkeypatch, check:
         assert manifest["labels_counted"] > 40
         (others,) = [one for one in manifest["warnings"] if one.startswith("Labels are missing")]
         # Where the policy leaves machines out, nobody's naming would have labels count.
-        assert ("Name that labeller" in others) == (policy in ("people", "machine"))
+        assert ("name that labeller" in others) == (policy in ("people", "machine"))
         again = [one for one in manifest["warnings"] if "asked again because" in one]
         assert len(again) == (4 if check == "true" else 3)
+
+
+def test_members_of_an_ensemble_are_named_already(tmp_path: Path):
+    write_inputs(tmp_path, random.Random(7), "false")
+    settings = (tmp_path / "assay.toml").read_text()
+    settings = settings.replace("openai:m", "ensemble:jury") + "[ensembles.jury]\nmembers = [{}]\n"
+    members = [f'"tests.golden.oracle:{name}"' for name in ("judge", "second", "third")]
+
+    def remark(policy: str, *named: str) -> str:
+        (tmp_path / "assay.toml").write_text(settings.format(", ".join(named)))
+        evaluation = Evaluation.open(Folder.open(tmp_path), R2C2, policy)
+        with evaluation.folder.open_ledger(create=False) as ledger:
+            warnings = evaluation.score(ledger).warnings
+        return next((one for one in warnings if one.startswith("Labels are missing")), "")
+
+    (tmp_path / "assay.toml").write_text(settings.format(", ".join(members[:2])))
+    assay.open(tmp_path).judge()
+    assert remark("people", *members[:2]) == ""
+    asked_anew = remark("people", *members)
+    assert "name that labeller" not in asked_anew
+    assert "Some are by ensemble:jury, tests.golden.oracle:judge" in asked_anew
+    assert "Those by ensemble:jury and rules count under --policy people." in remark(
+        "human", *members[:2]
+    )

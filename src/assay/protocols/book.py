@@ -18,7 +18,7 @@ from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose
 from assay.ledger.spilled import columns_of
 from assay.model.labels import Label, LabellerId, Status
-from assay.model.wording import counted
+from assay.model.wording import counted, listing
 from assay.protocols.shared_verdicts import SharedVerdicts
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.shared import Source, sources
@@ -308,31 +308,54 @@ class Book:
                 f"the policy {self.policy.name} they count as missing. 'assay ui' has them in the "
                 "queue of disagreements."
             )
-        by_others = self._others() if missing else {}
-        if by_others:
-            cure = "They count under --policy only:NAME."
-            if any(by_others.values()):
-                cure = "Name that labeller in [labellers], or use --policy only:NAME."
+        if missing and (by_others := self._others()):
             remarks.append(
-                "Labels are missing under this policy and labeller, but the ledger holds some by "
-                f"{', '.join(sorted(by_others))}. {cure}"
+                "Labels are missing under this policy and labeller, but the ledger holds others. "
+                + " ".join(_cures(by_others))
             )
         return remarks
 
-    def _others(self) -> dict[str, bool]:
-        """Names of labellers whose usable labels are there but do not count, and whether they
-        would where the settings named them."""
-        found: dict[str, bool] = {}
+    def _others(self) -> dict[str, str]:
+        """Names of labellers whose usable labels are there but do not count, and what would have
+        them count."""
+        found: dict[str, str] = {}
         for one in self.ledger.usable_by_each():
             who = one.labeller
             if one.task not in self.configured or who.is_audited:
                 continue
             own = self.configured[one.task]
-            if not self.policy.rank(one, own):
-                named = own is not None and own.name == who.name
-                counts = not named and not who.is_human and self.policy.counts_machine(one.task)
-                found[who.name] = counts or found.get(who.name, False)
+            if self.policy.rank(one, own):
+                continue
+            if not who.is_human and self.policy.counts_machine(one.task):
+                cure = _JUDGE if own is not None and who.name in _names(own) else _NAME
+            else:
+                cure = _PEOPLE if who == own else _ONLY
+            # What one task has to say of a labeller, another may not unsay.
+            found[who.name] = min(cure, found.get(who.name, cure), key=_CURES.index)
         return found
+
+
+_NAME, _JUDGE, _PEOPLE, _ONLY = _CURES = (
+    "To have those by {} count, name that labeller in [labellers], or use --policy only:NAME.",
+    "Some are by {}, named in [labellers]: 'assay judge' asks for what is missing of theirs.",
+    "Those by {} count under --policy people.",
+    "Those by {} count under --policy only:NAME.",
+)
+
+
+def _cures(by_others: Mapping[str, str]) -> Iterator[str]:
+    """What helps, for the labellers that it helps with."""
+    for cure in _CURES:
+        names = sorted(name for name, one in by_others.items() if one == cure)
+        if names:
+            yield cure.format(listing(names))
+
+
+def _names(labeller: LabellerId) -> Iterator[str]:
+    """A labeller's name, and those of the members of an ensemble."""
+    yield labeller.name
+    for one in labeller.params["members"] if labeller.kind == "ensemble" else ():
+        yield from _names(LabellerId(one["name"], one["kind"], one["params"]))
 
 
 def _unit(label: Label) -> str:
