@@ -102,6 +102,11 @@ def _labels(place: Path, task: str) -> list[dict[str, Any]]:
     return [one for one in map(json.loads, lines) if one["task"] == task]
 
 
+def _report(place: Path) -> str:
+    found = package.open(place, labeller="tests.rag.world:judge")
+    return found.report(place / "report.html").read_text(encoding="utf-8")
+
+
 def test_refusals_are_tied_to_answerability_g10(tmp_path: Path):
     said = [("a", True), ("dunno", True), ("a", True), ("a", True), ("dunno", False), ("a", False)]
     rows = [record(f"q{n}", answer, ["a"], answerable=can) for n, (answer, can) in enumerate(said)]
@@ -157,6 +162,19 @@ def test_truncated_passages_and_passages_without_text_are_open(tmp_path: Path):
     found = scores(folder(tmp_path, {"main": [row]}))
     assert found["Faithfulness"] == (0.5, 1)  # a0 is entailed by what is seen
     assert found["ContextRelevance"] == (0, 0.5)
+
+
+def test_topics_that_are_open_for_their_texts_are_not_said_to_lack_labels(tmp_path: Path):
+    passages = [{"id": "p0", "text": "a0 …", "truncated": True}]
+    row = {**record("q1", "a0 a1"), "passages": passages}
+    place = folder(tmp_path, {"main": [row]})
+    scores(place)
+    report = _report(place)
+    assert "1 topic open: passages are cut<" in report
+    assert "with missing labels" not in report
+    (place / "labels.sqlite").unlink()
+    report = _report(place)
+    assert "1 topic open: passages are cut, labels are missing<" in report
 
 
 def test_all_passages_together_may_entail_what_none_does(tmp_path: Path):

@@ -18,14 +18,15 @@ from assay.protocols.output import write_bytes
 MOST_SHOWN = 20
 """Rows of a table that a terminal has, unless all are asked for."""
 _MOST_NAMED = 6
+_OPEN = "hang on labels that are missing, or texts that are cut or not there"
 _MOST_TEXT = 160
 _CHANGE_COLUMNS = ("run", "topic", "measure", "first", "second", "another")
 
 
 def hanging_in_words(found: Difference) -> Iterator[str]:
-    """How many values hang on missing labels."""
+    """How many values are ranges."""
     if hanging := sum(one.open for one in found.tests):
-        yield f"{counted(hanging, 'value')} hang on missing labels and are in no test."
+        yield f"{counted(hanging, 'value')} {_OPEN}, and are in no test."
 
 
 def summary(found: Difference) -> Iterator[str]:
@@ -183,9 +184,9 @@ def diff_page(found: Difference) -> Page:
                        "find with probability .8.", "spec of the gate"),
         ),
         settings={},
-        gaps=(Gap(hanging, "values hang on missing labels.", "They are in no test."),)
+        gaps=(Gap(hanging, f"values {_OPEN}.", "They are in no test."),)
         if hanging else (),
-        nothing="No value hangs on a missing label.",
+        nothing="Every value is known.",
         lede=(*summary(found), *diff_remarks(found)),
         facts=(("first", str(found.first.path)), ("second", str(found.second.path))),
         reproduce="assay diff FIRST SECOND --html FILE computes it from scores.csv, per_topic.csv, "

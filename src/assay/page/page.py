@@ -30,9 +30,10 @@ class Board:
     ``lower_is_better`` names the measures of which that is true. ``columns`` are further facts of
     each run by heading, such as how many passages it has. ``apart`` are measures that a line parts
     from those before. ``remarks`` say of runs what must be known beside their scores, in place of
-    how many topics lack labels; ``below`` stands under the table. The terminal has room for the
-    measures in ``brief``, each under its heading there (all where there are none). ``by_category``
-    are those that are shown by category too; the first where there are none.
+    how many topics lack labels; ``why_open`` says of runs why topics are open that no label could
+    close. ``below`` stands under the table. The terminal has room for the measures in ``brief``,
+    each under its heading there (all where there are none). ``by_category`` are those that are
+    shown by category too; the first where there are none.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Board:
     below: str = ""
     brief: Mapping[str, str] = field(default_factory=dict)
     by_category: tuple[str, ...] = ()
+    why_open: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

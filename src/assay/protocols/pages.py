@@ -216,7 +216,7 @@ def _shade(score: Score | None, of: int) -> Shade:
     elif bounds := interval(score.low, score.high):
         about += f", interval {bounds}"
     if score.missing:
-        about += f", {score.missing} without a label"
+        about += f", {score.missing} open"
     return Shade(score.ends, about, f"n = {score.topics}" if score.topics != of else "")
 
 

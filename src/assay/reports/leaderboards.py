@@ -106,7 +106,9 @@ def drawn(scores: Scores, board: Board) -> Drawn:
             bar = interval_bar(score, name=name, kind=place - 1) if name in barred else None
             cells.append(cell(score, bar))
         cells += [_fact(by_run.get(run)) for by_run in board.columns.values()]
-        remarks = _remarks(scores[run], board) if board.remarks is None else board.remarks.get(run)
+        remarks = (
+            _remarks(run, scores[run], board) if board.remarks is None else board.remarks.get(run)
+        )
         rows.append(Row(place, rank, run, slug("run", run), place - 1, tuple(cells), remarks or ()))
     lower = tuple(name for name in board.measures if name in board.lower_is_better)
     intervals = any(one.below for row in rows for one in row.cells[: len(board.measures)])
@@ -120,9 +122,12 @@ def _within(scores: Scores, runs: Mapping[str, str], name: str) -> bool:
     return all(end is None or 0 <= end <= 1 for end in ends)
 
 
-def _remarks(scores: Mapping[str, Score], board: Board) -> tuple[str, ...]:
+def _remarks(run: str, scores: Mapping[str, Score], board: Board) -> tuple[str, ...]:
     missing = max((scores[name].missing for name in board.measures if name in scores), default=0)
-    return (f"{counted(missing, 'topic')} with missing labels",) if missing else ()
+    if not missing:
+        return ()
+    why = board.why_open.get(run)
+    return (f"{counted(missing, 'topic')} {f'open: {why}' if why else 'with missing labels'}",)
 
 
 def cell(score: Score | None, bar: Markup | None = None) -> Cell:

@@ -93,7 +93,9 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         topics=tuple(inputs.questions),
         scores=table,
         per_topic=per_topic,
-        boards=tuple(_boards(table, settings)),
+        boards=tuple(
+            _boards(table, settings, _open(inputs, lacking=bool(book.missing or book.failed)))
+        ),
         definitions=glossary("rag"),
         facts=tuple(_facts(inputs)),
         gaps=tuple(_gaps(found)),
@@ -206,7 +208,29 @@ def _rankings(
     return ranked, score_rankings(ranked)
 
 
-def _boards(table: Mapping[str, Mapping[str, Score]], settings: RagSettings) -> Iterator[Board]:
+def _open(inputs: RagInputs, *, lacking: bool) -> Mapping[str, str]:
+    """By run, why values are open that no label could close; with ``lacking`` it may be a label,
+    too."""
+    found = {}
+    for run, records in inputs.runs.items():
+        passages = [one for record in records.values() for one in record.passages]
+        why = [
+            said
+            for said, there in (
+                ("answers are cut", any(one.truncated for one in records.values())),
+                ("passages are cut", any(one.truncated for one in passages)),
+                ("passages have no text", any(one.text is None for one in passages)),
+            )
+            if there
+        ]
+        if why:
+            found[run] = ", ".join([*why, *(["labels are missing"] if lacking else [])])
+    return found
+
+
+def _boards(
+    table: Mapping[str, Mapping[str, Score]], settings: RagSettings, why: Mapping[str, str]
+) -> Iterator[Board]:
     there = dict.fromkeys(name for of in table.values() for name in of)
     for title, names, note in (
         ("Answers", ANSWERS, "A refusal or an empty answer to what can be answered is the worst."),
@@ -220,7 +244,7 @@ def _boards(table: Mapping[str, Mapping[str, Score]], settings: RagSettings) -> 
         some = tuple(name for name in names if name in there)
         if some:
             brief = {name: name for name in _BRIEF if name in some}
-            yield Board(title, some, note, frozenset(LOWER & set(some)), brief=brief)
+            yield Board(title, some, note, frozenset(LOWER & set(some)), brief=brief, why_open=why)
 
 
 # -- what is said ---------------------------------------------------------------------------------
