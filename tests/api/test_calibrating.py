@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
+import pytest
+
 from assay.api.calibrating import _pairs
-from assay.labellers.judge.model import settings
+from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
 from assay.model.labels import Label, LabellerId, Status
 
 TASK = "r2c2.answer"
-KIM, JUDGE = LabellerId("human:KIM", "human"), LabellerId("embedded:judge", "model")
+KIM, JUDGE = LabellerId("human:KIM", "human"), JudgeLabeller().id
+FORMER = [
+    replace(JUDGE, params={**JUDGE.params, name: value})
+    for name, value in (("model", "assay-judge 1"), ("texts", 1), ("denials", 1), ("settings", ""))
+]
 
 
 class Kept:
@@ -30,18 +37,15 @@ def person(unit: str, *, right: bool) -> Label:
 
 
 def judge(
-    unit: str, yes: float, status: Status = Status.OK, version: str = "", **more: Any
+    unit: str, yes: float, status: Status = Status.OK, who: LabellerId = JUDGE, **more: Any
 ) -> Label:
     verdict = {"correct": yes > 0.5} if status is Status.OK else None
-    detail = {
-        "model": f"assay-judge {version or settings().version}",
-        "rulings": [{"ability": "C", "yes": yes, "windows": 1}], **more,
-    }  # fmt: skip
-    return Label(f"j{unit}", "", TASK, "1", unit, JUDGE, status, verdict, detail=detail)
+    detail = {"rulings": [{"ability": "C", "yes": yes, "windows": 1}], **more}
+    return Label(f"j{unit}", "", TASK, "1", unit, who, status, verdict, detail=detail)
 
 
 def learnt(*labels: Label) -> list[tuple[float, bool]]:
-    found = _pairs(cast("Ledger", Kept(labels)))
+    found, _ = _pairs(cast("Ledger", Kept(labels)))
     return list(zip(*found[Ability.C], strict=True)) if found else []
 
 
@@ -57,7 +61,16 @@ def test_what_no_probability_decided_teaches_nothing() -> None:
     assert learnt(person("a", right=False), judge("a", 0.9, by_rule=True)) == []
 
 
-def test_another_version_of_the_judge_teaches_this_one_nothing() -> None:
-    old = judge("a", 0.9, version="1")
-    assert learnt(person("a", right=True), old) == []
-    assert learnt(person("a", right=True), judge("a", 0.3), old) == [(0.3, True)]
+@pytest.mark.parametrize("former", FORMER)
+def test_what_the_judge_said_by_other_rules_teaches_todays_nothing(former: LabellerId) -> None:
+    old, right = judge("a", 0.9, who=former), person("a", right=True)
+    assert learnt(right, old) == []
+    assert learnt(right, judge("a", 0.3), old) == [(0.3, True)]
+    assert _pairs(cast("Ledger", Kept([right, old])))[1] == 1
+    assert _pairs(cast("Ledger", Kept([right, old, judge("a", 0.3)])))[1] == 0
+    assert _pairs(cast("Ledger", Kept([old])))[1] == 0
+
+
+def test_a_calibration_of_before_changes_no_probability() -> None:
+    taught = replace(JUDGE, params={**JUDGE.params, "calibration": "x", "abstains": True})
+    assert learnt(person("a", right=True), judge("a", 0.9, who=taught, unfitted=0.8))

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from assay.labellers.judge import NAME
+from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.local import FILE, Local, file_name, read_local
 from assay.labellers.judge.model import settings
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
 from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
-from assay.model.labels import Label, Status
+from assay.model.labels import Label, LabellerId, Status
 from assay.protocols.folder import Folder
 from assay.protocols.output import json_bytes, write_bytes
 from assay.systems.recalibration import Calibration, Linear, cross_validated, fit
@@ -55,10 +56,12 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What was learnt of each ability that people labelled, and the file that it stands in."""
+    """What was learnt of each ability that people labelled, and the file that it stands in.
+    ``outdated`` are units that people labelled and the judge only under former rules or texts."""
 
     abilities: tuple[Fitted, ...]
     output: Path | None
+    outdated: int = 0
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -72,6 +75,7 @@ class Calibrated:
                 }
                 for one in self.abilities
             },
+            "outdated": self.outdated,
             "output": None if self.output is None else str(self.output),
         }  # fmt: skip
 
@@ -82,12 +86,17 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
     too little together."""
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
-        pairs = _pairs(ledger)
+        pairs, outdated = _pairs(ledger)
         names = {str(who.params.get("calibration")) for who in ledger.labellers().values()}
     if not pairs:
+        cure = (
+            f"The judge labelled {outdated} that people did, but as it was before: 'assay judge' "
+            "asks it anew."
+            if outdated
+            else f"Let people label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
+        )
         raise SettingsError(
-            f"{folder}: no unit has a label by a person and one by the embedded judge. Let people "
-            f"label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
+            f"{folder}: no unit has a label by a person and one by the embedded judge. {cure}"
         )
     found = tuple(_fitted(ability, *map(np.array, pairs[ability])) for ability in sorted(pairs))
     known = _known(folder / FILE)
@@ -99,7 +108,7 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
     output = folder / FILE if usable and not dry_run else None
     if output is not None:
         write_bytes(output, _document(usable, known, names))
-    return Calibrated(found, output)
+    return Calibrated(found, output, outdated)
 
 
 def _document(usable: Mapping[str, Any], known: Local, names: Collection[str]) -> bytes:
@@ -130,19 +139,26 @@ def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, floa
     return {**parameters, "slope": before[0], "shift": before[1]}
 
 
-def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:
+def _pairs(ledger: Ledger) -> tuple[dict[Ability, tuple[list[float], list[bool]]], int]:
     """The judge's own probabilities of yes and what people said of the same units; of several
     labels of a unit the newest of either. Where the judge abstained, its probability counts like
-    any other, for what is in doubt says most about where yes begins; what a rule decided, and what
-    another version said, does not."""
+    any other, for what is in doubt says most about where yes begins; what a rule decided does not.
+    Nor does what the judge said under other rules, texts or settings: today's map is laid over
+    today's probabilities. How many units have such labels alone is told."""
     people: dict[tuple[str, str], Label] = {}
     judge: dict[tuple[str, str], float] = {}
-    model = f"assay-judge {settings().version}"
+    now, outdated = _probabilities_of(JudgeLabeller().id), set[tuple[str, str]]()
+    answered = set[tuple[str, str]]()
     for label in ledger.labels(list(_SAID)):
         key = (label.task, label.unit)
         if label.labeller.is_human and label.status is Status.OK and label.verdict is not None:
             people[key] = label
-        elif label.labeller.name == f"embedded:{NAME}" and label.detail.get("model") == model:
+        elif label.labeller.name != f"embedded:{NAME}":
+            continue
+        elif _probabilities_of(label.labeller) != now:
+            outdated.add(key)
+        else:
+            answered.add(key)
             judge.pop(key, None)
             for ruling in (
                 () if label.detail.get("by_rule") else label.detail.get("rulings", ())[:1]
@@ -154,7 +170,12 @@ def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:
         ability, field, yes = _SAID[key[0]]
         found[ability][0].append(judge[key])
         found[ability][1].append((people[key].verdict or {}).get(field) == yes)
-    return found
+    return found, len((outdated - answered) & people.keys())
+
+
+def _probabilities_of(who: LabellerId) -> dict[str, Any]:
+    """What the judge's probabilities hang on: all but what is made of them."""
+    return {key: one for key, one in who.params.items() if key not in ("calibration", "abstains")}
 
 
 def _fitted(ability: Ability, p: np.ndarray[Any, Any], truth: np.ndarray[Any, Any]) -> Fitted:

@@ -37,8 +37,8 @@ def summary(found: Difference) -> Iterator[str]:
         real = [one for one in differing if one.is_real]
         said = f"{len(differing)} of {counted(len(found.tests), 'score')} moved, "
         if real:
-            moved = [f"{one.measure} of {one.run} {_by(one)}" for one in real]
-            said += f"{len(real)} by more than chance would make: {listed(moved, _MOST_NAMED)}."
+            largest = [f"{one.measure} of {one.run} {_by(one)}" for one in real]
+            said += f"{len(real)} by more than chance would make: {listed(largest, _MOST_NAMED)}."
         else:
             said += (
                 "none by more than chance would make (p, corrected for all of them, is above .05)."

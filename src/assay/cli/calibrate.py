@@ -11,6 +11,7 @@ import typer
 from assay.api.calibrating import Calibrated, calibrate
 from assay.cli.common import forms, present, remark
 from assay.model.options import Argument, Option
+from assay.model.wording import counted
 from assay.page.tables import Table
 
 _NAMES = {"E": "claims", "A": "relevance", "C": "answers"}
@@ -46,5 +47,10 @@ def _people(found: Calibrated) -> Iterator[Table | str]:
             yield f"slope {one.fitted.slope:.3f}, shift {one.fitted.shift:+.3f}"
         else:
             remark(f"{_NAMES[one.ability]}: not fitted: {one.why_not}.")
+    if found.outdated:
+        remark(
+            f"{counted(found.outdated, 'unit')} that people labelled left out: the judge labelled "
+            "them under other rules, texts or settings than today's. 'assay judge' asks it anew."
+        )
     if found.output is not None:
         yield f"Written: {found.output}"
