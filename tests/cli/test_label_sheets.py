@@ -27,7 +27,11 @@ def rows(folder: Path, assay) -> list[dict[str, str]]:
     sheet = ("--task", "entailment", "--sheet", "-o", folder / "sheet.csv")
     done = assay("labels", "export", folder, *sheet)
     assert done.stdout.startswith("5 units written"), done.stderr
-    with (folder / "sheet.csv").open(newline="", encoding="utf-8") as file:
+    return read(folder / "sheet.csv")
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -48,6 +52,35 @@ def test_a_sheet_shows_units_and_not_what_was_said(rows):
     assert [row["position"] for row in rows] == [f"nugget {n}" for n in range(1, 6)]
     assert all(row["unit.passage"] and row["unit.nugget"] for row in rows)
     assert {(row["verdict.entailed"], row["reason"]) for row in rows} == {("", "")}
+
+
+def test_units_that_nobody_has_labelled_can_be_filled_in(tmp_path, assay):
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
+    options = ("labels", "export", folder, "--task", "entailment", "--sheet", "-o")
+    assert assay(*options, folder / "all.csv").stdout.startswith("5 units written")
+    rows = read(folder / "all.csv")
+    assert all(row["topic"] and row["unit.nugget"] for row in rows)
+    rows[0] |= {"verdict.entailed": "NO", "unit.passage": "#NAME?"}  # as spreadsheets change it
+    done = assay(*IMPORT, folder, write(folder / "kim.csv", rows), "--by", "human:KIM")
+    assert "1 labels added" in done.stdout, done.stderr
+    done = assay(*options, folder / "open.csv", "--units", "open")
+    assert done.stdout.startswith("4 units written")
+    assert rows[0]["unit_hash"] not in {row["unit_hash"] for row in read(folder / "open.csv")}
+
+
+def test_what_was_drawn_can_be_filled_in_and_is_then_done(folder, assay):
+    options = ("labels", "export", folder, "--task", "entailment", "--sheet", "-o")
+    done = assay(*options, folder / "drawn.csv", "--units", "drawn")
+    assert (done.returncode, "Nothing was drawn" in done.stderr) == (2, True)
+    assert assay("draw", folder, "--n", "1", "--task", "r2c2.entailment").returncode == 0
+    assert assay(*options, folder / "drawn.csv", "--units", "drawn").returncode == 0
+    rows = [row | {"verdict.entailed": "YES"} for row in read(folder / "drawn.csv")]
+    assert len({row["topic"] for row in rows}) == 1
+    done = assay(*IMPORT, folder, write(folder / "kim.csv", rows), "--by", "human:KIM")
+    assert f"{len(rows)} labels added" in done.stdout, done.stderr
+    done = assay(*options, folder / "drawn.csv", "--units", "drawn")
+    assert done.stdout.startswith("0 units written")
 
 
 def test_what_was_filled_in_is_a_persons_label_also_where_the_machine_says_the_same(
@@ -83,8 +116,11 @@ def test_two_people_fill_in_the_same_sheet_as_spreadsheets_save_it(folder, rows,
     ("change", "says"),
     [
         ({"verdict.entailed": "PERHAPS"}, "sheet.csv:2 'entailed' must be YES or NO."),
-        ({"uid": "1.2E+31", "verdict.entailed": "NO"}, "sheet.csv:2 There is no label '1.2E+31'"),
-        ({"uid": "", "verdict.entailed": "NO"}, "sheet.csv:2 There is neither a 'uid'"),
+        ({"task": "", "verdict.entailed": "NO"}, "sheet.csv:2 There is neither a 'uid'"),
+        (
+            {"unit_hash": "1.2E+31", "verdict.entailed": "NO"},
+            "sheet.csv:2 There is no 'unit', nor a known 'unit_hash'",
+        ),
     ],
 )
 def test_faults_name_the_line_and_nothing_is_kept(folder, rows, assay, change, says):
@@ -96,13 +132,34 @@ def test_faults_name_the_line_and_nothing_is_kept(folder, rows, assay, change, s
     assert by_people(assay, folder) == []
 
 
+def test_a_sheet_of_before_names_units_by_labels_and_is_as_blind(folder, rows, assay):
+    labels = assay("labels", "export", folder, "--task", "entailment").stdout.splitlines()
+    uids = {one["unit_hash"]: one["uid"] for one in map(json.loads, labels)}
+    old = [
+        {"uid": uids[row["unit_hash"]], "verdict.entailed": row["verdict.entailed"] or "NO"}
+        for row in rows
+    ]
+    done = assay(*IMPORT, folder, write(folder / "old.csv", old), "--by", "human:KIM")
+    assert "5 labels added" in done.stdout, done.stderr
+    assert [one["overrules"] for one in by_people(assay, folder)] == [None] * 5
+    old[0]["uid"] = "1.2E+31"
+    done = assay(*IMPORT, folder, write(folder / "old.csv", old), "--by", "human:LEE")
+    assert "old.csv:2 There is no label '1.2E+31'" in done.stderr
+
+
 def test_other_tables_and_columns_that_are_there_twice_are_refused(folder, rows, assay):
     for header, says in (
-        ("uid,entailed", "no column uid, or none whose name begins with 'verdict.'"),
-        ("uid,verdict.entailed,verdict.entailed", "Columns are there twice: verdict.entailed"),
+        (
+            "unit_hash,entailed",
+            "no column uid or unit_hash, or none whose name begins with 'verdict.'",
+        ),
+        (
+            "unit_hash,verdict.entailed,verdict.entailed",
+            "Columns are there twice: verdict.entailed",
+        ),
     ):
         (folder / "own.csv").write_text(
-            f"{header}\n{rows[0]['uid']},NO{',NO' * ('d,v' in header)}\n"
+            f"{header}\n{rows[0]['unit_hash']},NO{',NO' * ('d,v' in header)}\n"
         )
         done = assay(*IMPORT, folder, folder / "own.csv", "--by", "human:KIM")
         assert done.returncode == 2
@@ -136,7 +193,6 @@ def test_what_a_run_wrote_is_no_formula_in_a_spreadsheet(folder, assay):
     assert assay("judge", folder).returncode == 0
     sheet = folder / "sheet.csv"
     assay("labels", "export", folder, "--task", "entailment", "--sheet", "-o", sheet)
-    with sheet.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = read(sheet)
     assert any("=HYPERLINK" in row["unit.passage"] for row in rows)
     assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]

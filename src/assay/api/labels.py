@@ -19,14 +19,13 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head
 from assay.ledger.checking import Fault
 from assay.ledger.exchange import label_row
-from assay.ledger.sheets import VERDICT
 from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
 from assay.model.labels import Label
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import heads
-from assay.protocols.places import Place, WhereUsed
+from assay.protocols.places import WhereUsed
 from assay.tasks.registry import REGISTRY
 
 _FEW = 4
@@ -178,35 +177,6 @@ def export_lines(ledger: Ledger, task: str | None, where: WhereUsed) -> Iterator
             unit = _UNIT.search(line)
             places = where.of(unit.group(1).decode() if unit else "", rowid)
             yield b'%b,"places":%b}\n' % (line, orjson.dumps([p._asdict() for p in places]))
-
-
-def export_sheet(
-    ledger: Ledger, task: str | None, where: WhereUsed
-) -> tuple[list[str], list[tuple[str, ...]]]:
-    """A table of one task for people to fill in, without what anybody said so far: the header, and
-    a row for each unit that is used and has a label, by topic and run."""
-    named = tasks_named(task) or []
-    if len(named) != 1:
-        raise SettingsError("A sheet has the units of one task: name it with --task.")
-    (about,) = (REGISTRY[name] for name in named)
-    units = [name for name in about.unit.model_fields if name != "reason"]
-    said = [f"{VERDICT}{name}" for name in about.verdict.model_fields if name != "reason"]
-    first: dict[str, Label] = {}
-    for label in ledger.labels(named):
-        if label.version == about.version:
-            first.setdefault(label.unit, label)
-    contents = ledger.units(named)
-    rows = []
-    for unit, label in first.items():
-        for place in where.of(unit)[:1]:
-            texts = (_cell(contents[unit].get(name)) for name in units)
-            rows.append((label.uid, *place, *texts, *("" for _ in said), ""))
-    header = ["uid", *Place._fields, *(f"unit.{name}" for name in units), *said, "reason"]
-    return header, sorted(rows, key=lambda row: row[2:3] + row[1:2] + row[3:])
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -27,7 +28,7 @@ from assay.judging.batch import (
 from assay.judging.engine import Plan, judge
 from assay.judging.progress import Progress, Tally
 from assay.judging.shards import Shard
-from assay.labellers.base import Labeller
+from assay.labellers.base import Labeller, Request
 from assay.labellers.hosted import Hosting
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
@@ -150,6 +151,18 @@ class Opened:
         return list(
             {s.task.name: s.task for one in self.parts.values() for s in one.steps}.values()
         )
+
+    def asked_of_people(self, ledger: Ledger) -> Iterator[Request]:
+        """What people can label now, each unit once."""
+        seen: set[str] = set()
+        for part in self.parts.values():
+            book = part.book(ledger)
+            asked = (request for step in part.steps for request in step.asked_of_people(book))
+            by_hand = part.protocol.by_people(part.inputs, part.settings, book)
+            for request in chain(asked, by_hand):
+                if request.unit_hash not in seen:
+                    seen.add(request.unit_hash)
+                    yield request
 
     def labellers(self) -> Mapping[str, Labeller]:
         """The labeller of each task, by the task's name. Raises SettingsError, or

@@ -17,7 +17,6 @@ from assay.api.label_import import Imported, Written, import_labels
 from assay.api.labels import (
     differences,
     export_lines,
-    export_sheet,
     exported,
     found_labels,
     in_words,
@@ -29,6 +28,7 @@ from assay.api.labels import (
 from assay.api.labels_parquet import write_parquet
 from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
 from assay.api.paths import expanded
+from assay.api.spreadsheet import Which, export_sheet
 from assay.cli.common import FolderArgument, forms, group, present, remark, say
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
@@ -144,6 +144,13 @@ def export_command(
     sheet: Annotated[
         bool, Option("Write the units of one --task as CSV, with verdicts to be filled in.")
     ] = False,
+    units: Annotated[
+        Which,
+        Option(
+            "Of --sheet: all that is asked about; open, what has no usable label; drawn, what of "
+            "the newest draw no person has labelled."
+        ),
+    ] = Which.ALL,
 ) -> None:
     """Write labels as JSON Lines, oldest first, each with the places (run, topic, position) that
     it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
@@ -152,9 +159,10 @@ def export_command(
     if sheet:
         if parquet or output is None:
             raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
-        with shown_ledger(folder, remark) as ledger:
-            where = where_used(partial(open_folder, folder), ledger, remark)
-            header, rows = export_sheet(ledger, task, where)
+        opened = open_folder(folder)
+        with opened.ledger() as ledger:
+            where = where_used(lambda: opened, ledger, remark)
+            header, rows = export_sheet(opened, ledger, task, units, where)
         write_bytes(output, csv_bytes(header, rows))
         say(f"{counted(len(rows), 'unit')} written to {output}")
         return

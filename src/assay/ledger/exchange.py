@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,13 +86,19 @@ def said_by(
     )
 
 
-def read_file(ledger: Ledger, path: Path, by: LabellerId | None = None) -> Read:
+def read_file(
+    ledger: Ledger,
+    path: Path,
+    by: LabellerId | None = None,
+    asked: Callable[[], Mapping[str, Mapping[str, Any]]] = dict,
+) -> Read:
     """Read labels from JSON Lines, or from a sheet (CSV, TSV) that people filled in; nothing is
     written.
 
     A row needs ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an
     export writes; ``by`` stands for it where it is left out), and the ``uid`` of a label of the
-    ledger, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit that the ledger holds). A row
+    ledger, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit that the ledger holds, or or
+    what is ``asked`` about). A row
     of an export in which a person changed the verdict or the reason, and the labeller to
     ``human:NAME`` (or to nothing: ``by`` is then who changed it), becomes a new label that
     overrules the old one, without the old one's reasons. Raises FormatError with every faulty line.
@@ -100,11 +106,17 @@ def read_file(ledger: Ledger, path: Path, by: LabellerId | None = None) -> Read:
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     known = {label.uid: label for label in ledger.labels()}
-    contents = ledger.units()
+    contents: Mapping[str, Mapping[str, Any]] = ledger.units()
     read: list[tuple[int, NewLabel]] = []
     already = 0
-    rows = sheet_rows(source, faults) if is_sheet(path) else read_objects(source, faults)
-    for number, row in rows:
+    blind = is_sheet(path)
+    for number, row in sheet_rows(source, faults) if blind else read_objects(source, faults):
+        if blind and (original := known.get(row.get("uid", ""))):
+            # Of a sheet it says which unit is meant: what was said of it nobody saw.
+            row = {"task": original.task, "unit_hash": original.unit, **row}
+            del row["uid"]
+        if row.get("uid") is None and "unit" not in row and row.get("unit_hash") not in contents:
+            contents, asked = {**asked(), **contents}, dict  # units that nobody has labelled yet
         made = _label_from(row, known, contents, by)
         if isinstance(made, _Problem):
             faults.error(number, made.why, made.cure)
@@ -200,7 +212,11 @@ def _label_from(
 
     unit = row.get("unit", contents.get(str(row.get("unit_hash"))))
     if unit is None:
-        return _Problem("There is no 'unit', nor a known 'unit_hash'.", "Give the unit's content.")
+        return _Problem(
+            "There is no 'unit', nor a known 'unit_hash'.",
+            "Give the unit's content; of a sheet whose folder asks about something else now, write "
+            "a new one.",
+        )
     verdict: dict[str, Any] | None = None
     failed = row.get("status") == Status.FAILED.value and row.get("verdict") is None
     status = Status.FAILED if failed else Status.OK

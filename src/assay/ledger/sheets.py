@@ -16,7 +16,8 @@ from assay.formats.text import SourceText
 VERDICT = "verdict."
 """What the names of columns begin with that hold a verdict, before the name of its field."""
 
-_READ = ("uid", "labeller", "reason")
+_UNITS = ("uid", "unit_hash")
+_READ = (*_UNITS, "task", "labeller", "reason")
 
 
 def is_sheet(path: Path) -> bool:
@@ -29,10 +30,11 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
     for people."""
     cells = read_cells(source.lines, faults)
     said = [] if cells is None else [name for name in cells.names if name.startswith(VERDICT)]
-    if cells is None or not said or "uid" not in cells.names:
+    if cells is None or not said or not set(_UNITS) & set(cells.names):
         faults.error(
             0 if cells is None else cells.line,
-            f"The table has no column uid, or none whose name begins with {VERDICT!r}.",
+            "The table has no column uid or unit_hash, or none whose name begins with "
+            f"{VERDICT!r}.",
             "Keep the columns as 'assay labels export FOLDER --task T --sheet' writes them.",
         )
         return

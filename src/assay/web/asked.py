@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, product
+from itertools import product
 
 import orjson
 
@@ -63,22 +63,13 @@ class Asked:
 
     def units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
         """Task, hash, topic, place, content and passes of every unit that is asked about now."""
-        seen: set[str] = set()
-        for part in self.opened.parts.values():
-            book = part.book(self.ledger)
-            asked = (request for step in part.steps for request in step.asked_of_people(book))
-            by_hand = part.protocol.by_people(part.inputs, part.settings, book)
-            for request in chain(asked, by_hand):
-                unit = request.unit_hash
-                if unit in seen:
-                    continue
-                seen.add(unit)
-                content = request.content
-                said = (str(content[one]) for one in forms.QUERY_FIELDS if one in content)
-                topic = request.topic or next(said, "")
-                place, passes = self._place(topic, unit), self._passes(unit)
-                text = orjson.dumps(content).decode()
-                yield request.task.name, unit, topic, place, text, passes
+        for request in self.opened.asked_of_people(self.ledger):
+            unit, content = request.unit_hash, request.content
+            said = (str(content[one]) for one in forms.QUERY_FIELDS if one in content)
+            topic = request.topic or next(said, "")
+            place, passes = self._place(topic, unit), self._passes(unit)
+            text = orjson.dumps(content).decode()
+            yield request.task.name, unit, topic, place, text, passes
 
     def _place(self, topic: str, unit: str) -> int:
         """Topics in a drawn order, and the units of a topic in another."""

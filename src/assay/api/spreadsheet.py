@@ -1,0 +1,82 @@
+"""A task's units as a table for people to fill in, in a spreadsheet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any
+
+import orjson
+
+from assay.api.correcting import open_units
+from assay.api.labels import Content, tasks_named
+from assay.api.opened import Opened
+from assay.labellers.base import Request
+from assay.ledger import Ledger
+from assay.ledger.sheets import VERDICT
+from assay.model.errors import SettingsError
+from assay.model.labels import Status
+from assay.protocols.places import Place, WhereUsed
+from assay.tasks.registry import REGISTRY
+
+
+class Which(StrEnum):
+    """Which units a sheet has."""
+
+    ALL = "all"
+    OPEN = "open"
+    DRAWN = "drawn"
+
+
+def export_sheet(
+    opened: Opened, ledger: Ledger, task: str | None, which: Which, where: WhereUsed
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """A table of one task for people to fill in, without what anybody said so far: the header, and
+    a row for each unit, by topic and run. Raises SettingsError where none is named, or none was
+    drawn."""
+    named = tasks_named(task) or []
+    if len(named) != 1:
+        raise SettingsError("A sheet has the units of one task: name it with --task.")
+    (about,) = (REGISTRY[name] for name in named)
+    units = [name for name in about.unit.model_fields if name != "reason"]
+    said = [f"{VERDICT}{name}" for name in about.verdict.model_fields if name != "reason"]
+    rows = []
+    for request in _wanted(opened, ledger, about.name, which):
+        unit = request.unit_hash
+        place = next(iter(where.of(unit)), Place(topic=request.topic))
+        texts = (_cell(request.content.get(name)) for name in units)
+        rows.append((about.name, unit, *place, *texts, *("" for _ in said), ""))
+    header = ["task", "unit_hash", *Place._fields, *(f"unit.{name}" for name in units)]
+    by_place = sorted(rows, key=lambda row: (row[3], row[2], *row[4:]))
+    return [*header, *said, "reason"], by_place
+
+
+def asked_contents(opened: Opened, ledger: Ledger) -> Mapping[str, Content]:
+    """What the folder asks people about now, by the units' hashes."""
+    return {one.unit_hash: one.content for one in opened.asked_of_people(ledger)}
+
+
+def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator[Request]:
+    if which is Which.DRAWN:
+        draws = [one for one in ledger.draws() if task in one.tasks]
+        if not draws:
+            raise SettingsError(f"Nothing was drawn of {task}: 'assay draw' does.")
+        for request, labelled in open_units(opened.parts, ledger, draws[-1]):
+            if request.task.name == task and not labelled:
+                yield request
+        return
+    asked = (one for one in opened.asked_of_people(ledger) if one.task.name == task)
+    yield from asked if which is Which.ALL else _unlabelled(opened, ledger, asked)
+
+
+def _unlabelled(opened: Opened, ledger: Ledger, asked: Iterable[Request]) -> Iterator[Request]:
+    """Those without a usable label that counts."""
+    books = [one.book(ledger) for one in opened.parts.values()]
+    for request in asked:
+        found = (one.find(request.task, request.content) for one in books)
+        if not any(one is not None and one.status is Status.OK for one in found):
+            yield request
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
