@@ -31,6 +31,7 @@ CONTEXT.set_forkserver_preload(
         "assay.labellers.rules",
         "assay.ledger.postgres",
         "tests.engine.asking",
+        "tests.preloaded",
     ]
 )
 _STARTING = threading.Lock()

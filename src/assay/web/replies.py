@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 BENCH: web.AppKey[Any] = web.AppKey("bench", object)
-_PAGES = Environment(
+PAGES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
@@ -36,7 +36,7 @@ def bench_of(request: web.Request) -> Bench:
 
 def page(request: web.Request, template: str, **values: Any) -> web.Response:
     """A page of ours."""
-    text = _PAGES.get_template(template).render(
+    text = PAGES.get_template(template).render(
         nonce=request[NONCE],
         me=request.get(PERSON),
         token=request.get(TOKEN, ""),
