@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 import os
 import subprocess
@@ -312,3 +313,51 @@ def test_what_assay_names_is_there():
     assert set(package.__all__) <= set(dir(package))
     with pytest.raises(AttributeError, match="no attribute 'labels'"):
         _ = package.labels
+
+
+def test_a_table_has_the_labels_of_the_same_records(tmp_path: Path, assay: Assay):
+    lines = (EXAMPLES / "claims.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    expected = json.loads(
+        assay("label", EXAMPLES / "claims.jsonl", "--task", "support", "--json").stdout
+    )
+    for name, mark in (("a.csv", ","), ("b.csv", ";"), ("c.tsv", "\t")):
+        with (tmp_path / name).open("w", encoding="utf-8-sig", newline="") as file:
+            writer = csv.DictWriter(file, ["passage", "ID", "claim"], delimiter=mark)
+            writer.writeheader()
+            for one in records:
+                writer.writerow({"ID": one["id"], "claim": one["claim"], "passage": one["passage"]})
+        done = assay("label", tmp_path / name, "--task", "support", "--json")
+        assert json.loads(done.stdout)["labels"] == expected["labels"], done.stderr
+    out = tmp_path / "out.csv"
+    assay("label", tmp_path / "a.csv", "--task", "support", "-o", out)
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == [one["label"] for one in expected["labels"]]
+
+
+def test_rows_without_ids_are_numbered_and_gold_answers_may_be_several(
+    tmp_path: Path, assay: Assay
+):
+    table = tmp_path / "t.csv"
+    table.write_text('question,answer,gold\nWho?,Roma,"[""Rome"", ""Roma""]"\nWhen?,1889,1889\n')
+    done = assay("label", table, "--task", "correct", "--json")
+    labels = json.loads(done.stdout)["labels"]
+    assert [(one["id"], one["label"]) for one in labels] == [("1", "yes"), ("2", "yes")]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("id,claim\n1,x\n", "t.csv:1 The header lacks passage; it has id, claim."),
+        ("id,claim,passage\n1,x,y\n1,x,y\n", "t.csv:3 [1] The id “1” stands in"),
+        ("id,claim,passage\n,x,y\n", "t.csv:2 The record has no id."),
+        ("id,claim,passage\n", "The file holds no record."),
+        ("", "The file holds no record."),
+    ],
+)
+def test_faults_of_a_table_are_told(tmp_path: Path, assay: Assay, text: str, says: str):
+    (tmp_path / "t.csv").write_text(text)
+    done = assay("label", tmp_path / "t.csv", "--task", "support")
+    assert done.returncode == 2
+    assert says in done.stderr

@@ -492,3 +492,17 @@ def test_the_difference_of_two_runs_is_shown_with_its_interval_where_it_is_not_r
     assert "Not shown to differ" in shown
     (row,) = [line for line in shown.splitlines() if line.split()[:2] == ["new", "old"]]
     assert row.split()[2:6] == [difference, low, "to", high]
+
+
+def test_a_scored_folder_stands_for_the_values_of_its_topics(assay, tmp_path):
+    (tmp_path / "out").mkdir()
+    rows = [f"{run},t{n},M,{n * k % 7}" for k, run in ((2, "A"), (3, "B")) for n in range(9)]
+    table = tmp_path / "out" / "per_topic.csv"
+    table.write_text("\n".join(["run,topic,measure,value", *rows]) + "\n")
+    expected = assay("compare", table, "-m", "M").stdout
+    assert "A" in expected
+    for folder in (tmp_path, tmp_path / "out"):
+        assert assay("compare", folder, "-m", "M").stdout == expected
+    table.unlink()
+    done = assay("compare", tmp_path, "-m", "M")
+    assert (done.returncode, "assay score" in done.stderr) == (2, True)

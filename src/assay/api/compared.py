@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from assay.api.paths import scores_in
 from assay.api.reading import Note, all_used
 from assay.api.run_files import score_files
 from assay.api.undefined import explained, undefined_values
@@ -57,8 +58,10 @@ def read_tables(
 ) -> list[Comparable]:
     """The scores that ``names`` say of a table (None: its only one); those of a measure of
     confidence that it has no scores of single topics for are taken from the confidences that it
-    holds. ``option`` is how messages call a name. Raises FormatError with all faults, ValueError
-    for several names of a table of one score."""
+    holds. An evaluation folder stands for the table of its topics. ``option`` is how messages call
+    a name. Raises FormatError with all faults, ValueError for several names of a table of one
+    score, SettingsError for a folder without a table."""
+    path = scores_in(path)
     tables = all_used((partial(read_table, path, name, option) for name in names), note)
     if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
         raise ValueError(f"{printable(str(path))} holds one score only")

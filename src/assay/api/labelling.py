@@ -22,7 +22,7 @@ from assay.api.reading import Note, used
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of
 from assay.formats.jsonl import dump_line
-from assay.formats.pairs import FIELDS, GOLD, Id, Pair, pairs_of, read_pairs
+from assay.formats.pairs import FIELDS, GOLD, Id, Pair, is_table, pairs_of, read_pairs
 from assay.formats.pairs import PairTask as PairTask
 from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
@@ -35,7 +35,7 @@ from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.model.wording import counted
-from assay.protocols.output import write_bytes
+from assay.protocols.output import csv_bytes, write_bytes
 from assay.systems.asking import Asker, Spending
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.exam import SELF_RATING, RatingUnit
@@ -260,10 +260,12 @@ def pair_job(
 def label_file(
     job: PairJob, file: Path, ledger: Path | None, output: Path | None, bounds: Bounds
 ) -> tuple[list[PairLabel], Tally]:
-    """:func:`label_pairs` of a file, written to ``output`` with its manifest."""
+    """:func:`label_pairs` of a file, written to ``output`` (JSON Lines, or CSV where it is called
+    so) with its manifest."""
     labels, tally = label_pairs(job, ledger, bounds)
     if output is not None:
-        write_bytes(output, b"".join(dump_line(one._asdict()) for one in labels))
+        rows = (dump_line(one._asdict()) for one in labels)
+        write_bytes(output, csv_bytes(COLUMNS, labels) if is_table(output) else b"".join(rows))
         settings, who = {"task": job.task.value}, [job.labeller.id]
         write_manifest(output, "label", settings, labellers=who, inputs=[file], outputs=[output])
     return labels, tally

@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from os import PathLike, fspath
 from pathlib import Path
 
+from assay.model.errors import SettingsError
+
+_SCORES = "per_topic.csv"
+
 
 def path_of(given: object, name: str) -> Path:
     """What a caller gives as the argument ``name``. Raises TypeError for what is no path."""
@@ -31,3 +35,17 @@ def expanded(given: Path) -> list[Path]:
     if not given.exists() and any(mark in str(given) for mark in "*?["):
         return [Path(path) for path in sorted(glob.glob(str(given)))] or [given]
     return [given]
+
+
+def scores_in(given: Path) -> Path:
+    """The values of topics of an evaluation folder, or of its ``out/``; else the path itself.
+    Raises SettingsError for a folder without any."""
+    if not given.is_dir():
+        return given
+    for path in (given / _SCORES, given / "out" / _SCORES):
+        if path.is_file():
+            return path
+    raise SettingsError(
+        f"{given}: there is no {_SCORES} in this folder. Give an evaluation folder or its out/ "
+        "('assay score FOLDER' writes it; of several protocols, out/PROTOCOL), or a table."
+    )

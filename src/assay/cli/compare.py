@@ -45,7 +45,10 @@ _MOST_PAIRS = 30
 def compare_command(
     files: Annotated[
         list[Path] | None,
-        Argument("QRELS RUN...", "Qrels and TREC runs; or one table of scores (as --matrix)."),
+        Argument(
+            "QRELS RUN...",
+            "Qrels and TREC runs; or one table of scores (as --matrix), or a scored folder.",
+        ),
     ] = None,
     measures: Annotated[
         list[str] | None,

@@ -34,8 +34,9 @@ def label_command(
     file: Annotated[
         Path,
         Argument(
-            "FILE.jsonl",
-            "Lines {id, claim, passage}, {id, question, passage} or {id, question, answer, gold}.",
+            "FILE",
+            "Lines {id, claim, passage}, {id, question, passage} or {id, question, answer, gold}; "
+            "or .csv or .tsv with these columns.",
         ),
     ],
     task: Annotated[
@@ -47,7 +48,11 @@ def label_command(
     ],
     output: Annotated[
         Path | None,
-        Option("Where the labels are written.", flag="-o --output", metavar="OUT.jsonl"),
+        Option(
+            "Where the labels are written (OUT.csv: as CSV).",
+            flag="-o --output",
+            metavar="OUT.jsonl",
+        ),
     ] = None,
     labeller: Annotated[str, Option(f"Who judges: {SPEC_HELP}.", metavar="SPEC")] = "embedded",
     ledger_file: Annotated[
@@ -63,9 +68,9 @@ def label_command(
     show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
 ) -> None:
-    """Judge the pairs of FILE.jsonl one by one: yes, partly or no, with the probability of yes.
+    """Judge the pairs of FILE one by one: yes, partly or no, with the probability of yes.
 
-    OUT.jsonl gets lines {id, task, label, yes, reason, warning} in the order of FILE.jsonl. What
+    OUT.jsonl gets lines {id, task, label, yes, reason, warning} in the order of FILE. What
     the ledger holds is never asked again: run the same command again after whatever stopped it.
     Exit status 1 where a record has no label.
     """

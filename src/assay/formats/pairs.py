@@ -3,12 +3,17 @@ the gold answers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
+import orjson
+
+from assay.formats.cells import one_column, read_cells
 from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, reads_file
@@ -49,11 +54,39 @@ class Pair:
 
 @reads_file
 def read_pairs(source: SourceText, faults: FaultList, task: PairTask) -> list[Pair]:
-    """The pairs of a file of JSON Lines. Further fields are ignored."""
-    pairs = _pairs(read_objects(source, faults), task, faults)
+    """The pairs of a file of JSON Lines, or of a table (CSV, TSV) with a header. Further fields
+    are ignored."""
+    rows = _rows(source, task, faults) if is_table(source.path) else read_objects(source, faults)
+    pairs = _pairs(rows, task, faults)
     if not pairs and not faults.faulty:
         faults.error(0, "The file holds no record.", _shape(task))
     return pairs
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is called as tables are."""
+    return path.name.lower().removesuffix(".gz").removesuffix(".bz2").endswith((".csv", ".tsv"))
+
+
+def _rows(
+    source: SourceText, task: PairTask, faults: FaultList
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The rows of a table as records; without a column of ids they are numbered from 1. Several
+    gold answers are a list in JSON."""
+    cells = read_cells(source.lines, faults)
+    if cells is None:
+        return
+    columns = ("id", *FIELDS[task])
+    wanted = columns if "id" in cells.names else columns[1:]
+    cure = f"Begin with the line {','.join(columns)}."
+    if None in [one_column(cells, (name,), name, faults, cure) for name in wanted]:
+        return
+    for number, (line, row) in enumerate(cells.records(), 1):
+        record: dict[str, Any] = {"id": str(number), **row}
+        if record.get(GOLD, "").startswith("["):
+            with suppress(orjson.JSONDecodeError):
+                record[GOLD] = orjson.loads(record[GOLD])
+        yield line, record
 
 
 def pairs_of(records: Iterable[object], task: PairTask) -> Parsed[list[Pair]]:
