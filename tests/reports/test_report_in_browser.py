@@ -267,6 +267,26 @@ def test_numbers_of_many_runs_are_not_broken_nor_their_names(tabs, tmp_path, wid
     assert tab.evaluate(WIDE) <= width
 
 
+PIECES = """() => [...document.querySelectorAll("th[scope=row] bdi")].flatMap((name) =>
+  [...name.childNodes].filter((one) => one.nodeType === 3 && one.data.trim()).map((piece) => {
+    const range = document.createRange();
+    range.selectNodeContents(piece);
+    return [piece.data, new Set([...range.getClientRects()].map((one) => one.top)).size];
+  }))"""
+
+
+def test_long_names_of_runs_are_broken_between_words_alone(tabs, tmp_path):
+    path = tmp_path / "report.html"
+    runs = [f"UniversityOfSomewhere-baseline{n}-with-reranking_and.confidence" for n in range(3)]
+    path.write_text(cases.html(cases.small(3, runs=runs)), encoding="utf-8")
+    tab = tabs.tab(viewport={"width": 390, "height": 900})
+    tab.goto(path.as_uri())
+    lines = dict(tab.evaluate(PIECES))
+    assert {"Somewhere-", "baseline", "confidence"} <= lines.keys()
+    assert set(lines.values()) <= {0, 1}  # 0 where it is folded away
+    assert tab.evaluate(WIDE) <= 390
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])
 def test_no_rule_of_accessibility_is_broken(films_html, tabs, tmp_path, scheme, width):
     path = tmp_path / "report.html"

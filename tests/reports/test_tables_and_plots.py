@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from assay.page.parts import (
     Series,
 )
 from assay.page.wording import interval, number, percent, span, visible
-from assay.protocols.confidence_parts import Stated, reading
+from assay.protocols.confidence_parts import Stated, confidence_parts, reading
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.pages import page_of
 from assay.reports.figures import figure
@@ -156,6 +157,14 @@ def test_drawings_are_well_formed_xml_and_escape_names():
             Curves(name, name, name, ()),
             Curves(name, name, name, (Curve(name, ((0.5, 0), (1, 1)), (name, name)),)),
             Curves(name, name, name, (Curve(name, ()), Curve("other", ((1, 1),))), focus=name),
+            Curves(
+                name,
+                name,
+                name,
+                (Curve(name, ((0, 0), (1, 1))), Curve("other", ())),
+                named=("other",),
+                begin=0.1,
+            ),
             Scatter(name, name, name, ()),
             Scatter(name, name, name, tuple(Point(f"{name}{i}", i, -i) for i in range(20))),
             Scatter(
@@ -174,6 +183,42 @@ def test_drawings_are_well_formed_xml_and_escape_names():
     ):
         ET.fromstring(svg)
         assert "<b>" not in svg
+
+
+def test_of_many_curves_the_best_and_the_worst_are_named():
+    def curves(runs):
+        settings = SimpleNamespace(bins=10, bins_closed="right", resamples=10, level=0.95, seed=0)
+        (figures,) = confidence_parts(runs, settings, topics="question")[1].items
+        return figures.figures[-1]
+
+    def run(n):
+        correct, all_ = (np.arange(40) % 20 >= n).astype(float), np.ones(40, dtype=bool)
+        answers = Answers(np.linspace(0, 1, 40), correct, np.zeros(40), all_, ~all_)
+        scores = {
+            name: cases.certain(f"run{n}", name, 0.5, Interval(0.4, 0.6))
+            for name in ("HMR", "R_O", "R_U")
+        }
+        return Stated(f"run{n}", answers, scores, Abstention.of(answers))
+
+    runs = [run(n) for n in range(12)]
+    assert curves(runs[:8]).named == ()
+    many = curves(runs)
+    assert sorted(many.named) == sorted(f"run{n}" for n in (0, 1, 2, 9, 10, 11))
+    svg = figure(many, {})
+    shown = ET.fromstring(svg)
+    texts = [one.text for one in shown.iter() if one.get("class", "").startswith("name text-")]
+    assert sorted(texts) == sorted(many.named)
+    grey = [one.get("data-name") for one in shown.iter() if one.get("class") == "pt"
+            and any("other" in each.get("class", "") for each in one)]  # fmt: skip
+    assert sorted(grey) == sorted(f"run{n}" for n in range(3, 9))
+
+
+def test_names_that_are_too_long_keep_their_ends():
+    curves = tuple(Curve("x" * 60 + f"-v{n}", ((0, 0), (1, n / 2))) for n in range(2))
+    svg = figure(Curves("", "", "", curves), {})
+    assert svg.count("…") == 2
+    assert "-v0</text>" in svg
+    assert "-v1</text>" in svg
 
 
 DATA = {

@@ -92,7 +92,9 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves in a plane from 0 to 1; with ``focus`` that one before the others."""
+    """Curves in a plane from 0 to 1; with ``focus`` that one before the others. With ``named``
+    these are coloured and named, and the others grey until one points at them or looks for their
+    names. What lies left of ``begin`` is not drawn."""
 
     title: str
     x: str
@@ -100,6 +102,8 @@ class Curves:
     curves: tuple[Curve, ...]
     note: str = ""
     focus: str = ""
+    named: tuple[str, ...] = ()
+    begin: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from assay.page.confidence import reliability, risk_curve
 from assay.page.parts import (
     Beside,
     Contour,
+    Curve,
     Curves,
     Figure,
     Item,
@@ -44,6 +45,9 @@ _MOST_BARS = 8
 
 _COMPANY = 10
 """Curves of other runs behind a run's own, so that a page stays small."""
+
+_MOST_CURVES, _ENDS, _BEGIN = 8, 3, 0.05
+"""Of more curves than this the best and the worst are named, and the noise on the left left out."""
 
 _MOST_RUNS = {"HMR": 20, "ECE": 20, "AUROC": 8}
 _MOST_TOPICS = 1_000
@@ -98,14 +102,7 @@ def confidence_parts(runs: Sequence[Stated], settings: Binned, *, topics: str) -
     if points := _points(runs):
         figures.append(_reward_map(points))
     if curves:
-        figures.append(
-            Curves(
-                "Risk and coverage", _COVERAGE, _RISK, tuple(curves.values()),
-                "What would be wrong if a run answered only from some confidence up and said “I "
-                "don’t know” below. Lower is better; a curve that climbs to the right belongs to a "
-                "run that knows when it is right.",
-            )
-        )  # fmt: skip
+        figures.append(_risks(tuple(curves.values())))
     else:
         note = "No run has an answer with a usable label yet, so there is nothing to draw."
     found.append(Part(title, note, (Beside(tuple(figures)),) if figures else ()))
@@ -216,6 +213,32 @@ def _groups(runs: Sequence[Stated], topics: str) -> str:
 # -- figures --------------------------------------------------------------------------------------
 
 _COVERAGE, _RISK = "coverage: share answered", "risk: share of it wrong"
+
+
+def _risks(curves: Sequence[Curve]) -> Curves:
+    """The curves of all runs; of many, those of the best and of the worst stand out."""
+    note = (
+        "What would be wrong if a run answered only from some confidence up and said “I don’t "
+        "know” below. Lower is better; a curve that climbs to the right belongs to a run that "
+        "knows when it is right."
+    )
+    if len(curves) <= _MOST_CURVES:
+        return Curves("Risk and coverage", _COVERAGE, _RISK, tuple(curves), note)
+    by_area = sorted(curves, key=_area)
+    note += (
+        f" Named are the {_ENDS} runs with the least area under the curve and the {_ENDS} with the "
+        "most. The others are grey: point at one, or look for its run above. The curves begin at "
+        f"{100 * _BEGIN:.0f} % answered, as few answers say little."
+    )
+    named = tuple(one.name for one in (*by_area[:_ENDS], *by_area[-_ENDS:]))
+    return Curves("Risk and coverage", _COVERAGE, _RISK, tuple(curves), note, named=named,
+                  begin=_BEGIN)  # fmt: skip
+
+
+def _area(curve: Curve) -> float:
+    """The area under a curve: the mean risk over all coverages."""
+    begins = (0.0, *(x for x, _ in curve.points))
+    return sum((x - before) * y for before, (x, y) in zip(begins, curve.points, strict=False))
 
 
 def _points(runs: Sequence[Stated]) -> list[Point]:

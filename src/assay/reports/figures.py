@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from assay.page.parts import Curves, Figure, LineChart, Point, Reliability, Scatter, Series
-from assay.page.wording import number, shortened
+from assay.page.parts import Curve, Curves, Figure, LineChart, Point, Reliability, Scatter, Series
+from assay.page.wording import number, one_line, shortened
 from assay.reports.svg import (
     Plane,
     drawing,
@@ -30,6 +30,9 @@ Kinds = Mapping[str, int]
 
 _STEPS = 60
 """A curve of more points than this has no markers."""
+
+_COARSE = 4
+"""Of so many points of a grey curve one is enough to be pointed at."""
 
 _MOST_COUNTS = 12
 """With more bins than this their counts are left out."""
@@ -165,28 +168,43 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
     names = [curve.name for curve in plot.curves]
     own = dict(zip(names, _kinds(names, kinds), strict=True))
     named: list[tuple[float, str, int]] = []
-    for curve in sorted(plot.curves, key=lambda one: one.name == plot.focus):
-        line = [plane.at(*point) for point in curve.points]
-        if small and curve.name != plot.focus:
-            parts.append(path(line, class_="curve other"))
+    first = {plot.focus} if small else {*(plot.named or names)}
+    for curve in sorted(plot.curves, key=lambda one: one.name in first):
+        points = [point for point in curve.points if point[0] >= plot.begin] or curve.points[-1:]
+        line = [plane.at(*point) for point in points]
+        if curve.name not in first:
+            parts.append(path(line, class_="curve other") if small else _grey(curve, line, own))
             continue
         kind = own[curve.name]
         drawn = [path(line, class_=f"curve c{kind % 8} d{kind // 8 % 3}")]
         if len(line) <= _STEPS:
             drawn += [
                 marker(x, y, kind, ": ".join(filter(None, (curve.name, about))), size=2.6)
-                for (x, y), about in zip(line, curve.about or [""] * len(line), strict=True)
+                for (x, y), about in zip(
+                    line, curve.about[-len(line) :] or [""] * len(line), strict=True
+                )
             ]
         about = el("title", curve.name)
         parts.append(el("g", about, *drawn, class_="pt", data_name=curve.name))
         if line:
-            named.append((line[-1][1], shortened(curve.name, 20), kind))
+            named.append((line[-1][1], one_line(curve.name), kind))
     if not small:
         parts += _end_labels(named, plane)
     parts += plane.named(plot.x, plot.y, height - 6)
     whose = plot.focus or "all runs"
     said = f"{plot.title} of {whose}: {plot.y} against {plot.x}"
     return drawing(width, height, said, *parts, class_="plot" if small else "plot map")
+
+
+def _grey(curve: Curve, line: Sequence[tuple[float, float]], own: Kinds) -> Markup:
+    """A curve that is named when it is pointed at: it is thin, and what is around it counts."""
+    parts = [path(line, class_=f"curve other c{own[curve.name] % 8}")]
+    if line:
+        parts.append(path([*line[::_COARSE], line[-1]], class_="hit"))
+        (x, y), name = line[-1], shortened(curve.name, 40)
+        parts.append(label(x - 4, y - 7, name, class_="name halo off", anchor="end"))
+    about = el("title", curve.name)
+    return el("g", about, *parts, class_="pt", data_name=curve.name)
 
 
 def _end_labels(named: Sequence[tuple[float, str, int]], plane: Plane) -> list[Markup]:
@@ -203,14 +221,23 @@ def _end_labels(named: Sequence[tuple[float, str, int]], plane: Plane) -> list[M
         for i in range(len(heights) - 2, -1, -1):
             heights[i] = min(heights[i], heights[i + 1] - step)
     parts = []
-    for (start, words, number_), height in zip(order, heights, strict=True):
+    for (start, name, number_), height in zip(order, heights, strict=True):
         kind = f"c{number_ % 8}"
         x = plane.right
         parts.append(path([(x + 3, start), (x + 12, height)], class_=f"lead {kind}"))
-        while len(words) > 1 and text_width(words, 11) > 120:
-            words = shortened(words, len(words) - 1)
+        words = _ends_of(name, 20)
+        while len(words) > 3 and text_width(words, 11) > 120:
+            words = _ends_of(name, len(words) - 1)
         parts.append(label(x + 15, height + 4, words, class_=f"name text-{kind}", anchor="start"))
     return parts
+
+
+def _ends_of(name: str, most: int) -> str:
+    """Both ends of a name that is too long: many differ in the last letters alone."""
+    if len(name) <= most:
+        return name
+    half = (most - 1) // 2
+    return f"{name[:half]}…{name[half - most + 1 :]}"
 
 
 def _lines(plot: LineChart, kinds: Kinds) -> Markup:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from assay.page.wording import NOTHING, visible
 from assay.reports.svg import el, marker, meter
+from assay.reports.text import pieces
 
 
 @cache
@@ -28,6 +29,7 @@ def environment() -> Environment:
     )
     made.globals["swatch"] = swatch
     made.globals["meter"] = meter
+    made.filters["breakable"] = breakable
     return made
 
 
@@ -79,6 +81,11 @@ def swatch(kind: int | None) -> Markup:
         class_="swatch",
         aria_hidden="true",
     )
+
+
+def breakable(name: str) -> Markup:
+    """A name that a line may break within, but in no word of it."""
+    return Markup("<wbr>").join(pieces(visible(name)))
 
 
 def setting(value: object) -> str:

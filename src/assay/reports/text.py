@@ -11,6 +11,9 @@ from assay.page.wording import shortened
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[_-])")
 _LONG = 12
 """Longer headings are broken."""
+_JOINT = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[_./+@:-])(?=[^\W_])|(?<=[a-zA-Z])(?=[0-9])")
+_LONG_NAME = 14
+"""Longer names may be broken."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -30,6 +33,12 @@ def broken(name: str) -> tuple[str, ...]:
         return tuple(_HUMP.split(name))
     pairs = ((" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words)))
     return min(pairs, key=lambda pair: max(map(len, pair)))
+
+
+def pieces(name: str) -> list[str]:
+    """The parts of a name between which a line may break: of a long one without spaces after
+    hyphens and the like, before capitals and before numbers."""
+    return [name] if len(name) <= _LONG_NAME or " " in name else _JOINT.split(name)
 
 
 def slug(prefix: str, name: str) -> str:
