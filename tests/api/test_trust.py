@@ -132,6 +132,22 @@ def trusted(assay, folder, *more, code=0):
     return json.loads(done.stdout)
 
 
+def test_that_labels_open_more_of_a_draw_is_told(assay, world):
+    folder, *_ = world
+    done = assay("draw", folder, "--n", 12)
+    assert "More open as people label, of r2c2.answer." in " ".join(done.stdout.split())
+
+
+def test_the_machines_own_labels_are_asked_for_where_people_came_first(assay, world, people):
+    folder, truth, _, _ = world
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    shown = " ".join(assay("trust", folder, "-m", "Accuracy").stdout.split())
+    assert "by the machine's labels: one is missing ('assay judge FOLDER --policy machine'" in shown
+    assert assay("judge", folder, "--policy", "machine").returncode == 0
+    assert "Accuracy" in {one["measure"] for one in trusted(assay, folder)["scores"]}
+
+
 def table(truth, judge, topics):
     """People's and the machine's verdicts, runs × questions, and which were drawn."""
     chosen = np.isin(QUESTIONS, topics)

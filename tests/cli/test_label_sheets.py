@@ -73,7 +73,8 @@ def test_what_was_drawn_can_be_filled_in_and_is_then_done(folder, assay):
     options = ("labels", "export", folder, "--task", "entailment", "--sheet", "-o")
     done = assay(*options, folder / "drawn.csv", "--units", "drawn")
     assert (done.returncode, "Nothing was drawn" in done.stderr) == (2, True)
-    assert assay("draw", folder, "--n", "1", "--task", "r2c2.entailment").returncode == 0
+    done = assay("draw", folder, "--n", "1", "--task", "r2c2.entailment")
+    assert "More open" not in done.stdout
     assert assay(*options, folder / "drawn.csv", "--units", "drawn").returncode == 0
     rows = [row | {"verdict.entailed": "YES"} for row in read(folder / "drawn.csv")]
     assert len({row["topic"] for row in rows}) == 1
@@ -170,6 +171,21 @@ def test_a_sheet_is_of_one_task(folder, assay):
     done = assay("labels", "export", folder, "--sheet", "-o", folder / "all.csv")
     assert done.returncode == 2
     assert "name it with --task" in done.stderr
+    done = assay("labels", "export", folder, "--task", "support", "--sheet", "-o", folder / "s.csv")
+    assert done.returncode == 2
+    assert "Asked of people here: r2c2.answer, r2c2.dialogue_act and r2c2.entail" in done.stderr
+
+
+def test_a_list_that_is_no_json_is_told_with_one_to_go_by(folder, assay):
+    sheet = ("--task", "answer", "--sheet", "-o", folder / "sheet.csv")  # other protocols have one
+    assert assay("labels", "export", folder, *sheet).returncode == 0
+    rows = [row | {"verdict.correct": "YES"} for row in read(folder / "sheet.csv")]
+    good, wrong = '[{"nugget": 1, "helped": "YES"}]', "1, 2"
+    for given, code in ((good, 0), (wrong, 2)):
+        rows[0]["verdict.nuggets"] = given
+        done = assay(*IMPORT, folder, write(folder / "kim.csv", rows), "--by", "human:KIM")
+        assert done.returncode == code, done.stderr
+    assert """Write it so: [{"nugget": …, "helped": …}].""" in done.stderr
 
 
 def test_a_sheet_by_several_people_whose_texts_a_spreadsheet_changed(folder, rows, assay):

@@ -125,7 +125,7 @@ def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | s
     if np.isnan(own).any() or np.isnan(whole).any():
         return (
             f"Labels of the machine under {linear.task.name}, or before it, are missing: 'assay "
-            "judge' asks for them."
+            "judge FOLDER --policy machine' asks for them, also where people labelled."
         )
     named = sorted({name for _, _, others in said for name in others})
     rows = {

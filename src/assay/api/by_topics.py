@@ -93,15 +93,16 @@ class ByTopics:
             for found in (self.judge, self.people)
         )
         people[:, ~drawn] = np.nan
-        for what, table, or_else in (
-            ("the machine's", judge, ""),
-            ("people's", people[:, drawn], _ELSEWHERE),
+        for what, table, asks, or_else in (
+            ("the machine's", judge, " --policy machine", ""),
+            ("people's", people[:, drawn], "", _ELSEWHERE),
         ):
             if np.isnan(table).any():
                 count = int(np.isnan(table).any(axis=0).sum())
                 return (
                     f"It has no value on {counted(count, 'topic')} by {what} labels: one is "
-                    f"missing, or it is not defined there{or_else}."
+                    f"missing ('assay judge FOLDER{asks}' asks for it), or it is not defined "
+                    f"there{or_else}."
                 )
         whole = [self.judge.scores[run][measure].value for run in runs]
         if any(value is None or abs(value - mean) > _SAME

@@ -193,6 +193,9 @@ def _fitted(ability: Ability, p: np.ndarray[Any, Any], truth: np.ndarray[Any, An
     if not isinstance(fitted, Linear) or fitted.slope <= 0:
         why = "the judge's probabilities and what people say do not go together"
         return Fitted(ability, len(p), yes, before, after, None, why)
+    if float(after["Brier"] or 0) >= float(before["Brier"] or 0):
+        why = "what is learnt does no better on units that it is not learnt from (Brier)"
+        return Fitted(ability, len(p), yes, before, after, None, why)
     return Fitted(ability, len(p), yes, before, after, fitted)
 
 

@@ -39,12 +39,14 @@ Evaluations = Mapping[str, Evaluation]
 @dataclass(frozen=True)
 class Drawn:
     """A draw with how far it is labelled: of ``units`` that are known to belong to it now, people
-    have labelled ``labelled`` with nobody else's label in sight. ``new`` unless it was there."""
+    have labelled ``labelled`` with nobody else's label in sight. ``new`` unless it was there;
+    ``opened`` are those of its tasks of which labels under its others may open further units."""
 
     draw: Draw
     units: int
     labelled: int
     new: bool = False
+    opened: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,8 @@ def correct(
     if not any(one.found for one in boards):
         why = (
             "No measure could be corrected. Where it says that labels are missing, 'assay judge' "
-            "asks for them: what people said may lead to questions that nobody was asked yet."
+            "asks for them, and with --policy machine for the machine's own: what people said may "
+            "lead to questions that nobody was asked yet, away from what the machine led to."
         )
         basis = "a draw is labelled, but corrects nothing"
         return Trusted(basis, drawn, population, level, boards, done, why, remarks)

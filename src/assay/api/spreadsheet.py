@@ -16,6 +16,7 @@ from assay.ledger import Ledger
 from assay.ledger.sheets import VERDICT
 from assay.model.errors import SettingsError
 from assay.model.labels import Status
+from assay.model.wording import listing
 from assay.protocols.places import Place, WhereUsed
 from assay.tasks.registry import REGISTRY
 
@@ -34,9 +35,15 @@ def export_sheet(
     """A table of one task for people to fill in, without what anybody said so far: the header, and
     a row for each unit, by topic and run. Raises SettingsError where none is named, or none was
     drawn."""
-    named = tasks_named(task) or []
+    by_hand = (one for part in opened.parts.values() for one in part.tasks if one.by_people)
+    asked = {one.name for one in (*opened.tasks(), *by_hand)}
+    named = [one for one in tasks_named(task) or () if one in asked]
     if len(named) != 1:
-        raise SettingsError("A sheet has the units of one task: name it with --task.")
+        which_ones = f" --task {task} means {listing(named)}." if named else ""
+        raise SettingsError(
+            f"A sheet has the units of one task: name it with --task.{which_ones} Asked of people "
+            f"here: {listing(sorted(asked))}."
+        )
     (about,) = (REGISTRY[name] for name in named)
     units = [name for name in about.unit.model_fields if name != "reason"]
     said = [f"{VERDICT}{name}" for name in about.verdict.model_fields if name != "reason"]

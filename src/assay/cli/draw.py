@@ -103,7 +103,8 @@ def _people(found: Sequence[Drawn]) -> Iterator[Table | Paragraph]:
         )
         yield Paragraph(f"People label {', '.join(draw.tasks)}.")
         left = one.units - one.labelled
+        more = f"More open as people label, of {', '.join(one.opened)}. " if one.opened else ""
         yield Paragraph(
             f"{one.labelled} of {counted(one.units, 'label')} are there. "
-            + ("'assay trust' has the scores." if not left else "'assay ui' has the queue.")
+            + (f"{more}'assay ui' has the queue." if left else "'assay trust' has the scores.")
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -18,7 +18,7 @@ from assay.ledger.sheets import is_sheet, sheet_rows
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
-from assay.tasks.base import AnyTask, canonical, content_hash, unit_hash
+from assay.tasks.base import AnyTask, Verdict, canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
 
 _KINDS = ("model", "rules", "human", "recorded", "ensemble", "custom")
@@ -245,6 +245,10 @@ def _label_from(
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "verdict"
         said = first["msg"].removeprefix("Value error, ")
+        field = str(next(iter(first["loc"]), ""))
+        shape = _shape_of(task.verdict, field)
+        if shape and first["type"] in ("tuple_type", "model_type"):
+            return _Problem(f"'{field}' is no list in JSON.", f"Write it so: {shape}.")
         return _Problem(f"'{place}' {said}.", f"See what {task.name} asks for.")
     content = checked.model_dump(mode="json")
     given = row.get("reason")
@@ -286,6 +290,18 @@ def _label_from(
             "Import that ledger's labels as they are first; then this file, with --by human:NAME.",
         )
     return label
+
+
+def _shape_of(verdict: type[Verdict], name: str) -> str:
+    """A list of a verdict as JSON, with an entry to go by; empty for a field that is none."""
+    field = verdict.model_fields.get(name)
+    if field is None or get_origin(field.annotation) is not tuple:
+        return ""
+    entry = next(iter(get_args(field.annotation)), None)
+    if not (isinstance(entry, type) and issubclass(entry, Verdict)):
+        return '["…", "…"]'
+    named = [one for one, about in entry.model_fields.items() if about.is_required()]
+    return "[{" + ", ".join(f'"{one}": …' for one in named) + "}]"
 
 
 def _edited(
