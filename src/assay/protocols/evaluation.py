@@ -40,6 +40,9 @@ from assay.tasks.shared import sources
 if TYPE_CHECKING:
     from assay.ledger.parquet import AnyLedger
 
+_NOTES = 5
+"""Notes on the inputs that stand beside a refusal."""
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -176,7 +179,9 @@ class Evaluation:
         for step, refusal in zip(self.steps, refusals, strict=True):
             asks = next(iter(step.requests(book)), None) is not None
             if refusal and (asks or (pending and step.waits)):
-                raise SettingsError(refusal)
+                # What the inputs lack may be why it is asked at all.
+                notes = (f"Note: {one}" for one in self.warnings[:_NOTES])
+                raise SettingsError("\n".join((refusal, *notes)))
             pending = pending or asks
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:

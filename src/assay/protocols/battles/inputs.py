@@ -180,7 +180,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
         questions[one.id] = one.text
     # A copy: the narratives that answers bring are no list of topics that answers are checked
     # against.
-    given = dict(questions)
+    given = dict(questions) or None
     for path, rag in reading.many("rag_runs", partial(read_answers, topics=given, limits=False)):
         add(path, rag.name, {topic: one.text for topic, one in rag.answers.items()})
         for topic, answer in rag.answers.items():

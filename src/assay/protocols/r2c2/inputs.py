@@ -111,7 +111,8 @@ class R2c2Inputs:
 
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs:
     """Read and check every input; raises FormatError with the faults of *all* files."""
-    questions = reading.one("questions", read_questions) or ()
+    # Against questions that cannot be read nothing is checked: all would be unknown.
+    questions = reading.one("questions", read_questions)
     limit = settings.max_passage_chars
     shared = SharedAnswers()
     read_pr = partial(
@@ -129,7 +130,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
                 "To bring in a person's marks, use 'assay labels import'."
             )
     reading.done()
-    return R2c2Inputs(questions, pr_runs, ac_files, *_asked_as(folder, settings.entailment))
+    return R2c2Inputs(questions or (), pr_runs, ac_files, *_asked_as(folder, settings.entailment))
 
 
 def _asked_as(folder: Folder, chosen: str) -> tuple[bool, bool]:

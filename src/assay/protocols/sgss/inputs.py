@@ -143,7 +143,8 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
     if "preferences" in folder.config.inputs:
         path = folder.input_files("preferences")[0]
         runs = {run for by_run in found.values() for run in by_run}
-        for said in preferences:
+        # Where summaries cannot be read, none would be there.
+        for said in () if reading.faults else preferences:
             for side in (said.left, said.right):
                 if side not in runs or said.query not in found:
                     reading.fault(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -35,6 +35,7 @@ from assay.model.trec_rag import (
     SupportAnswer,
     sub_narrative_key,
 )
+from assay.model.wording import counted, listing, named
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
 from assay.protocols.label_sheets import NO_LABEL, citations_of
@@ -163,7 +164,8 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     if settings.topics:
         # Where the file could not be read nothing is listed, and its faults are told below.
         narratives = {topic: narratives[topic] for topic in settings.topics if listed}
-    texts = {one.id: one.text for one in listed}
+    # Against narratives that cannot be read nothing is checked: all would be unknown.
+    texts = {one.id: one.text for one in listed} if listed else None
     aspects = reading.optional("sub_narratives", read_sub_narratives) or {}
     r_runs = reading.named("r_runs", read_trec_run)
     read_run = partial(read_answers, topics=texts, limits=False)
@@ -178,6 +180,15 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     support = _labelled(reading, "support", read_support)
     nuggets = reading.optional("nuggets", read_nuggets)
     reading.done()
+    every = [one.id for one in listed]
+    reading.warnings += chain(
+        *(_strangers(f"[inputs] r_runs, {run}", one.scores, every) for run, one in r_runs.items()),
+        _strangers("[inputs] qrels", () if qrels is None else qrels.grades, every),
+        _strangers("[inputs] nuggets", nuggets or (), every),
+        _strangers("[inputs] sub_narratives", aspects, every),
+        _strangers("[inputs] assignments", [topic for _, topic in assignments], every),
+        _strangers("[inputs] support", [topic for _, topic in support], every),
+    )
     rankings = {
         name: {topic: run.ranked(topic) for topic in run.scores} for name, run in r_runs.items()
     }
@@ -210,6 +221,21 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
             "place; they do not count."
         )
     return replace(inputs, support=fitted)
+
+
+def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> Iterator[str]:
+    """Says where an input has topics that are no narratives, while narratives are not among its
+    topics: they may be called otherwise there. (One with all of them may have more.)"""
+    there = dict.fromkeys(topics)
+    strange = [one for one in there if one not in set(narratives)]
+    silent = [one for one in narratives if one not in there]
+    if strange and silent:
+        yield (
+            f"{what}: {counted(len(strange), 'topic')} {named(len(strange), 'is', 'are')} none of "
+            f"the narratives ({listing(strange, 5)}), while {counted(len(silent), 'narrative')} "
+            f"{named(len(silent), 'is', 'are')} not there ({listing(silent, 5)}). Are ids written "
+            "alike?"
+        )
 
 
 def _mapped_to(given: NuggetList | None) -> tuple[SubNarrative, ...]:

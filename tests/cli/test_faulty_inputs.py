@@ -1,0 +1,71 @@
+"""One fault in the file that all others are checked against is one fault, not one for each line of
+theirs; and topics that fit no others are told."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.api.opened import Opened
+from tests.conftest import ROOT
+
+WITHOUT = shutil.ignore_patterns("out", "labels.sqlite*")
+
+
+def example(tmp_path: Path, name: str) -> Path:
+    return Path(shutil.copytree(ROOT / "examples" / name, tmp_path / name, ignore=WITHOUT))
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("films", "questions.tsv"),
+        ("trec-rag", "narratives.jsonl"),
+        ("sgss", "summaries.jsonl"),
+        ("rag-app", "questions.jsonl"),
+    ],
+)
+def test_a_topic_that_stands_twice_is_one_fault(tmp_path, assay, name, file):
+    path = example(tmp_path, name) / file
+    rows = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join([*rows, rows[0]]), encoding="utf-8")
+    done = assay("score", tmp_path / name)
+    assert done.returncode == 2
+    assert "assay: 1 fault in the input:" in done.stderr
+    assert f"{file}:{len(rows) + 1}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("entry", "file", "before", "after"),
+    [
+        ("r_runs, WORDS", "r/WORDS.txt", "aq Q0", "zz Q0"),
+        ("qrels", "gold/qrels.txt", "aq 0", "zz 0"),
+        ("nuggets", "nuggets.jsonl", '"qid": "aq"', '"qid": "zz"'),
+    ],
+)
+def test_topics_that_are_called_otherwise_are_told(tmp_path, assay, entry, file, before, after):
+    path = example(tmp_path, "trec-rag") / file
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    told = (
+        f"[inputs] {entry}: 1 topic is none of the narratives (zz), while 1 narrative is not there "
+        "(aq)."
+    )
+    assert told in warnings(tmp_path)
+    if entry == "nuggets":  # they are asked for, which the embedded judge cannot do
+        done = assay("judge", tmp_path / "trec-rag")
+        assert done.returncode == 2
+        assert f"Note: {told}" in done.stderr
+
+
+def warnings(tmp_path: Path) -> str:
+    return "\n".join(Opened.open(tmp_path / "trec-rag").parts["trec-rag"].warnings)
+
+
+def test_an_input_with_more_topics_than_are_asked_is_fine(tmp_path):
+    path = example(tmp_path, "trec-rag") / "gold" / "qrels.txt"
+    path.write_text(path.read_text(encoding="utf-8") + "zz 0 doc 1\n", encoding="utf-8")
+    assert "none of the narratives" not in warnings(tmp_path)
