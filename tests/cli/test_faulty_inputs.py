@@ -65,6 +65,18 @@ def warnings(tmp_path: Path) -> str:
     return "\n".join(Opened.open(tmp_path / "trec-rag").parts["trec-rag"].warnings)
 
 
+def test_a_file_of_another_kind_is_told_once_and_which_it_looks_like(tmp_path, assay):
+    gold = example(tmp_path, "trec-rag") / "gold"
+    rows = "".join(f"1 0 d{n} 1\n" for n in range(60))
+    (tmp_path / "qrels").write_text(rows, encoding="utf-8")
+    done = assay("measure", tmp_path / "qrels", tmp_path / "qrels", "-m", "RR")
+    assert done.stderr.count("\n") == 2
+    assert "60 faults in the input" in done.stderr
+    assert "qrels:1–60 (60 lines) The line has 4 columns, not 6. Is this a qrels" in done.stderr
+    assert "'assay nuggets' scores" in assay("support", gold / "assignments.jsonl").stderr
+    assert "'assay support' scores" in assay("nuggets", gold / "support.jsonl").stderr
+
+
 def test_an_input_with_more_topics_than_are_asked_is_fine(tmp_path):
     path = example(tmp_path, "trec-rag") / "gold" / "qrels.txt"
     path.write_text(path.read_text(encoding="utf-8") + "zz 0 doc 1\n", encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,14 +11,12 @@ from rich.text import Text
 
 from assay.api.validating import YEARS, Validated, check
 from assay.cli.common import FORM, forms, one_of, present, print_json, takes, tell
-from assay.model.errors import AssayError, Fault
+from assay.model.errors import AssayError, placed
 from assay.model.options import Argument
 from assay.model.wording import listed, printable
 
 _SUMMED_UP = 10
 """Files from which the last line says how many are good."""
-_REPEATS = 4
-"""Lines of which the same is said that are named together."""
 
 
 @forms("json")
@@ -52,7 +50,7 @@ def _people(found: Validated) -> Iterator[Text | str]:
             yield f"{fixed.file}:{change.line}{topic} mended: {change.what}"
         yield f"{fixed.file}: {f'mended in {fixed.fixed}' if fixed.fixed else 'nothing to mend'}"
     for one in found.report.files:
-        for place, fault in _placed(one.faults):
+        for place, (fault, *_) in placed(one.faults):
             warns = fault.severity != "error"
             line = Text(printable(f"{place} "))
             line.append("warning: " if warns else "", style="yellow")
@@ -74,34 +72,6 @@ def _people(found: Validated) -> Iterator[Text | str]:
         so = f"; {len(bad)} to be mended: {listed(bad, _SUMMED_UP)}" if bad else ""
         said = f"{count} files: {count - len(bad)} without errors{so}."
         yield Text(printable(said), style="bold" if bad else "green")
-
-
-def _placed(faults: Sequence[Fault]) -> Iterator[tuple[str, Fault]]:
-    """Each fault with its place in words. What is said of many lines alike is said once, with all
-    of these lines, where it is a warning or no topic is known."""
-    by_text: dict[tuple[object, ...], list[Fault]] = {}
-    for fault in faults:
-        alone = fault.severity == "error" and fault.topic
-        said = (fault.severity, fault.why, fault.cure)
-        by_text.setdefault((*said, fault.line, fault.topic) if alone else said, []).append(fault)
-    for of in by_text.values():
-        if len(of) >= _REPEATS and all(fault.line for fault in of):
-            yield f"{of[0].file}:{_lines(fault.line for fault in of)} ({len(of)} lines)", of[0]
-            continue
-        for fault in of:
-            place = f"{fault.file}:{fault.line}" if fault.line else fault.file
-            yield place + (f" [{fault.topic}]" if fault.topic else ""), fault
-
-
-def _lines(numbers: Iterable[int]) -> str:
-    """Numbers of lines, those in a row as one: ``1–3,7``."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1][1:] = [number]
-        else:
-            parts.append([number])
-    return ",".join("–".join(map(str, part)) for part in parts)
 
 
 def _many(count: int, unit: str) -> str:

@@ -59,7 +59,8 @@ def read_pairs(source: SourceText, faults: FaultList, task: PairTask) -> list[Pa
     rows = _rows(source, task, faults) if is_table(source.path) else read_objects(source, faults)
     pairs = _pairs(rows, task, faults)
     if not pairs and not faults.faulty:
-        faults.error(0, "The file holds no record.", _shape(task))
+        shape = "Write a row for each pair." if is_table(source.path) else _shape(task)
+        faults.error(0, "The file holds no record.", shape)
     return pairs
 
 

@@ -183,7 +183,10 @@ def _nuggets(
 ) -> list[tuple[RagNugget, Mapping[str, Any]]]:
     given = record.get("nuggets")
     if not isinstance(given, list):
-        at.error("'nuggets' is no list.", "Write a list, [] for none.")
+        cure = "Write a list, [] for none."
+        if "sentences" in record:
+            cure = "Is it a file of support labels? 'assay support' scores these."
+        at.error("'nuggets' is no list.", cure)
         return []
     found: list[tuple[RagNugget, Mapping[str, Any]]] = []
     seen: set[str] = set()

@@ -58,7 +58,10 @@ def read_support(source: SourceText, faults: FaultList) -> tuple[SupportAnswer, 
         at = faults.at(number, topic)
         given = record.get("sentences", record.get("answer"))
         if not isinstance(given, list):
-            at.error("'sentences' is no list.", "Write a list, [] for none.")
+            cure = "Write a list, [] for none."
+            if "nuggets" in record:
+                cure = "Is it a file of nuggets? 'assay nuggets' scores assignments."
+            at.error("'sentences' is no list.", cure)
             continue
         sentences = tuple(
             sentence

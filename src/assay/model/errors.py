@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -61,6 +61,37 @@ class Fault:
         return f"{place}{topic} {self.why} {self.cure}".rstrip()
 
 
+_REPEATS = 4  # from so many on alike faults are told together
+
+
+def placed(faults: Iterable[Fault]) -> Iterator[tuple[str, Sequence[Fault]]]:
+    """The faults of a file with their place in words. What is said of many lines alike is said
+    once, with all of these lines, where it is a warning or no topic is known."""
+    by_text: dict[tuple[object, ...], list[Fault]] = {}
+    for fault in faults:
+        alone = fault.severity == "error" and fault.topic
+        said = (fault.severity, fault.why, fault.cure)
+        by_text.setdefault((*said, fault.line, fault.topic) if alone else said, []).append(fault)
+    for of in by_text.values():
+        if len(of) >= _REPEATS and all(fault.line for fault in of):
+            yield f"{of[0].file}:{_lines(fault.line for fault in of)} ({len(of)} lines)", of
+            continue
+        for fault in of:
+            place = f"{fault.file}:{fault.line}" if fault.line else fault.file
+            yield place + (f" [{fault.topic}]" if fault.topic else ""), [fault]
+
+
+def _lines(numbers: Iterable[int]) -> str:
+    """Numbers of lines, those in a row as one: ``1–3,7``."""
+    parts: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ",".join("–".join(map(str, part)) for part in parts)
+
+
 _SHOWN = 50  # faults in a message, shared by the files
 _SHOWN_OF_A_FILE = 3
 
@@ -76,11 +107,10 @@ class FormatError(AssayError):
         most = max(_SHOWN // max(len(by_file), 1), _SHOWN_OF_A_FILE)
         lines = []
         for file, own in by_file.items():
-            lines += [f"  {fault}" for fault in own[:most]]
-            if len(own) > most:
-                lines.append(
-                    f"  … and {len(own) - most} more (assay validate {shlex.quote(file)} lists all)"
-                )
+            every = list(placed(own))
+            lines += [f"  {place} {of[0].why} {of[0].cure}".rstrip() for place, of in every[:most]]
+            if rest := sum(len(of) for _, of in every[most:]):
+                lines.append(f"  … and {rest} more (assay validate {shlex.quote(file)} lists all)")
         count = len(self.faults)
         title = f"{count} fault{'s' if count != 1 else ''} in the input:"
         super().__init__("\n".join([title, *lines]))
