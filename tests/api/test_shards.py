@@ -108,10 +108,10 @@ def exam(place: Path) -> Path:
 
 
 def rag(place: Path) -> Path:
-    passages = [f"a{n} b{n}" for n in range(8)]
+    passages = [f"a{n} b{n}" for n in range(4)]
     runs = {
         name: [
-            world.record(str(n), f"a{n} right c{n} d{k}", passages[n:], [f"a{n}"]) for n in range(8)
+            world.record(str(n), f"a{n} right c{n} d{k}", passages[n:], [f"a{n}"]) for n in range(4)
         ]
         for k, name in enumerate(("A", "B"))
     }

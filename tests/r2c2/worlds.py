@@ -86,7 +86,8 @@ class World:
 
     def __init__(self, path: Path) -> None:
         self.folder = Folder.open(path)
-        self.evaluation = Evaluation.open(self.folder, R2C2, None)
+        # Of a policy that was chosen nothing is scored beside it.
+        self.evaluation = Evaluation.open(self.folder, R2C2, "people")
         self.labellers = self.evaluation.labellers()
         self.ledger = Ledger.open(self.folder.ledger_place)
         self.inputs: R2c2Inputs = self.evaluation.inputs
