@@ -246,8 +246,9 @@ def judged(run, question, answer, passages, bogus, correct, relevant, *, act="an
     )
 
 
-def films():
-    """The films example, judged by its gold verdicts, with one label that a person overruled."""
+def films(only=None):
+    """The films example, judged by its gold verdicts, with one label that a person overruled.
+    ``only``: places of some of its questions."""
     questions = read_questions(FILMS / "questions.tsv").require()
     pr_runs = {
         path.stem: read_pr_run(path, questions=questions).require()
@@ -264,12 +265,13 @@ def films():
             verdict == "YES",
             {int(n) for n in relevant.split(",") if n.strip()},
         )
+    some = questions if only is None else [questions[place] for place in only]
     answers = {}
     for name in sorted({run for run, _ in verdicts}):
         path = FILMS / "ac" / f"{name}.txt"
         run = read_ac_run(path, questions=questions, pr_runs=pr_runs).require().run
         answers[name] = {}
-        for q in questions:
+        for q in some:
             passages = {p.key: p for r in pr_runs.values() for p in r.passages.get(q.id, ())}
             answer = run.answers.get(q.id)
             act = "dont_know" if answer and "don't know" in answer.text.lower() else "answer"
@@ -282,7 +284,7 @@ def films():
     machine = label("r2c2.entailment", {"entailed": True}, "Harvey and Janet are both named.")
     nuggets[2] = nuggets[2]._replace(labels=(person,), at=0, overruled=machine)
     answers["MODEST"]["0001"] = replace(first, nuggets=tuple(nuggets))
-    return assemble(questions, pr_runs, answers, title="Films: fourteen questions")
+    return assemble(some, pr_runs, answers, title="Films: fourteen questions")
 
 
 def small(n=1, *, runs=("A",), text="t", correct=lambda run, i: True, nuggets=1):

@@ -287,10 +287,16 @@ def test_long_names_of_runs_are_broken_between_words_alone(tabs, tmp_path):
     assert tab.evaluate(WIDE) <= 390
 
 
+@pytest.fixture(scope="module")
+def fewer_films_html():
+    """The films report without questions that bring in no other kind of element or class."""
+    return cases.html(cases.films([0, 1, 5, 6, 7, 9, 12, 13]))
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])
-def test_no_rule_of_accessibility_is_broken(films_html, tabs, tmp_path, scheme, width):
+def test_no_rule_of_accessibility_is_broken(fewer_films_html, tabs, tmp_path, scheme, width):
     path = tmp_path / "report.html"
-    path.write_text(films_html, encoding="utf-8")
+    path.write_text(fewer_films_html, encoding="utf-8")
     size = {"width": width, "height": 800}
     page = tabs.tab(bypass_csp=True, color_scheme=scheme, viewport=size)
     page.goto(path.as_uri())
