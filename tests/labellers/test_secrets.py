@@ -260,8 +260,8 @@ def test_looking_for_secrets_and_keys_takes_no_time():
         "sk-", "sk-a", "eyJ-", "eyJa.", "://", "://a:", "a:", "a:b@", "bearer ", "-----BEGIN ",
         "0f", "Ab1-", "Ab1", "password:", "password ", "sha256:", "@", "a@", "user:a ", "[", "- ",
     ):  # fmt: skip
-        looks_secret(part * (200_000 // len(part)) + "!")
-        excerpt(part * (200_000 // len(part)), ["sk-" + "a" * 160])
+        looks_secret(part * (100_000 // len(part)) + "!")
+        excerpt(part * (100_000 // len(part)), ["sk-" + "a" * 160])
     assert time.process_time() - started < 10
 
 
