@@ -226,3 +226,17 @@ def test_the_cheapest_is_just_enough(assay, answers):  # noqa: F811
         found = planned(assay, folder, "--n", "90")
         most = max(one["decided"] for one in found["offers"] if one["design"] == design)
         assert decided["cheapest"]["decided"] >= 0.9 * most
+
+
+def test_with_two_topics_nothing_is_promised(assay, answers):  # noqa: F811
+    folder, *_ = answers
+    settings = folder / "questions.tsv"
+    settings.write_text("".join(settings.read_text().splitlines(keepends=True)[:2]))
+    for run in (folder / "ac").glob("*.txt"):
+        end = f"</{QUESTIONS[1]}>\n"
+        run.write_text(run.read_text().partition(end)[0] + end)
+    for run in (folder / "pr").glob("*.txt"):
+        run.write_text("".join(run.read_text().splitlines(keepends=True)[:2]))
+    done = assay("plan", folder)
+    assert done.returncode == 2
+    assert "2 topics are too few for scores that people's labels correct" in done.stderr

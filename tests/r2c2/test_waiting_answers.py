@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.api.opened import Opened
-from assay.protocols.answers.results import AnswerFindings, LabelState
+from assay.protocols.answers.results import AnswerFindings, LabelState, RunNotes, answer_gaps
 from assay.web.asked import Asked
 from tests.command import run_here, without_keys
 
@@ -199,3 +200,13 @@ def test_why_labels_failed_is_told_also_where_a_former_labeller_knew(bench: Benc
     file.write_text(json.dumps(row) + "\n")
     assert bench("labels", "import", file).returncode == 0
     assert not any("Failed labels" in one for one in bench.document("score")["warnings"])
+
+
+def test_what_a_person_left_open_and_no_machine_was_asked_is_told():
+    def gaps(**more: int) -> str:
+        notes = RunNotes("A", 1, 1, (), {}, 0, 0, 0, 0, 1, {}, 1)
+        return " ".join(one.so for one in answer_gaps([replace(notes, **more)], 0))
+
+    assert "left it open which nuggets helped" in gaps()
+    assert "left it open" not in gaps(missing_answers=1)
+    assert "left it open" not in gaps(unmarked_nuggets=0)

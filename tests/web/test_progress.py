@@ -16,7 +16,7 @@ from assay.web.forms import controls, verdict_of
 from assay.web.prospects import Prospects, look_ahead
 from assay.web.runs import ScoredFolder, ranges_in
 from assay.web.values import ago
-from tests.web.conftest import write_folder
+from tests.web.conftest import ANSWERS, PASSAGES, QUESTIONS, write_folder
 from tests.web.test_browser import until
 from tests.web.test_forms import filled
 
@@ -162,7 +162,14 @@ def test_progress_tells_what_more_labels_would_do(serve, visit, folder):
         assert db.execute("SELECT COUNT(*) FROM labels").fetchone()[0] == 0
 
 
-def test_where_no_label_is_missing_it_says_what_drawn_labels_would_do(folder):
+def test_where_no_label_is_missing_it_says_what_drawn_labels_would_do(tmp_path):
+    more = "<3>\nOf stone;70\n1;PR;1;It is made of stone.\n</3>\n"
+    folder = write_folder(
+        tmp_path / "three",
+        questions=f"{QUESTIONS}3\tWhat is it made of?\tSimple\tstone\n",
+        passages=f"{PASSAGES}3;1;d4;The bridge is made of stone.\n",
+        answers={name: f"{text}{more}" for name, text in ANSWERS.items()},
+    )
     opened = Opened.open(folder)
     with Desk.open(opened) as desk:
         for at in range(2):  # answers come once their nuggets are labelled
@@ -187,5 +194,5 @@ def test_where_no_label_is_missing_it_says_what_drawn_labels_would_do(folder):
     assert not found.why
     assert found.plan
     assert found.plan.width is None  # nothing that was drawn is labelled
-    assert {one.labels for one in found.plan.offers} == {4}  # there are no more
+    assert {one.labels for one in found.plan.offers} == {5}  # there are no more
     assert [one.width for one in found.plan.offers if one.design == "leverage"] == [0.0]

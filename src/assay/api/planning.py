@@ -27,6 +27,7 @@ from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
 from assay.statistics.corrected.estimates import half_widths, satterthwaite
+from assay.statistics.corrected.given import LEAST_TOPICS
 
 COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
 
@@ -127,6 +128,11 @@ def plan_labels(
         if measure and isinstance(every.get(measure, ""), str):
             return _by_topics(opened, ledger, aim, measure)
         items = items_for(opened.parts, ledger, task, measure)
+        if len(items.topics) < LEAST_TOPICS:
+            raise SettingsError(
+                f"{opened.folder.path}: {counted(len(items.topics), 'topic')} are too few for "
+                f"scores that people's labels correct: at least {LEAST_TOPICS} are needed."
+            )
         draws = [one for one in ledger.draws() if items.task in one.tasks]
         done = [one for one in draws if _is_labelled(opened, ledger, one)]
         if done and done[-1].design == TOPICS:

@@ -71,7 +71,7 @@ def look_ahead(opened: Opened, now: ScoredFolder, stopped: Callable[[], bool] = 
             with ledger.copy() as copy:
                 return _tried(opened, copy, rows, measure, list(runs), stopped)
     except (AssayError, OSError, MemoryError, sqlite3.Error) as error:
-        return Prospects(why=str(error) or type(error).__name__)
+        return Prospects(why=str(error).rstrip(".") or type(error).__name__)
 
 
 def _next(state: WorkbenchState, tasks: Sequence[str]) -> list[UnitRow]:

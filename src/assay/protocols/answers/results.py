@@ -201,10 +201,18 @@ class RunNotes:
 
 _RANGE = "What hangs on them is a range, from the worst to the best that it can be."
 
+_HELPS = (
+    " All these have labels: a person called the answer right and left it open which nuggets "
+    "helped, of which no machine that called it wrong was asked. People say it in “assay ui”."
+)
+"""What is open where no label is missing."""
+
 
 def answer_gaps(every: Sequence[RunNotes], failed_nuggets: int) -> Iterator[Gap]:
     """What is missing of the runs' answers, gravest first. ``failed_nuggets`` says how many labels
     of nuggets failed: answers may wait for these."""
+    labelled = not any(one.unlabelled - one.unmarked_nuggets for one in every)
+    helps = _HELPS if labelled and not failed_nuggets else ""
     by_run: tuple[tuple[list[int], str, str, str, bool], ...] = (
         (
             [one.missing_answers for one in every],
@@ -231,7 +239,7 @@ def answer_gaps(every: Sequence[RunNotes], failed_nuggets: int) -> Iterator[Gap]
             [one.unmarked_nuggets for one in every],
             "nugget has no mark: its label or its answer’s is missing or failed",
             "nuggets have no mark: their labels or their answers’ are missing or failed",
-            "Nugget precision and the scores of passage runs are ranges.", True,
+            f"Nugget precision and the scores of passage runs are ranges.{helps}", True,
         ),
         (
             [one.carried_answers for one in every],
