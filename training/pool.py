@@ -2,10 +2,11 @@
 is made of them, and pairs that nobody labelled, for a larger network to read.
 
     python training/pool.py --shared ../shared/data --start FOLDER --out FILE.npz [--part 1]
+        [--written .25]
 
 Every pair is of a kind: its source, or how it was made. How often pairs of a kind are drawn is
-``SHARES``'s to say, not how many of them there are; among people's pairs of a source yes is drawn
-as often as everything else.
+``SHARES``'s and ``WRITTEN``'s to say, not how many of them there are; among people's pairs of a
+source yes is drawn as often as everything else.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from broaden import Broadener
 from prepare import assign, load
 from rows import Row
 from tokenizers import Encoding, Tokenizer
+from written import written
 
 from assay.labellers.judge.evidence import FIRST_TOKENS, WINDOW
 
@@ -42,7 +44,12 @@ SHARES = {
     "made_verbatim": 0.03,
     "made_mixed": 0.06,
 }
-"""Of the pairs that have labels; ``made_mixed`` is what augment.py makes."""
+"""Of the pairs that have labels and were not written for the judge; ``made_mixed`` is what
+augment.py makes."""
+WRITTEN = {"written claim": 0.50, "written question": 0.25, "written answer": 0.25}
+"""Of those that were (written.py); of each kind yes is drawn as often as everything else."""
+WRITTEN_SHARE = 0.25
+"""Of all that is drawn, how much was written for the judge."""
 FRAMED = (24_000, 6_000, 18_000)
 CONNECTED = 36_000
 SWAPPED = 16_000
@@ -137,8 +144,11 @@ def people(rows: Iterable[Row], most: int, chance: random.Random) -> list[Row]:
     return found
 
 
-def pool(rows: list[Row], tokenizer: Tokenizer, seed: str, part: float = 1.0) -> list[Row]:
-    """All pairs, ``source`` being their kind; ``part``: so much of everything, and only labelled
+def pool(
+    rows: list[Row], own_texts: list[Row], tokenizer: Tokenizer, seed: str, part: float = 1.0
+) -> list[Row]:
+    """All pairs, ``source`` being their kind, of people's ``rows`` and of ``own_texts``, which were
+    written for the judge; ``part``: so much of all that is made of the former, and only labelled
     pairs where it is below 1."""
     chance = random.Random(seed)
     broadener = Broadener(rows, tokenizer, chance)
@@ -178,6 +188,8 @@ def pool(rows: list[Row], tokenizer: Tokenizer, seed: str, part: float = 1.0) ->
     found += broadener.connector.rows(round(part * CONNECTED))
     if part == 1.0:
         found += Stranger(rows, chance).rows(UNLABELLED)
+    found += own_texts
+    found += [maker.dressed(row) for row in own_texts if row.passage and chance.random() < 0.35]
     return [broadener.cut(row) for row in found]
 
 
@@ -195,12 +207,14 @@ def take(rows: Iterator[Row | None], count: int) -> list[Row]:
     return found
 
 
-def drawn(rows: list[Row]) -> np.ndarray:
-    """How often every row is drawn, in proportion; 0: it has no label."""
+def drawn(rows: list[Row], written_share: float) -> np.ndarray:
+    """How often every row is drawn, in proportion, those that were written for the judge in
+    ``written_share`` of all; 0: it has no label."""
     kinds = np.array([row.source for row in rows])
     yes = np.array([row.label > 0 for row in rows])
     weight = np.zeros(len(rows))
-    names = [name for name in np.unique(kinds) if not name.startswith(("made_", "unlabelled"))]
+    others = ("made_", "unlabelled", "written")
+    names = [name for name in np.unique(kinds) if not name.startswith(others)]
     sizes = {name: (kinds == name).sum() ** SMALL for name in names}
     for name in names:
         for side in (False, True):
@@ -211,10 +225,19 @@ def drawn(rows: list[Row]) -> np.ndarray:
     for name, share in SHARES.items():
         own = kinds == name
         weight[own] = share / max(1, own.sum())
+    if written_share:
+        weight *= (1 - written_share) / weight.sum()
+        whole = np.array([row.label == 1 for row in rows])
+        for name, share in WRITTEN.items():
+            for side in (False, True):
+                own = (kinds == name) & (whole == side)
+                weight[own] = written_share * share / 2 / max(1, own.sum())
     return weight
 
 
-def store(rows: list[Row], tokenizer: Tokenizer, path: Path) -> dict[str, int]:
+def store(
+    rows: list[Row], tokenizer: Tokenizer, path: Path, written_share: float
+) -> dict[str, int]:
     """Write token ids: the two texts of a row are one after the other; ``first`` is how long the
     first is; ``level`` -1 where nobody labelled the pair."""
     pairs = [row.texts() for row in rows]
@@ -236,10 +259,17 @@ def store(rows: list[Row], tokenizer: Tokenizer, path: Path) -> dict[str, int]:
         first=np.array([len(firsts[at]) for at in kept], np.uint8),
         ability=np.array(["EAC".index(row.ability) for row in rows], np.int8),
         level=np.array([round(row.label * 2) for row in rows], np.int8),
-        weight=drawn(rows).astype(np.float32), kind=kind.astype(np.uint8), kinds=names,
+        weight=drawn(rows, written_share).astype(np.float32),
+        kind=kind.astype(np.uint8), kinds=names,
     )  # fmt: skip
     count = Counter(f"{row.source} {row.label}" for row in rows)
     return {**dict(sorted(count.items())), "pairs": len(rows), "tokens": bounds[-1]}
+
+
+def texts() -> list[Row]:
+    """What was written for the judge to be trained on."""
+    found = written(Path(__file__).parent / "written")
+    return [row for row in found if row.split == "train"]
 
 
 def whole_texts(start: Path) -> Tokenizer:
@@ -262,6 +292,10 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--part", type=float, default=1.0, help="so much of everything")
+    parser.add_argument(
+        "--written", type=float, default=WRITTEN_SHARE,
+        help="of what is drawn, how much was written for the judge (training/written)",
+    )  # fmt: skip
     parser.add_argument("--seed", default="1")
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -269,8 +303,8 @@ def main() -> int:
     split = assign(rows, options.shared)
     train = [row for row in rows if split[row.id] == "train"]
     tokenizer = whole_texts(options.start)
-    made = pool(train, tokenizer, options.seed, options.part)
-    print(json.dumps(store(made, tokenizer, options.out), indent=1))
+    made = pool(train, texts() if options.written else [], tokenizer, options.seed, options.part)
+    print(json.dumps(store(made, tokenizer, options.out, options.written), indent=1))
     return 0
 
 

@@ -5,7 +5,8 @@
 Pairs that share a premise, paragraph, question or sentence are one group, and a group is in one
 split only: 80 % of the groups train, 8 % calibrate, 12 % test. WiCE's dev claims, OpenQA-eval and
 ConjNLI are never trained or tuned on, nor is any group that calibration/pairs.py measures the
-embedded language models on. Everything is drawn with fixed seeds.
+embedded language models on. Of what was written for the judge an eighth is tested on, too.
+Everything is drawn with fixed seeds.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 from augment import Augmenter
 from grammar import Framer, Grammar
 from rows import Row
+from written import written
 
 sys.path.append(str(Path(__file__).parents[1] / "calibration"))
 from pairs import all_pairs, read_rows
@@ -175,6 +177,13 @@ def main() -> int:
         own += made_ones(people, random.Random(f"{options.seed} {name}"))
         if name == "calib":
             own += framed_ones(people, random.Random(f"{options.seed} framed"))
+        else:
+            texts = written(Path(__file__).parent / "written")
+            own += [
+                replace(row, source=f"made_{row.source}", split="made")
+                for row in texts
+                if row.split == "held"
+            ]
         with (options.out / f"{name}.jsonl").open("w", encoding="utf-8") as stream:
             for row in own:
                 stream.write(json.dumps(row.__dict__, ensure_ascii=False) + "\n")

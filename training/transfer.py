@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from calibrate import FAMILIES, balanced, check_labels, fitted
 from evaluate import DRAWS, Embedder, interval, judged, overlap, unit_range
-from pool import pool, store, whole_texts
+from pool import WRITTEN_SHARE, pool, store, texts, whole_texts
 from prepare import UNSEEN, assign, framed_ones, grouped, load, made_ones
 from readings import Reader
 from rows import Row, as_question, sampled
@@ -131,9 +131,9 @@ class Study:
             return found
         if not data.exists():
             tokenizer = whole_texts(self.start)
-            made = pool(self.part("train", left), tokenizer, f"without {left}", PART)
+            made = pool(self.part("train", left), texts(), tokenizer, f"without {left}", PART)
             fresh = folder / "new.npz"
-            store(made, tokenizer, fresh)
+            store(made, tokenizer, fresh, WRITTEN_SHARE)
             fresh.replace(data)
         here = Path(__file__).parent
         run(

@@ -318,7 +318,18 @@ def test_kinds_are_drawn_by_their_share_and_yes_as_often_as_no(training):
         for row in rows
     ]
     rows.append(grammar.replace(rows[0], source="unlabelled", label=-0.5))
-    weight = pool.drawn(rows)
+    texts = [
+        grammar.replace(row, source=f"written {names[row.ability]}", label=label)
+        for row in people(grammar)
+        for label in (0.0, 0.5, 1.0)
+    ]
+    weight = pool.drawn(rows, 0)
+    beside = pool.drawn([*rows, *texts], 0.25)
+    assert beside[: len(rows)] == pytest.approx(0.75 * weight / weight.sum())
+    for name, share in pool.WRITTEN.items():
+        for side in (False, True):
+            own = [row.source == name and (row.label == 1) == side for row in texts]
+            assert beside[len(rows) :][own].sum() == pytest.approx(0.25 * share / 2)
     assert (weight >= 0).all()
     assert weight[-1] == 0
     for kind in set(names.values()):

@@ -33,7 +33,7 @@ class LiveReport:
 
     def __init__(self, write: Write) -> None:
         self._write = write
-        self._folder = tempfile.TemporaryDirectory(prefix="assay-")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._head: Head | None = None
         self._making: asyncio.Task[None] | None = None
         self._begun = self._done = 0
@@ -46,7 +46,8 @@ class LiveReport:
 
     def close(self) -> None:
         """Take its files away."""
-        self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def asked(self) -> int:
         """The number of the report that somebody who asks now gets: one that is being made, or
@@ -58,6 +59,8 @@ class LiveReport:
         return self._begun
 
     async def _made(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="assay-")
         self._head = await self._write(Path(self._folder.name), self._told, self._head)
         self._done = self._begun
 
@@ -81,6 +84,8 @@ class LiveReport:
 
     def file(self, name: str) -> Path | None:
         """A page of the last report by its address."""
+        if self._folder is None:
+            return None
         folder = Path(self._folder.name).resolve()
         path = (folder / name).resolve()
         known = path.suffix == ".html" and path.is_relative_to(folder) and path.is_file()
