@@ -329,11 +329,19 @@ def test_a_table_has_the_labels_of_the_same_records(tmp_path: Path, assay: Assay
                 writer.writerow({"ID": one["id"], "claim": one["claim"], "passage": one["passage"]})
         done = assay("label", tmp_path / name, "--task", "support", "--json")
         assert json.loads(done.stdout)["labels"] == expected["labels"], done.stderr
-    out = tmp_path / "out.csv"
-    assay("label", tmp_path / "a.csv", "--task", "support", "-o", out)
-    with out.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["label"] for row in rows] == [one["label"] for one in expected["labels"]]
+    for name, mark in (("out.csv", ","), ("out.tsv", "\t")):
+        assay("label", tmp_path / "a.csv", "--task", "support", "-o", tmp_path / name)
+        with (tmp_path / name).open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter=mark))
+        assert [row["label"] for row in rows] == [one["label"] for one in expected["labels"]]
+
+
+def test_an_output_that_is_called_compressed_is_refused(tmp_path: Path, assay: Assay):
+    for name in ("out.csv.gz", "out.jsonl.bz2"):
+        out = tmp_path / name
+        done = assay("label", EXAMPLES / "claims.jsonl", "--task", "support", "-o", out)
+        assert (done.returncode, "nothing is compressed. Name it out." in done.stderr) == (2, True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_rows_without_ids_are_numbered_and_gold_answers_may_be_several(

@@ -228,15 +228,16 @@ def test_the_cheapest_is_just_enough(assay, answers):  # noqa: F811
         assert decided["cheapest"]["decided"] >= 0.9 * most
 
 
-def test_with_two_topics_nothing_is_promised(assay, answers):  # noqa: F811
+@pytest.mark.parametrize(("left", "said"), [(1, "1 topic is"), (2, "2 topics are")])
+def test_with_so_few_topics_nothing_is_promised(assay, answers, left, said):  # noqa: F811
     folder, *_ = answers
     settings = folder / "questions.tsv"
-    settings.write_text("".join(settings.read_text().splitlines(keepends=True)[:2]))
+    settings.write_text("".join(settings.read_text().splitlines(keepends=True)[:left]))
     for run in (folder / "ac").glob("*.txt"):
-        end = f"</{QUESTIONS[1]}>\n"
+        end = f"</{QUESTIONS[left - 1]}>\n"
         run.write_text(run.read_text().partition(end)[0] + end)
     for run in (folder / "pr").glob("*.txt"):
-        run.write_text("".join(run.read_text().splitlines(keepends=True)[:2]))
+        run.write_text("".join(run.read_text().splitlines(keepends=True)[:left]))
     done = assay("plan", folder)
     assert done.returncode == 2
-    assert "2 topics are too few for scores that people's labels correct" in done.stderr
+    assert f"{said} too few for scores that people's labels correct" in done.stderr

@@ -77,6 +77,14 @@ def test_a_file_of_another_kind_is_told_once_and_which_it_looks_like(tmp_path, a
     assert "'assay support' scores" in assay("nuggets", gold / "support.jsonl").stderr
 
 
+def test_of_many_lines_alike_the_first_are_named_and_how_many_more(tmp_path, assay):
+    rows = "".join(f"1 0 d{n} 1\n" if n % 2 else f"1 0 Q0 d{n} 1 1 x\n" for n in range(100))
+    (tmp_path / "qrels").write_text(rows, encoding="utf-8")
+    done = assay("measure", tmp_path / "qrels", tmp_path / "qrels", "-m", "RR")
+    named = ",".join(str(n) for n in range(2, 26, 2))
+    assert f"qrels:{named} and 38 more (50 lines) The line has 4 columns" in done.stderr
+
+
 def test_an_input_with_more_topics_than_are_asked_is_fine(tmp_path):
     path = example(tmp_path, "trec-rag") / "gold" / "qrels.txt"
     path.write_text(path.read_text(encoding="utf-8") + "zz 0 doc 1\n", encoding="utf-8")

@@ -212,3 +212,47 @@ def test_what_a_run_wrote_is_no_formula_in_a_spreadsheet(folder, assay):
     rows = read(sheet)
     assert any("=HYPERLINK" in row["unit.passage"] for row in rows)
     assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]
+
+
+def test_a_row_whose_text_changed_meanwhile_is_taken_if_it_still_shows_what_was_asked(
+    tmp_path, assay
+):
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
+    sheet = ("--task", "entailment", "--sheet", "-o", folder / "sheet.tsv")
+    assert assay("labels", "export", folder, *sheet).returncode == 0
+    assert "\t" in (folder / "sheet.tsv").read_text().partition("\n")[0]
+    with (folder / "sheet.tsv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    rows = [row | {"verdict.entailed": "YES"} for row in rows]
+    old = rows[0]["unit.passage"]
+    changed = [one for one in folder.rglob("*") if one.is_file() and old in _text(one)]
+    for one in changed:
+        one.write_text(_text(one).replace(old, f"{old} Or so."))
+    assert changed
+    wrong = [rows[0] | {"unit.passage": "#NAME?"}, *rows[1:]]
+    done = assay(*IMPORT, folder, write(tmp_path / "w.csv", wrong), "--by", "human:KIM")
+    assert (done.returncode, "w.csv:2 There is no 'unit'" in done.stderr) == (2, True)
+    done = assay(*IMPORT, folder, write(tmp_path / "kim.csv", rows), "--by", "human:KIM")
+    assert "5 labels added" in done.stdout, done.stderr
+    assert {one["unit_hash"]: one["unit"]["passage"] for one in by_people(assay, folder)} == {
+        row["unit_hash"]: row["unit.passage"] for row in rows
+    }
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def test_a_hash_that_is_no_text_is_a_fault_of_its_line(folder, assay):
+    line = {"task": "r2c2.entailment", "unit_hash": ["a"], "verdict": {}, "labeller": "human:KIM"}
+    (folder / "own.jsonl").write_text(json.dumps(line) + "\n")
+    done = assay(*IMPORT, folder, folder / "own.jsonl")
+    assert done.returncode == 2
+    assert "own.jsonl:1 There is no 'unit', nor a known 'unit_hash'." in done.stderr
+
+
+def test_which_units_is_asked_of_a_sheet_alone(folder, assay):
+    done = assay("labels", "export", folder, "--units", "open", "-o", folder / "open.jsonl")
+    assert (done.returncode, "give --sheet with it" in done.stderr) == (2, True)
+    assert not (folder / "open.jsonl").exists()

@@ -250,6 +250,8 @@ def pair_job(
     pairs = used(read_pairs(file, task), note)
     if output is not None and output.resolve() == file.resolve():
         raise SettingsError(f"-o {output}: that is the file that is read. Name another one.")
+    if output is not None and output.suffix.lower() in (".gz", ".bz2"):
+        raise SettingsError(f"-o {output}: nothing is compressed. Name it {output.stem}.")
     options = LabellerOptions(prices=given_prices(labeller, price), fetching=fetching)
     who = make_labeller(labeller, folder=Path(), renderer=Renderer(), options=options)
     if budget is not None:
@@ -260,12 +262,13 @@ def pair_job(
 def label_file(
     job: PairJob, file: Path, ledger: Path | None, output: Path | None, bounds: Bounds
 ) -> tuple[list[PairLabel], Tally]:
-    """:func:`label_pairs` of a file, written to ``output`` (JSON Lines, or CSV where it is called
-    so) with its manifest."""
+    """:func:`label_pairs` of a file, written to ``output`` (JSON Lines, or CSV or TSV where it is
+    called so) with its manifest."""
     labels, tally = label_pairs(job, ledger, bounds)
     if output is not None:
         rows = (dump_line(one._asdict()) for one in labels)
-        write_bytes(output, csv_bytes(COLUMNS, labels) if is_table(output) else b"".join(rows))
+        table = is_table(output)
+        write_bytes(output, csv_bytes(COLUMNS, labels, output) if table else b"".join(rows))
         settings, who = {"task": job.task.value}, [job.labeller.id]
         write_manifest(output, "label", settings, labellers=who, inputs=[file], outputs=[output])
     return labels, tally

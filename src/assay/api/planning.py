@@ -22,7 +22,7 @@ from assay.measures.confidence import Floats
 from assay.model.errors import SettingsError
 from assay.model.labels import seconds_of
 from assay.model.options import Option
-from assay.model.wording import counted, sentence
+from assay.model.wording import counted, named, sentence
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
@@ -128,10 +128,11 @@ def plan_labels(
         if measure and isinstance(every.get(measure, ""), str):
             return _by_topics(opened, ledger, aim, measure)
         items = items_for(opened.parts, ledger, task, measure)
-        if len(items.topics) < LEAST_TOPICS:
+        if (there := len(items.topics)) < LEAST_TOPICS:
             raise SettingsError(
-                f"{opened.folder.path}: {counted(len(items.topics), 'topic')} are too few for "
-                f"scores that people's labels correct: at least {LEAST_TOPICS} are needed."
+                f"{opened.folder.path}: {counted(there, 'topic')} {named(there, 'is', 'are')} too "
+                "few for scores that people's labels correct: at least "
+                f"{LEAST_TOPICS} are needed."
             )
         draws = [one for one in ledger.draws() if items.task in one.tasks]
         done = [one for one in draws if _is_labelled(opened, ledger, one)]

@@ -13,7 +13,7 @@ from assay.api.labels import Content, tasks_named
 from assay.api.opened import Opened
 from assay.labellers.base import Request
 from assay.ledger import Ledger
-from assay.ledger.sheets import VERDICT
+from assay.ledger.sheets import UNIT, VERDICT
 from assay.model.errors import SettingsError
 from assay.model.labels import Status
 from assay.model.wording import listing
@@ -53,7 +53,7 @@ def export_sheet(
         place = next(iter(where.of(unit)), Place(topic=request.topic))
         texts = (_cell(request.content.get(name)) for name in units)
         rows.append((about.name, unit, *place, *texts, *("" for _ in said), ""))
-    header = ["task", "unit_hash", *Place._fields, *(f"unit.{name}" for name in units)]
+    header = ["task", "unit_hash", *Place._fields, *(f"{UNIT}{name}" for name in units)]
     by_place = sorted(rows, key=lambda row: (row[3], row[2], *row[4:]))
     return [*header, *said, "reason"], by_place
 

@@ -156,6 +156,8 @@ def export_command(
     it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
     task and labeller, for DuckDB, polars and the like. With --sheet a person fills them in, in a
     spreadsheet, without seeing what was said; 'import' reads that too."""
+    if units is not Which.ALL and not sheet:
+        raise SettingsError(f"--units {units.value} is of a sheet: give --sheet with it.")
     if sheet:
         if parquet or output is None:
             raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
@@ -163,7 +165,7 @@ def export_command(
         with opened.ledger() as ledger:
             where = where_used(lambda: opened, ledger, remark)
             header, rows = export_sheet(opened, ledger, task, units, where)
-        write_bytes(output, csv_bytes(header, rows))
+        write_bytes(output, csv_bytes(header, rows, output))
         say(f"{counted(len(rows), 'unit')} written to {output}")
         return
     if parquet:

@@ -14,7 +14,7 @@ from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.ledger.ledger import Ledger, NewLabel
 from assay.ledger.lines import WHOLE
-from assay.ledger.sheets import is_sheet, sheet_rows
+from assay.ledger.sheets import is_sheet, sheet_rows, shown_unit
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
@@ -97,11 +97,11 @@ def read_file(
 
     A row needs ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an
     export writes; ``by`` stands for it where it is left out), and the ``uid`` of a label of the
-    ledger, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit that the ledger holds, or or
-    what is ``asked`` about). A row
-    of an export in which a person changed the verdict or the reason, and the labeller to
-    ``human:NAME`` (or to nothing: ``by`` is then who changed it), becomes a new label that
-    overrules the old one, without the old one's reasons. Raises FormatError with every faulty line.
+    ledger, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit that the ledger holds, of what
+    is ``asked`` about, or of what its row of a sheet still shows). A row of an export in which a
+    person changed the verdict or the reason, and the labeller to ``human:NAME`` (or to nothing:
+    ``by`` is then who changed it), becomes a new label that overrules the old one, without the old
+    one's reasons. Raises FormatError with every faulty line.
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
@@ -115,8 +115,12 @@ def read_file(
             # Of a sheet it says which unit is meant: what was said of it nobody saw.
             row = {"task": original.task, "unit_hash": original.unit, **row}
             del row["uid"]
-        if row.get("uid") is None and "unit" not in row and row.get("unit_hash") not in contents:
-            contents, asked = {**asked(), **contents}, dict  # units that nobody has labelled yet
+        unit = str(row.get("unit_hash"))
+        if row.get("uid") is None and "unit" not in row and unit not in contents:
+            if asked is not dict:
+                contents, asked = {**asked(), **contents}, dict  # units nobody has labelled yet
+            if unit not in contents and (content := shown_unit(row)):
+                row["unit"] = content
         made = _label_from(row, known, contents, by)
         if isinstance(made, _Problem):
             faults.error(number, made.why, made.cure)
@@ -214,8 +218,8 @@ def _label_from(
     if unit is None:
         return _Problem(
             "There is no 'unit', nor a known 'unit_hash'.",
-            "Give the unit's content; of a sheet whose folder asks about something else now, write "
-            "a new one.",
+            "Give the unit's content; of a sheet whose texts were changed, while its folder asks "
+            "about something else now, write a new one.",
         )
     verdict: dict[str, Any] | None = None
     failed = row.get("status") == Status.FAILED.value and row.get("verdict") is None

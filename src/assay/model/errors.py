@@ -62,11 +62,12 @@ class Fault:
 
 
 _REPEATS = 4  # from so many on alike faults are told together
+_PLACES = 12  # lines, or rows of lines, that are named
 
 
 def placed(faults: Iterable[Fault]) -> Iterator[tuple[str, Sequence[Fault]]]:
     """The faults of a file with their place in words. What is said of many lines alike is said
-    once, with all of these lines, where it is a warning or no topic is known."""
+    once, with these lines, where it is a warning or no topic is known."""
     by_text: dict[tuple[object, ...], list[Fault]] = {}
     for fault in faults:
         alone = fault.severity == "error" and fault.topic
@@ -82,14 +83,16 @@ def placed(faults: Iterable[Fault]) -> Iterator[tuple[str, Sequence[Fault]]]:
 
 
 def _lines(numbers: Iterable[int]) -> str:
-    """Numbers of lines, those in a row as one: ``1–3,7``."""
+    """Numbers of lines, those in a row as one: ``1–3,7``; of many the first, and how many more."""
     parts: list[list[int]] = []
     for number in sorted(set(numbers)):
         if parts and number == parts[-1][-1] + 1:
             parts[-1][1:] = [number]
         else:
             parts.append([number])
-    return ",".join("–".join(map(str, part)) for part in parts)
+    named = ",".join("–".join(map(str, part)) for part in parts[:_PLACES])
+    rest = sum(part[-1] - part[0] + 1 for part in parts[_PLACES:])
+    return named + (f" and {rest:,} more" if rest else "")
 
 
 _SHOWN = 50  # faults in a message, shared by the files

@@ -114,15 +114,21 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}.") from error
 
 
-def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """CSV with full-precision numbers; None is an empty cell, and no text is a formula."""
-    return b"".join(csv_lines(header, rows))
+def csv_bytes(
+    header: Sequence[str], rows: Iterable[Sequence[object]], path: Path | None = None
+) -> bytes:
+    """CSV with full-precision numbers; None is an empty cell, and no text is a formula. For a
+    ``path`` that is called .tsv the cells are separated by tabs."""
+    tabs = path is not None and path.suffix.lower() == ".tsv"
+    return b"".join(csv_lines(header, rows, "\t" if tabs else ","))
 
 
-def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[bytes]:
+def csv_lines(
+    header: Sequence[str], rows: Iterable[Sequence[object]], mark: str = ","
+) -> Iterator[bytes]:
     """The same in pieces."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
     every = chain([header], map(csv_cells, rows))
     while some := list(islice(every, _ROWS)):
         writer.writerows(some)

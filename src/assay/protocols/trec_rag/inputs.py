@@ -226,8 +226,8 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
 def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> Iterator[str]:
     """Says where an input has topics that are no narratives, while narratives are not among its
     topics: they may be called otherwise there. (One with all of them may have more.)"""
-    there = dict.fromkeys(topics)
-    strange = [one for one in there if one not in set(narratives)]
+    there, known = dict.fromkeys(topics), set(narratives)
+    strange = [one for one in there if one not in known]
     silent = [one for one in narratives if one not in there]
     if strange and silent:
         yield (
