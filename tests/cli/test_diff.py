@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from assay.api.diff_tables import diff_remarks, diff_tables, summary
+from assay.api.diffing import Difference, Paired
+from assay.formats.out_folders import Outcome
 from tests.cli.test_gate import folder, run
 from tests.conftest import Assay
 
@@ -36,7 +41,8 @@ def test_what_scores_moved_comes_first_then_flips_with_their_cause(
     page = tmp_path / "diff.html"
     done = assay("diff", *two, *ANSWERS, "--html", page)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("2 of 2 scores moved, none by more than chance would make")
+    assert done.stdout.startswith("1 of 2 scores moved, none by more than chance would make")
+    assert "1 score with topics that changed, of an equal value." in done.stdout  # HMR
     said = ("Scores that moved", "What changed", "Flips: 3 values turned, 1 to 1, 2 to 0")
     places = [done.stdout.index(one) for one in said]
     assert places == sorted(places)
@@ -70,9 +76,69 @@ def test_runs_that_changed_places_are_named(two: tuple[Path, Path], assay: Assay
             for run, value in zip("ABC", values, strict=True):
                 file.write(f"{run},M,{value},,,1,0,{value},{value}\n")
     shown = assay("diff", *two, "-m", "M").stdout
-    assert "By M 1 of 3 pairs of runs changed places: now A above B." in shown
+    assert "By M 1 of 3 pairs of runs changed places: now A better than B." in shown
     (order,) = json.loads(assay("diff", *two, "-m", "M", "--json").stdout)["orders"]
     assert order == {"measure": "M", "pairs": 3, "turned": [["A", "B"]]}
+
+
+def test_by_what_is_better_low_the_run_with_less_is_named_as_the_better_one(
+    two: tuple[Path, Path], assay: Assay
+):
+    for path, values in zip(two, ((0.1, 0.2), (0.25, 0.2)), strict=True):
+        with (path / "out" / "scores.csv").open("a") as file:
+            for run, value in zip("AB", values, strict=True):
+                file.write(f"{run},MCE,{value},,,1,0,{value},{value}\n")
+    found = json.loads(assay("diff", *two, "-m", "MCE", "--json").stdout)
+    assert found["orders"][0]["turned"] == [["B", "A"]]
+
+
+def paired(run: str, first: float | None, second: float | None, **more: Any) -> Paired:
+    found = Paired(run, "M", first, second, None, None, None, None, None, None, 9, 0, 0, False)
+    return replace(found, **more)
+
+
+def said(*tests: Paired) -> str:
+    nothing = Outcome(Path(), {}, {}, {})
+    found = Difference(nothing, nothing, (), (), tests, {}, ())
+    titles = (table.title for table in diff_tables(found))
+    return "\n".join((*summary(found), *diff_remarks(found), *titles))
+
+
+def test_without_a_test_nothing_is_said_of_chance():
+    shown = said(paired("A", 0.1, 0.2), paired("B", 0.1, 0.3))
+    assert shown.startswith("2 of 2 scores moved, no test can be made of 2.\n")
+    assert "none by more" not in shown
+
+
+def test_topics_that_trade_places_move_no_score():
+    shown = said(paired("A", 2 / 3, 2 / 3, difference=0.0, p=1.0, p_holm=1.0))
+    assert shown.startswith(
+        "0 of 1 score moved.\n1 score with topics that changed, of an equal value.\n"
+    )
+    assert "Scores that moved" not in shown
+    assert "Scores that differ otherwise" in shown
+    # Another order of the same terms is no other value.
+    assert said(paired("A", 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1)).startswith("0 of 1 score moved.")
+
+
+def test_what_became_known_or_open_is_told_apart_from_what_moved():
+    shown = said(paired("A", None, 0.5), paired("B", 0.5, None), paired("C", None, None))
+    assert shown.startswith(
+        "0 of 3 scores moved.\n"
+        "1 score known now, a range or undefined before.\n"
+        "1 score known before, a range or undefined now.\n"
+        "1 score not known in either, with other values of topics or other ranges.\n"
+    )
+    assert "No value" not in shown
+
+
+def test_those_that_differ_most_are_named_first_up_or_down():
+    real = {"p": 0.001, "p_holm": 0.002}
+    shown = said(
+        paired("A", 0.1, 0.2, difference=0.1, **real),
+        paired("B", 0.9, 0.5, difference=-0.4, **real),
+    )
+    assert "moved, 2 by more than chance would make: M of B -0.400, M of A +0.100." in shown
 
 
 def test_the_document_has_all_of_it(two: tuple[Path, Path], assay: Assay):

@@ -30,20 +30,17 @@ def hanging_in_words(found: Difference) -> Iterator[str]:
 
 
 def summary(found: Difference) -> Iterator[str]:
-    """What a person wants to know first: which scores moved by more than chance, and whether runs
-    changed places by the first measure of each leaderboard."""
+    """What a person wants to know first: which scores moved by more than chance, what else differs,
+    and whether runs changed places by the first measure of each leaderboard."""
     differing = [one for one in found.tests if one.differs]
+    shifted = [one for one in differing if one.has_moved]
     if differing:
-        real = [one for one in differing if one.is_real]
-        said = f"{len(differing)} of {counted(len(found.tests), 'score')} moved, "
-        if real:
-            largest = [f"{one.measure} of {one.run} {_by(one)}" for one in real]
-            said += f"{len(real)} by more than chance would make: {listed(largest, _MOST_NAMED)}."
-        else:
-            said += (
-                "none by more than chance would make (p, corrected for all of them, is above .05)."
-            )
-        yield said
+        said = f"{len(shifted)} of {counted(len(found.tests), 'score')} moved"
+        yield ", ".join((said, *_by_chance(shifted))) + "."
+    for words, some in _otherwise(differing):
+        if some:
+            real = _by_chance(some) if any(one.is_real for one in some) else ()
+            yield ", ".join((f"{counted(len(some), 'score')} {words}", *real)) + "."
     main = {
         next((one.measure for one in found.tests if one.run == run), "") for run in _runs(found)
     }
@@ -51,13 +48,46 @@ def summary(found: Difference) -> Iterator[str]:
         if order.measure in main and differing:
             pairs = counted(order.pairs, "pair")
             if order.turned:
-                turned = [f"{better} above {worse}" for better, worse in order.turned]
+                turned = [f"{better} better than {worse}" for better, worse in order.turned]
                 yield (
                     f"By {order.measure} {len(order.turned)} of {pairs} of runs changed places: "
                     f"now {listed(turned, _MOST_NAMED)}."
                 )
             else:
                 yield f"By {order.measure} no two runs changed places ({pairs})."
+
+
+def _by_chance(some: Sequence[Paired]) -> Iterator[str]:
+    """How many of the scores differ by more than chance would make, and how many have no test."""
+    real = [one for one in some if one.is_real]
+    untested = sum(one.p is None for one in some)
+    if real:
+        real.sort(key=lambda one: -abs(one.difference or 0.0))
+        largest = [f"{one.measure} of {one.run} {_by(one)}" for one in real]
+        yield f"{len(real)} by more than chance would make: {listed(largest, _MOST_NAMED)}"
+    elif untested < len(some):
+        yield "none by more than chance would make (p, corrected for all of them, is above .05)"
+    if untested:
+        yield f"no test can be made of {untested}"
+
+
+def _otherwise(differing: Sequence[Paired]) -> Iterator[tuple[str, list[Paired]]]:
+    """The scores that differ otherwise than by another value, by how they do."""
+    words = {
+        (True, True): "with topics that changed, of an equal value",
+        (False, True): "known now, a range or undefined before",
+        (True, False): "known before, a range or undefined now",
+        (False, False): "not known in either, with other values of topics or other ranges",
+    }
+    for known, said in words.items():
+        yield (
+            said,
+            [
+                one
+                for one in differing
+                if not one.has_moved and (one.first is not None, one.second is not None) == known
+            ],
+        )
 
 
 def _runs(found: Difference) -> list[str]:
@@ -71,32 +101,18 @@ def _by(one: Paired) -> str:
 def diff_tables(
     found: Difference, *, texts: bool = False, most: int | None = None
 ) -> Iterator[Table]:
-    """The scores that moved, those first that did by more than chance would make, and what changed;
-    then the flips and what else moved. Of each as many rows as ``most``, or all; with ``texts`` the
-    answers are shown, too."""
+    """The scores that moved, those first that did by more than chance would make, what differs
+    otherwise, and what changed; then the flips and what else moved. Of each as many rows as
+    ``most``, or all; with ``texts`` the answers are shown, too."""
     measures = list(dict.fromkeys(one.measure for one in found.tests))
     differing = [one for one in found.tests if one.differs]
     differing.sort(key=lambda one: (not one.is_real, measures.index(one.measure)))
-    if differing:
-        columns: dict[str, list[Value]] = {
-            "run": [o.run for o in differing],
-            "measure": [o.measure for o in differing],
-            "first": [o.first for o in differing],
-            "second": [o.second for o in differing],
-            "difference": [_interval(o) for o in differing],
-            "p (Holm)": [o.p_holm for o in differing],
-            "detects": [o.detectable for o in differing],
-            "n": [o.n for o in differing],
-        }
-        in_common = {
-            name: columns.pop(name)[0] for name in ("run", "n") if len({*columns[name]}) == 1
-        }
-        title = ", ".join(
-            ("Scores that moved", *(f"{name} {one}" for name, one in in_common.items()))
-        )
-        rows = list(zip(*columns.values(), strict=True))
-        yield Table(_of(title, rows, most), tuple(columns), rows[:most],
-                    numbers=frozenset({"difference"}))  # fmt: skip
+    for title, some in (
+        ("Scores that moved", [one for one in differing if one.has_moved]),
+        ("Scores that differ otherwise", [one for one in differing if not one.has_moved]),
+    ):
+        if some:
+            yield _scores(title, some, most)
     if found.changed:
         wide = frozenset(("what", "first", "second"))
         yield Table("What changed", ("what", "first", "second"),
@@ -119,6 +135,24 @@ def diff_tables(
         yield Table(_of("What else moved most", rows, most), _CHANGE_COLUMNS, rows[:most])
 
 
+def _scores(title: str, some: Sequence[Paired], most: int | None) -> Table:
+    columns: dict[str, list[Value]] = {
+        "run": [o.run for o in some],
+        "measure": [o.measure for o in some],
+        "first": [o.first for o in some],
+        "second": [o.second for o in some],
+        "difference": [_interval(o) for o in some],
+        "p (Holm)": [o.p_holm for o in some],
+        "detects": [o.detectable for o in some],
+        "n": [o.n for o in some],
+    }
+    in_common = {name: columns.pop(name)[0] for name in ("run", "n") if len({*columns[name]}) == 1}
+    title = ", ".join((title, *(f"{name} {one}" for name, one in in_common.items())))
+    rows = list(zip(*columns.values(), strict=True))
+    return Table(_of(title, rows, most), tuple(columns), rows[:most],
+                 numbers=frozenset({"difference"}))  # fmt: skip
+
+
 def _of(title: str, rows: Sequence[object], most: int | None) -> str:
     """A title that says how many rows are left out, and how to have them."""
     if most is None or len(rows) <= most:
@@ -134,7 +168,8 @@ def _interval(one: Paired) -> str:
 
 def diff_remarks(found: Difference) -> Iterator[str]:
     """What must be said beside the tables."""
-    if not found.moves and not found.apart:
+    differing = [one for one in found.tests if one.differs]
+    if not found.apart and not differing:
         yield "No value of any topic differs."
     first, second = (one.manifest.get("stands_on") for one in (found.first, found.second))
     if first and first == second:
@@ -147,7 +182,6 @@ def diff_remarks(found: Difference) -> Iterator[str]:
             yield f"{task}: {other} of {units} labelled in both have another verdict."
     if found.apart:
         yield f"Runs of one alone: {listed(found.apart, 20)}."
-    differing = [one for one in found.tests if one.differs]
     if still := len(found.tests) - len(differing):
         yield f"{still} of {counted(len(found.tests), 'score')} are the same, topic by topic."
     if differing:

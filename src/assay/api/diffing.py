@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,17 @@ import numpy as np
 
 from assay.formats.out_folders import Cell, Outcome, read_labels_at, read_outcome
 from assay.measures.bootstrap import ends_of
+from assay.measures.confidence import LOWER_IS_BETTER as LOWER_CONFIDENCE
 from assay.model.errors import SettingsError
 from assay.model.wording import listed
 from assay.page.wording import shortened
+from assay.protocols.rag.scoring import LOWER as LOWER_RAG
 from assay.statistics.confidence import MEASURES, compare_confidence
 from assay.statistics.significance import bootstrap_difference, holm, randomisation_test
 from assay.statistics.worsening import detectable_loss
+
+LOWER_IS_BETTER = LOWER_CONFIDENCE | LOWER_RAG
+"""Measures, as files name them, by which a run with less is better."""
 
 _ALWAYS_DIFFERENT = {
     "outputs",
@@ -69,7 +75,8 @@ class Paired:
     hang on missing labels). Where all of these are the same there is no ``p``. The test is
     two-sided, by flips of signs (of HMR and its fellows: by swaps of answers); ``p_holm`` is
     corrected over all tests. ``detectable`` is the difference that a two-sided t-test would see
-    with power .8."""
+    with power .8. ``same``: whether the score and all its topics have the same values and
+    ranges."""
 
     run: str
     measure: str
@@ -84,11 +91,20 @@ class Paired:
     n: int
     open: int
     flips: int
+    same: bool
 
     @property
     def differs(self) -> bool:
         """Whether anything differs."""
-        return self.p is not None or self.first != self.second
+        return self.p is not None or not self.same
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the score is known in both and another; sums that rounding alone tells apart are
+        the same."""
+        if self.first is None or self.second is None:
+            return False
+        return not isclose(self.first, self.second, rel_tol=1e-12, abs_tol=1e-12)
 
     @property
     def is_real(self) -> bool:
@@ -99,7 +115,7 @@ class Paired:
 @dataclass(frozen=True, slots=True)
 class Order:
     """The runs of both by a measure: how many ``pairs`` of them have values that differ in both,
-    and in which of these the run that had less, named second, now has more."""
+    and which of these changed places, the run that is better now named first."""
 
     measure: str
     pairs: int
@@ -189,7 +205,8 @@ def _orders(tests: Sequence[Paired]) -> Iterator[Order]:
             before, now = _sign(x.first, y.first), _sign(x.second, y.second)
             pairs += before != 0 != now
             if before * now < 0:
-                turned.append((y.run, x.run) if now < 0 else (x.run, y.run))
+                better = now > 0 if measure not in LOWER_IS_BETTER else now < 0
+                turned.append((x.run, y.run) if better else (y.run, x.run))
         if len(known) > 1:
             yield Order(measure, pairs, tuple(turned))
 
@@ -228,8 +245,10 @@ def _paired(a: Outcome, b: Outcome, run: str, other: str, measure: str) -> Paire
     hanging = sum(None in (x.value, y.value) and None not in (x.floor, y.floor)
                   for _, x, y in cells)  # fmt: skip
     before, after = (np.array([one[k] for one in pairs], dtype=np.float64) for k in (0, 1))
+    same = (a.scores[run, measure] == b.scores[other, measure]
+            and a.values.get((run, measure)) == b.values.get((other, measure)))  # fmt: skip
     found = Paired(run, measure, first, second, None, None, None, None, None, None,
-                   len(pairs), hanging, 0)  # fmt: skip
+                   len(pairs), hanging, 0, same)  # fmt: skip
     if not cells and measure in MEASURES:
         return _by_confidence(found, a, b, run, other)
     if len(pairs) < 2:
