@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from assay.api.calibrating import Calibrated
+from assay.cli.calibrate import _people
 from assay.labellers.judge.model import settings
 from tests.conftest import ROOT
 
@@ -94,3 +96,10 @@ def test_a_file_of_another_judge_is_refused(assay, films):
     done = assay("judge", films)
     assert done.returncode == 2
     assert "assay calibrate" in done.stderr
+
+
+def test_of_labels_of_before_no_more_is_promised_than_judging_asks(capsys):
+    list(_people(Calibrated((), None, outdated=2)))
+    assert "'assay judge' asks anew what is still asked." in " ".join(
+        capsys.readouterr().err.split()
+    )

@@ -91,7 +91,7 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
     if not pairs:
         cure = (
             f"The judge labelled {outdated} that people did, but as it was before: 'assay judge' "
-            "asks it anew."
+            "asks anew what is still asked."
             if outdated
             else f"Let people label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
         )

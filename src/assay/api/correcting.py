@@ -39,14 +39,17 @@ Evaluations = Mapping[str, Evaluation]
 @dataclass(frozen=True)
 class Drawn:
     """A draw with how far it is labelled: of ``units`` that are known to belong to it now, people
-    have labelled ``labelled`` with nobody else's label in sight. ``new`` unless it was there;
-    ``opened`` are those of its tasks of which labels under its others may open further units."""
+    have labelled ``labelled`` with nobody else's label in sight. ``new`` unless it was there."""
 
     draw: Draw
     units: int
     labelled: int
     new: bool = False
-    opened: tuple[str, ...] = ()
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether labels under one of its tasks may open units of it under another."""
+        return self.draw.design == TOPICS and len(self.draw.tasks) > 1
 
 
 @dataclass(frozen=True)

@@ -141,20 +141,7 @@ def topics_of(opened: Opened, ledger: Ledger) -> list[str]:
 
 def _progress(opened: Opened, ledger: Ledger, draw: Draw, *, new: bool = False) -> Drawn:
     done = [labelled for _, labelled in open_units(opened.parts, ledger, draw)]
-    return Drawn(draw, len(done), sum(done), new, tuple(_opened_by_labels(opened, draw)))
-
-
-def _opened_by_labels(opened: Opened, draw: Draw) -> dict[str, None]:
-    """The tasks of a draw of topics whose units hang on labels under other tasks of it."""
-    found: dict[str, None] = {}
-    for part in opened.parts.values() if draw.design == TOPICS else ():
-        before: set[str] = set()
-        for step in part.steps:
-            name = step.task.name
-            if step.waits and name in draw.tasks and not (before - {name}).isdisjoint(draw.tasks):
-                found[name] = None
-            before.add(name)
-    return found
+    return Drawn(draw, len(done), sum(done), new)
 
 
 def _tasks(opened: Opened, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -50,7 +50,8 @@ def _people(found: Calibrated) -> Iterator[Table | str]:
     if found.outdated:
         remark(
             f"{counted(found.outdated, 'unit')} that people labelled left out: the judge labelled "
-            "them under other rules, texts or settings than today's. 'assay judge' asks it anew."
+            "them under other rules, texts or settings than today's. 'assay judge' asks anew what "
+            "is still asked."
         )
     if found.output is not None:
         yield f"Written: {found.output}"

@@ -103,7 +103,7 @@ def _people(found: Sequence[Drawn]) -> Iterator[Table | Paragraph]:
         )
         yield Paragraph(f"People label {', '.join(draw.tasks)}.")
         left = one.units - one.labelled
-        more = f"More open as people label, of {', '.join(one.opened)}. " if one.opened else ""
+        more = "More may open as people label. " if one.may_grow else ""
         yield Paragraph(
             f"{one.labelled} of {counted(one.units, 'label')} are there. "
             + (f"{more}'assay ui' has the queue." if left else "'assay trust' has the scores.")
