@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error
 
+from assay.web.replies import PAGES
 from tests.web.conftest import becomes, goes_on, unit_of, write_folder
 from tests.web.test_server import human_labels
 
@@ -122,10 +124,44 @@ def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
     page.goto(f"{server.base}/search?q=What+else")
     assert page.locator("#found li").count() > 0  # it is asked at once
     page.goto(f"{server.base}/report")
-    page.wait_for_url("**/report/report.html")
+    page.wait_for_url(re.compile(r"/report/report\.html\?n=\d+$"))
     assert page.locator("h2", has_text="What each question tells").count() == 1
     kim = visit(server.invited("KIM"))
     assert kim.goto(f"{server.base}/bank").status == 403
+
+
+HEARD = """window.said = [];
+document.addEventListener("DOMContentLoaded", () => {
+  const status = document.querySelector("[role=status]");
+  if (!status) { return; }
+  new MutationObserver(() => said.push(status.textContent)).observe(status, { childList: true });
+});"""
+
+
+def test_a_stage_of_the_report_is_announced_once_and_an_error_ends_the_waiting(
+    serve, visit, tmp_path
+):
+    server = serve(write_folder(tmp_path / "f"))
+    page = visit(server.link, script=HEARD)
+    given = {"nonce": "", "me": None, "title": "", "path": "/report", "has_bank": False}
+    text = PAGES.get_template("making.html").render(given, number=7, doing="", so_far="")
+    page.route("**/report", lambda one: one.fulfill(body=text, content_type="text/html"))
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.url)
+        if len(asked) > 4:
+            route.fulfill(status=500, body="no JSON", content_type="text/plain")
+        else:
+            found = {"there": False, "doing": "Now: pages.", "so_far": f"{len(asked)} s so far."}
+            route.fulfill(json=found)
+
+    page.route("**/api/report?n=7", answer)
+    page.goto(f"{server.base}/report")
+    until(page, "said.length > 1")
+    page.wait_for_timeout(500)
+    assert page.evaluate("said") == ["Now: pages.", "The server answers with 500."]
+    assert len(asked) == 5
 
 
 def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import shutil
+import sqlite3
 
 import pytest
 
@@ -12,6 +15,7 @@ from assay.judging.progress import Silent
 from assay.ledger.chain import Head
 from assay.model.errors import LedgerError
 from assay.web import report
+from assay.web.desk import Refused
 from assay.web.report import LiveReport, write_live
 from tests.cli.test_several_protocols import TASKS
 from tests.web.conftest import write_folder
@@ -33,49 +37,143 @@ def report_of(client):
     raise AssertionError("it never comes")
 
 
-def test_who_waits_is_told_how_far_it_is(at_once):
-    gate, given = asyncio.Event(), []
+class Ledger:
+    """A ledger whose head a test moves, and the reports that are written of it."""
 
-    async def write(folder, told, last):
-        given.append(last)
+    def __init__(self, before=None):
+        self.labels, self.written, self._before = 0, [], before
+        self.live = LiveReport(self._write, self._head)
+
+    async def _head(self):
+        return Head(self.labels)
+
+    async def _write(self, folder, told):
+        labels = self.labels
+        if self._before is not None:
+            await self._before(told)
+        self.written.append(labels)
+        (folder / "report.html").write_text(str(labels), encoding="utf-8")
+
+    async def report(self):
+        number = await self.live.asked()
+        assert await self.live.there(number)
+        return number
+
+
+def test_who_waits_is_told_how_far_it_is(at_once):
+    gate = asyncio.Event()
+
+    async def wait(told):
         told("pages", 3, 0.25)
         await gate.wait()
-        return Head(len(given))
 
     async def visits():
-        live = LiveReport(write)
-        first = live.asked()
+        ledger = Ledger(wait)
+        live = ledger.live
+        first = await live.asked()
         assert not await live.there(first)
-        assert live.in_words().startswith("Now: pages, 25 %;")
-        assert live.asked() == first  # one is made at a time
+        assert live.in_words() == {"doing": "Now: pages.", "so_far": "25 %, 0 s so far."}
+        assert await live.asked() == first  # nothing has changed
         gate.set()
         assert await live.there(first)
-        second = live.asked()
-        assert (second > first, await live.there(first), await live.there(second)) == (True,) * 3
+        second = await ledger.report()
+        assert (second > first, await live.there(first)) == (True, True)
+        assert ledger.written == [0]
         live.forget()
-        assert await live.there(live.asked())
+        await ledger.report()
+        assert ledger.written == [0, 0]
         live.close()
 
     asyncio.run(visits())
-    assert given == [None, Head(1), None]
 
 
-def test_what_went_wrong_is_told_and_the_next_is_made_anew(at_once):
-    wrong = [LedgerError("labels.sqlite: damaged")]
-
-    async def write(folder, told, last):
-        if wrong:
-            raise wrong.pop()
-        return Head(1)
+def test_who_asks_while_an_older_one_is_made_gets_the_next(at_once):
+    gate = asyncio.Event()
 
     async def visits():
-        live = LiveReport(write)
-        with pytest.raises(LedgerError):
-            await live.there(live.asked())
-        assert await live.there(live.asked())
+        ledger = Ledger(lambda _told: gate.wait())
+        live = ledger.live
+        first = await live.asked()
+        assert not await live.there(first)
+        ledger.labels = 1
+        second = await live.asked()
+        live.forget()
+        assert (second, await live.asked()) == (first + 1, second)  # one at most waits
+        gate.set()
+        assert (await live.there(second), ledger.written) == (True, [0, 1])
+        await ledger.report()
+        assert ledger.written == [0, 1]
         live.close()
 
     asyncio.run(visits())
+
+
+def test_what_is_forgotten_while_a_report_is_made_is_made_anew():
+    async def visits():
+        async def forget(_told):
+            if not ledger.written:
+                ledger.live.forget()
+
+        ledger = Ledger(forget)
+        first = await ledger.report()
+        assert await ledger.live.is_due(first)  # who waited for it sees it, once
+        assert not await ledger.live.is_due(first)
+        assert await ledger.live.is_due(await ledger.report())
+        assert await ledger.live.is_due(0)
+        assert ledger.written == [0, 0]
+        ledger.live.close()
+
+    asyncio.run(visits())
+
+
+def test_a_report_whose_files_were_taken_away_is_written_again():
+    async def visits():
+        ledger = Ledger()
+        await ledger.report()
+        path = ledger.live.file("report.html")
+        path.unlink()
+        await ledger.report()
+        assert ledger.live.file("report.html") == path
+        shutil.rmtree(path.parent)
+        await ledger.report()
+        assert ledger.live.file("report.html").read_text(encoding="utf-8") == "0"
+        ledger.live.close()
+
+    asyncio.run(visits())
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told"),
+    [(LedgerError("labels.sqlite: damaged"), 503, "labels.sqlite: damaged"),
+     (RuntimeError("secret"), 500, "The report could not be made; the terminal")],
+)  # fmt: skip
+def test_what_went_wrong_is_told_and_the_next_is_made_anew(error, status, told, capsys):
+    wrong, unheard = [error], []
+
+    async def fail(_told):
+        if wrong:
+            raise wrong.pop()
+
+    async def visits():
+        asyncio.get_running_loop().set_exception_handler(lambda *one: unheard.append(one))
+        ledger = Ledger(fail)
+        number = await ledger.live.asked()
+        for _ in range(2):
+            with pytest.raises(Refused, match=told) as found:
+                await ledger.live.there(number)
+            assert found.value.status == status
+        await ledger.report()
+        await ledger.live.asked()
+        wrong.append(error)
+        ledger.live.forget()
+        await ledger.live.asked()
+        await asyncio.sleep(0.01)  # nobody looks how that one ended
+        ledger.live.close()
+
+    asyncio.run(visits())
+    gc.collect()
+    assert unheard == []
+    assert capsys.readouterr().err.count("Error: secret") == (2 if status == 500 else 0)
 
 
 def test_a_report_is_written_again_where_labels_came_and_not_otherwise(serve, tmp_path):
@@ -90,6 +188,30 @@ def test_a_report_is_written_again_where_labels_came_and_not_otherwise(serve, tm
     assert (reply.status, json.loads(text)["there"]) == (200, True)
 
 
+def test_a_report_that_is_opened_again_is_of_the_labels_as_they_stand(serve, tmp_path):
+    client = Client(serve(write_folder(tmp_path / "f")))
+    screen = client.start("r2c2.dialogue_act")["screens"][0]
+    report_of(client)
+    assert client.get("/report/report.html")[0].status == 200
+    assert client.give(screen, {"act": "answer"})[0] == 200
+    for path in ("/report/report.html", "/report/report.html?n=1"):
+        reply, _ = client.get(path)
+        assert (reply.status, reply.getheader("Location")) == (302, "/report")
+    assert report_of(client)[0].status == 200
+    assert client.get("/report/report.html")[0].status == 200
+
+
+def test_a_report_that_cannot_be_made_is_told_of_at_every_address(serve, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    client = Client(serve(folder))
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("DELETE FROM sqlite_schema WHERE name = 'labels'")
+    for path in ("/report", "/report?n=1", "/api/report?n=1"):
+        reply, text = client.get(path)
+        assert (reply.status, "labels.sqlite" in json.loads(text)["error"]) == (503, True), path
+
+
 def test_nothing_but_pages_of_the_report_is_given_out(serve, tmp_path):
     server = serve(write_folder(tmp_path / "f"), "--invite", "KIM")
     client = Client(server)
@@ -99,6 +221,8 @@ def test_nothing_but_pages_of_the_report_is_given_out(serve, tmp_path):
         assert reply.status in (302, 404), name
         assert "secret" not in text
     report_of(client)
+    for name in ("%00.html", "a" * 300 + ".html"):
+        assert client.get(f"/report/{name}")[0].status == 302, name
     kim = Client(server, server.invited("KIM"))
     for path in ("/report", "/report/report.html", "/api/report?n=1"):
         assert kim.get(path)[0].status == 403
@@ -118,12 +242,15 @@ def test_reports_of_several_protocols_lie_where_they_are_linked(tmp_path, monkey
     with opened.ledger() as ledger:
         opened.judge(ledger, progress=Silent())
 
-    async def write(to, told, last):
-        return write_live(opened, to, told, last)
+    async def write(to, told):
+        write_live(opened, to, told)
+
+    async def head():
+        return Head()
 
     async def visit():
-        live = LiveReport(write)
-        assert await live.there(live.asked())
+        live = LiveReport(write, head)
+        assert await live.there(await live.asked())
         (one, own) = (live.file(name) for name in ("report.html", "several_ONE/report.html"))
         assert '<a href="./several_ONE/report.html">' in one.read_text(encoding="utf-8")
         assert own is not None

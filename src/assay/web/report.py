@@ -7,6 +7,7 @@ import html
 import re
 import tempfile
 import time
+import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,94 +17,140 @@ from aiohttp import hdrs, web
 
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
+from assay.model.errors import AssayError
 from assay.model.going import Told
 from assay.protocols.manifest import REPORT
+from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, number_in, page
 from assay.web.security import NO_FRAMES, NOTHING
 
 _AT_ONCE = 1.0
 """Seconds that a browser waits without being told that the report is being made."""
 
-Write = Callable[[Path, Told, Head | None], Awaitable[Head]]
+_NOT_MADE = "The report could not be made; the terminal of the workbench says why."
+
+Write = Callable[[Path, Told], Awaitable[None]]
 
 
 class LiveReport:
-    """Reports, made one after the other into a folder of the system's. ``write`` writes one there,
-    unless the ledger is still as it was for the last; it returns how the ledger is."""
+    """Reports with numbers, made one after the other into a folder of the system's. ``write``
+    writes one there; it is asked to where ``head``, of the ledger, is another than it was for the
+    last."""
 
-    def __init__(self, write: Write) -> None:
-        self._write = write
+    def __init__(self, write: Write, head: Callable[[], Awaitable[Head]]) -> None:
+        self._write, self._head = write, head
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._head: Head | None = None
+        self._forgotten = 0
+        self._of: tuple[Head, int] | None = None
         self._making: asyncio.Task[None] | None = None
-        self._begun = self._done = 0
+        self._wanted = self._begun = self._done = self._given = 0
+        self._wrong: tuple[str, int] | None = None
         self._since = 0.0
-        self._doing = ""
+        self._doing, self._share = "", ""
 
     def forget(self) -> None:
         """Have the next report made whatever the labels are: what they are about is another."""
-        self._head = None
+        self._forgotten += 1
 
     def close(self) -> None:
         """Take its files away."""
         if self._folder is not None:
             self._folder.cleanup()
 
-    def asked(self) -> int:
-        """The number of the report that somebody who asks now gets: one that is being made, or
-        a new one."""
-        if self._making is None or self._making.done():
-            self._begun += 1
-            self._since, self._doing = time.monotonic(), ""
-            self._making = asyncio.create_task(self._made())
-        return self._begun
+    async def _state(self) -> tuple[Head, int]:
+        return await self._head(), self._forgotten
 
-    async def _made(self) -> None:
-        if self._folder is None:
+    async def asked(self) -> int:
+        """The number of the report that somebody who asks now gets: of the one that is being made
+        where nothing has changed since it was begun, and of the next otherwise."""
+        state = await self._state()
+        if self._begun > self._done and self._of == state:
+            return self._begun
+        self._wanted = self._begun + 1
+        if self._making is None or self._making.done():
+            self._making = asyncio.create_task(self._make())
+        return self._wanted
+
+    async def _make(self) -> None:
+        while self._begun < self._wanted:
+            self._begun += 1
+            self._since, self._doing, self._share = time.monotonic(), "", ""
+            self._wrong = await self._made()
+            self._done = self._begun
+
+    async def _made(self) -> tuple[str, int] | None:
+        """Make a report where it is needed; what went wrong, and the status that says so."""
+        try:
+            state = await self._state()
+            if state != self._of or self.file(REPORT) is None:
+                self._of = state
+                await self._write(self._its_folder(), self._told)
+        except AssayError as error:
+            wrong = str(error), 503
+        except Exception:  # noqa: BLE001 (whoever waits is told of it)
+            traceback.print_exc()
+            wrong = _NOT_MADE, 500
+        else:
+            return None
+        self._of = None
+        return wrong
+
+    def _its_folder(self) -> Path:
+        if self._folder is None or not Path(self._folder.name).is_dir():
+            self.close()
             self._folder = tempfile.TemporaryDirectory(prefix="assay-")
-        self._head = await self._write(Path(self._folder.name), self._told, self._head)
-        self._done = self._begun
+        return Path(self._folder.name)
 
     def _told(self, what: str, done: int, share: float | None) -> None:
-        self._doing = what if share is None else f"{what}, {100 * share:.0f} %"
+        self._doing, self._share = what, "" if share is None else f"{100 * share:.0f} %, "
 
     async def there(self, number: int) -> bool:
-        """Whether that report is there; waits a moment for it. Raises what went wrong."""
-        if number > self._begun or self._making is None:  # of a server that was here before
-            self.asked()
+        """Whether that report is there; waits a moment for it. Raises Refused for what went
+        wrong."""
+        if number > self._wanted:  # of a server that was here before
+            number = await self.asked()
         if self._making is not None and self._done < number:
             await asyncio.wait({self._making}, timeout=_AT_ONCE)
-            if self._making.done():
-                self._making.result()
+        if self._done >= number and self._wrong is not None:
+            raise Refused(*self._wrong)
         return self._done >= number
 
-    def in_words(self) -> str:
-        """What is being done, and since when."""
-        now = f"Now: {self._doing}; " if self._doing else ""
-        return f"{now}{time.monotonic() - self._since:.0f} s so far."
+    async def is_due(self, number: int) -> bool:
+        """Whether the last report may be shown: to who has waited for that number once, however
+        many labels came meanwhile, and to anybody as long as nothing changes."""
+        if self._given < number <= self._done and self._wrong is None:
+            self._given = number
+            return True
+        return self._begun == self._done and self._of == await self._state()
+
+    def in_words(self) -> dict[str, str]:
+        """What is being done, and how far it is."""
+        return {
+            "doing": f"Now: {self._doing}." if self._doing else "",
+            "so_far": f"{self._share}{time.monotonic() - self._since:.0f} s so far.",
+        }
 
     def file(self, name: str) -> Path | None:
         """A page of the last report by its address."""
         if self._folder is None:
             return None
-        folder = Path(self._folder.name).resolve()
-        path = (folder / name).resolve()
-        known = path.suffix == ".html" and path.is_relative_to(folder) and path.is_file()
+        try:
+            folder = Path(self._folder.name).resolve()
+            path = (folder / name).resolve()
+            known = path.suffix == ".html" and path.is_relative_to(folder) and path.is_file()
+        except (OSError, ValueError):  # no file can have that name
+            return None
         return path if known else None
 
 
-def write_live(opened: Opened, folder: Path, told: Told, last: Head | None) -> Head:
-    """Write the report of the labels as they stand, unless the ledger is as it was. Raises
-    AssayError."""
+def write_live(opened: Opened, folder: Path, told: Told) -> None:
+    """Write the report of the labels as they stand. Raises AssayError."""
     opened = replace(opened, told=told)
     with opened.ledger() as ledger:
-        head = ledger.head()
-        if head != last:
-            ledger.checked()
-            told("scores", 0, None)
-            results = opened.score(ledger, whole=True)
-            opened.write_report(results, folder / REPORT, ledger=ledger)
-    return head
+        ledger.checked()
+        told("scores", 0, None)
+        results = opened.score(ledger, whole=True)
+        opened.write_report(results, folder / REPORT, ledger=ledger)
 
 
 # -- its pages ------------------------------------------------------------------------------------
@@ -112,24 +159,29 @@ def write_live(opened: Opened, folder: Path, told: Told, last: Head | None) -> H
 async def report(request: web.Request) -> web.StreamResponse:
     """The report; where it takes longer, a page that says how far it is."""
     live = bench_of(request).report
-    number = live.asked()
+    number = _number(request) or await live.asked()
     if await live.there(number):
-        raise web.HTTPFound(f"/report/{REPORT}")
-    return page(request, "making.html", number=number, told=live.in_words())
+        raise web.HTTPFound(f"/report/{REPORT}?n={number}")
+    return page(request, "making.html", number=number, **live.in_words())
 
 
 @answered
 async def how_far(request: web.Request) -> Any:
     """How far a report is."""
     live = bench_of(request).report
-    there = await live.there(number_in(request.query.get("n", "")) or 0)
-    return {"there": there, "told": live.in_words()}
+    return {"there": await live.there(_number(request)), **live.in_words()}
+
+
+def _number(request: web.Request) -> int:
+    return number_in(request.query.get("n", "")) or 0
 
 
 async def report_page(request: web.Request) -> web.StreamResponse:
-    """A page of the report that was made last, on which its own script and style alone work."""
-    path = bench_of(request).report.file(request.match_info["name"])
-    if path is None:
+    """A page of the report that was made last, on which its own script and style alone work. The
+    first page is of the labels as they stand."""
+    live, name = bench_of(request).report, request.match_info["name"]
+    path = live.file(name)
+    if path is None or (name == REPORT and not await live.is_due(_number(request))):
         raise web.HTTPFound("/report")
     text = await asyncio.to_thread(path.read_text, encoding="utf-8")
     said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)

@@ -81,7 +81,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.progress = Behind(self._progress)
         self.outlook = Behind(self._prospects)
-        self.report = LiveReport(self._write_report)
+        self.report = LiveReport(self._write_report, self._head)
 
     @property
     def title(self) -> str:
@@ -210,8 +210,11 @@ class Bench:
                 self._pairs = (head, live.pairs(other))
         return self._pairs[1]
 
-    async def _write_report(self, folder: Path, told: Told, last: Head | None) -> Head:
-        return await self._in_scoring_thread(write_live, self.opened, folder, told, last)
+    async def _write_report(self, folder: Path, told: Told) -> None:
+        await self._in_scoring_thread(write_live, self.opened, folder, told)
+
+    async def _head(self) -> Head:
+        return await self.do(lambda: self.desk.ledger.head())
 
     async def edited_bank(self, wanted: Added | ChangedQuestion, by: str) -> dict[str, str]:
         """Edit the folder's question bank, take the folder up anew, and say what moved."""

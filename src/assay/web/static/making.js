@@ -1,14 +1,21 @@
 // Waits for the report, says how far it is, and opens it.
 "use strict";
-const told = document.getElementById("told");
+const doing = document.getElementById("doing");
+const soFar = document.getElementById("so-far");
+const number = doing.dataset.number;
+function say(text, beside = "") {
+  if (doing.textContent !== text) { doing.textContent = text; } // it is read aloud
+  soFar.textContent = beside;
+}
 async function look() {
   try {
-    const reply = await fetch(`/api/report?n=${told.dataset.number}`);
-    const found = await reply.json();
-    if (reply.ok && found.there) { location.replace("/report/report.html"); return; }
-    told.textContent = reply.ok ? found.told : found.error;
-    if (!reply.ok) { return; }
-  } catch { told.textContent = "The server cannot be reached."; }
+    const reply = await fetch(`/api/report?n=${number}`);
+    const isJson = (reply.headers.get("Content-Type") ?? "").startsWith("application/json");
+    const found = isJson ? await reply.json() : { error: `The server answers with ${reply.status}.` };
+    if (!reply.ok) { say(found.error); return; }
+    if (found.there) { location.replace(`/report/report.html?n=${number}`); return; }
+    say(found.doing, found.so_far);
+  } catch { say("The server cannot be reached."); }
   setTimeout(look, 200);
 }
 look();
