@@ -121,6 +121,7 @@ def test_arrays_come_to_what_the_rules_say_one_by_one(seed: int, policy: str):
                 assert notes.unmarked_nuggets == sum(
                     each.mark is None for known in own for each in known.nuggets
                 )
+                assert of.helps_open() == sum(known.helps_open for known in own)
                 accuracy = of.per_topic()["Accuracy"]
                 assert dict(accuracy) == {
                     known.question.id: known.recall for known in own

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.api.opened import Opened
-from assay.protocols.answers.results import AnswerFindings, LabelState, RunNotes, answer_gaps
+from assay.protocols.answers.results import AnswerFindings, LabelState, answer_gaps
 from assay.web.asked import Asked
 from tests.command import run_here, without_keys
 
@@ -202,11 +201,33 @@ def test_why_labels_failed_is_told_also_where_a_former_labeller_knew(bench: Benc
     assert not any("Failed labels" in one for one in bench.document("score")["warnings"])
 
 
-def test_what_a_person_left_open_and_no_machine_was_asked_is_told():
-    def gaps(**more: int) -> str:
-        notes = RunNotes("A", 1, 1, (), {}, 0, 0, 0, 0, 1, {}, 1)
-        return " ".join(one.so for one in answer_gaps([replace(notes, **more)], 0))
+def test_what_a_person_left_open_is_told_of_answers_that_lack_no_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "failing_nuggets", raising=False)
+    bench = Bench(tmp_path, {"A": ["x", "x y"], "B": ["x", "x"]})
+    bench.fails("y")
+    labeller = bench.path / "failing_nuggets.py"
+    labeller.write_text(LABELLER.replace('"correct": True, "nuggets": helped', '"correct": False'))
+    rows = [
+        {"task": "r2c2.answer", "labeller": "human:KIM",
+         "unit": {"question": f"Who was {question}?", "answer": "A", "gold": [], "nuggets": ["x"]},
+         "verdict": {"correct": True, "nuggets": []}}
+        for question in ("0001", "0002")
+    ]  # fmt: skip
+    file = bench.path / "labels.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert bench("labels", "import", file).returncode == 0
 
-    assert "left it open which nuggets helped" in gaps()
-    assert "left it open" not in gaps(missing_answers=1)
-    assert "left it open" not in gaps(unmarked_nuggets=0)
+    def said() -> tuple[int, str]:
+        found = bench.findings()
+        gaps = answer_gaps(list(found.notes.values()), found.failed_nuggets, found.helps_open)
+        return found.helps_open, " ".join(one.so for one in gaps)
+
+    number, shown = said()  # no nugget has a label yet
+    assert (number, "left open" in shown) == (0, False)
+    bench("judge", "--json")
+    number, shown = said()
+    assert number == 1  # the other's nugget y failed
+    assert "But of 1 answer no label is missing: a person called it right and left open" in shown

@@ -334,6 +334,13 @@ class JudgedRun(Mapping[str, AnswerResult]):
             by_people=by_people,
         )
 
+    def helps_open(self) -> int:
+        """Of how many answers it alone is open which nuggets helped."""
+        right = self._map(lambda one: float(one.by_person and one.correct is True))
+        floors, ceilings = self._precision
+        places = np.flatnonzero((right == 1) & (floors != ceilings)).tolist()
+        return sum(self[self._rows.questions[at].id].helps_open for at in places)
+
     def _map(self, value: Callable[[_Answer], float | None]) -> Floats:
         return ANSWERS.map(self._columns["kind"], value)
 

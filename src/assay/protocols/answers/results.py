@@ -11,7 +11,7 @@ from typing import NamedTuple
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.model.wording import listing, named
+from assay.model.wording import counted, listing, named
 from assay.page.page import Gap
 from assay.protocols.answers.acts import IN_WORDS
 from assay.protocols.relevance import RelevanceCheck
@@ -104,6 +104,17 @@ class AnswerResult:
         return {one.nugget.num: one.mark for one in self.nuggets if one.mark is not None}
 
     @property
+    def helps_open(self) -> bool:
+        """Whether a person called right what a machine called wrong, every nugget is known to be
+        entailed or not, and of some it is open whether it helped: of a wrong answer no machine is
+        asked that."""
+        machine = None if self.overruled is None else self.overruled.verdict
+        if not self.correct or machine is None or machine["correct"]:
+            return False
+        known = all(one.entailed is not None for one in self.nuggets)
+        return known and any(one.mark is None for one in self.nuggets)
+
+    @property
     def refused(self) -> bool:
         """Whether the answer declines to answer."""
         return self.act is not None and declines(self.act)
@@ -128,7 +139,8 @@ class AnswerFindings:
 
     ``grades[question][PassageKey]`` are the grades of every passage of every run of passages;
     ``no_relevant`` lists questions that surely have no relevant passage; ``failed_nuggets`` labels
-    of nuggets failed, each counted once.
+    of nuggets failed, each counted once; of ``helps_open`` answers it alone is open which nuggets
+    helped.
     """
 
     questions: tuple[Question, ...]
@@ -138,6 +150,7 @@ class AnswerFindings:
     grades: Mapping[str, Mapping[PassageKey, int]]
     no_relevant: tuple[str, ...]
     failed_nuggets: int = 0
+    helps_open: int = 0
     relevance: RelevanceCheck | None = None
 
     @property
@@ -201,18 +214,26 @@ class RunNotes:
 
 _RANGE = "What hangs on them is a range, from the worst to the best that it can be."
 
-_HELPS = (
-    " All these have labels: a person called the answer right and left it open which nuggets "
-    "helped, of which no machine that called it wrong was asked. People say it in “assay ui”."
-)
-"""What is open where no label is missing."""
+
+def _helps(answers: int) -> str:
+    """What is open of answers no label of which is missing."""
+    if not answers:
+        return ""
+    it = named(answers, "it", "them")
+    return (
+        f" But of {counted(answers, 'answer')} no label is missing: a person called {it} right and "
+        f"left open which nuggets helped, which the machine that called {it} wrong was not asked. "
+        "People say it in “assay ui”."
+    )
 
 
-def answer_gaps(every: Sequence[RunNotes], failed_nuggets: int) -> Iterator[Gap]:
+def answer_gaps(
+    every: Sequence[RunNotes], failed_nuggets: int, helps_open: int = 0
+) -> Iterator[Gap]:
     """What is missing of the runs' answers, gravest first. ``failed_nuggets`` says how many labels
-    of nuggets failed: answers may wait for these."""
-    labelled = not any(one.unlabelled - one.unmarked_nuggets for one in every)
-    helps = _HELPS if labelled and not failed_nuggets else ""
+    of nuggets failed: answers may wait for these; ``helps_open`` of how many answers it alone is
+    open which nuggets helped."""
+    helps = _helps(helps_open)
     by_run: tuple[tuple[list[int], str, str, str, bool], ...] = (
         (
             [one.missing_answers for one in every],

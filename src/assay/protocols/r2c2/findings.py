@@ -86,6 +86,7 @@ def findings(
             topic for topic in topics if topic not in rising and not any(grades[topic].values())
         ),
         failed_nuggets=book.failed[ENTAILMENT.name],
+        helps_open=sum(of.helps_open() for of in judged.values()),
         relevance=relevance.check_relevance(
             settings.relevance_check, inputs.every_passage(), grades, book
         ),

@@ -137,7 +137,7 @@ def nothing_missing(found: AnswerFindings) -> str:
 
 def gaps(found: AnswerFindings) -> Iterator[Gap]:
     """What is missing, gravest first; nothing where nothing is."""
-    yield from answer_gaps(list(found.notes.values()), found.failed_nuggets)
+    yield from answer_gaps(list(found.notes.values()), found.failed_nuggets, found.helps_open)
     yield from relevance_gaps(found.relevance)
     if n := len(found.no_relevant):
         what = named(n, "question has no relevant passage", "questions have no relevant passage")
