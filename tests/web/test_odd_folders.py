@@ -221,7 +221,7 @@ def test_the_report_stands_in_no_frame_of_another_page(serve, tmp_path):
 
 
 async def reported(bench):
-    number = bench.report.asked()
+    number = await bench.report.asked()
     while not await bench.report.there(number):
         pass
 
