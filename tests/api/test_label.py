@@ -340,7 +340,10 @@ def test_an_output_that_is_called_compressed_is_refused(tmp_path: Path, assay: A
     for name in ("out.csv.gz", "out.jsonl.bz2"):
         out = tmp_path / name
         done = assay("label", EXAMPLES / "claims.jsonl", "--task", "support", "-o", out)
-        assert (done.returncode, "nothing is compressed. Name it out." in done.stderr) == (2, True)
+        assert (done.returncode, "nothing is compressed here. Name it out." in done.stderr) == (
+            2,
+            True,
+        )
     assert not list(tmp_path.iterdir())
 
 
@@ -369,3 +372,36 @@ def test_faults_of_a_table_are_told(tmp_path: Path, assay: Assay, text: str, say
     done = assay("label", tmp_path / "t.csv", "--task", "support")
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_gold_that_is_nearly_a_list_is_one_text_and_said_to_be(tmp_path: Path, assay: Assay):
+    nearly = ["['Rome', 'Roma']", '["Rome", "Roma"', "[“Rome”, “Roma”]", "[Rome, Roma]"]
+    texts = [*nearly, "[sic] Rome", "Rome [the city]"]
+    rows = [{"question": "Which?", "answer": "Rome", "gold": text} for text in texts]
+    as_json = '["Rome"]'  # of a table a list, in JSON Lines a text like the others
+    rows.append({"question": "Which?", "answer": "Rome", "gold": as_json})
+    with (tmp_path / "t.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    write(tmp_path / "t.jsonl", *({"id": n, **row} for n, row in enumerate(rows, 1)))
+    for name, named in (("t.csv", "2–5 (4 lines)"), ("t.jsonl", "1–4,7 (5 lines)")):
+        done = assay("label", tmp_path / name, "--task", "correct", "--labeller", "rules")
+        (said,) = [one for one in done.stderr.splitlines() if "looks like a list" in one]
+        assert f"{name}:{named} 'gold'" in said
+        assert said.endswith('write a list in JSON: ["…", "…"].')
+    with pytest.warns(UserWarning, match=r"records:1 \[0\] 'gold' looks like a list") as caught:
+        package.label("correct", rows[:1], "rules")
+    assert caught[0].filename == __file__
+
+
+def test_cells_of_a_table_may_be_as_long_as_they_are(tmp_path: Path, assay: Assay):
+    long = f"{'The tower is old. ' * 8_000}It stands in Paris."
+    table, who = tmp_path / "t.csv", recorded(tmp_path / "said.jsonl")
+    table.write_text(f"claim,passage\nIt stands in Paris.,{long}\nIt stands in Rome.,No.\n")
+    done = assay("label", table, "--task", "support", "--json", "--labeller", who)
+    assert [one["id"] for one in json.loads(done.stdout)["labels"]] == ["1", "2"], done.stderr
+    table.write_text(f'claim,passage\nx,y\nIt stands in Paris.,"{long}\nz,y\n')
+    done = assay("label", table, "--task", "support")
+    assert "t.csv:3 The line is not valid CSV" in done.stderr
+    assert "quote" in done.stderr

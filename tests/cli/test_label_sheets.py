@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -256,3 +257,36 @@ def test_which_units_is_asked_of_a_sheet_alone(folder, assay):
     done = assay("labels", "export", folder, "--units", "open", "-o", folder / "open.jsonl")
     assert (done.returncode, "give --sheet with it" in done.stderr) == (2, True)
     assert not (folder / "open.jsonl").exists()
+
+
+def test_labels_of_a_sheet_are_by_people(folder, rows, assay):
+    names = ("embedded", "ensemble:three", "openai:gpt-4.1", "KIM", "human:KIM")
+    filled = [
+        row | {"labeller": who, "verdict.entailed": "NO"}
+        for row, who in zip(rows, names, strict=True)
+    ]
+    done = assay(*IMPORT, folder, write(folder / "sheet.csv", filled), "--by", "human:LEE")
+    assert done.returncode == 2
+    for line, who in enumerate(names[:-1], 2):
+        assert f"sheet.csv:{line} A sheet is filled in by people, and “{who}” nam" in done.stderr
+    assert "Write human:NAME, or leave the column out and give --by human:NAME." in done.stderr
+    assert by_people(assay, folder) == []
+    filled = [row | {"labeller": "human:KIM"} for row in filled]
+    done = assay(*IMPORT, folder, write(folder / "sheet.csv", filled))
+    assert "5 labels added" in done.stdout, done.stderr
+
+
+def test_what_is_exported_is_called_as_it_is_and_packed_sheets_are_read(folder, rows, assay):
+    for options, name in (
+        (("--task", "entailment", "--sheet"), "sheet.csv.gz"),
+        ((), "labels.jsonl.bz2"),
+    ):
+        done = assay("labels", "export", folder, *options, "-o", folder / name)
+        assert done.returncode == 2
+        assert f"nothing is compressed here. Name it {Path(name).stem}." in done.stderr
+        assert not (folder / name).exists()
+    filled = [row | {"verdict.entailed": "NO"} for row in rows]
+    plain = write(folder / "kim.csv", filled)
+    (folder / "kim.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    done = assay(*IMPORT, folder, folder / "kim.csv.gz", "--by", "human:KIM")
+    assert "5 labels added" in done.stdout, done.stderr

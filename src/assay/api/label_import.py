@@ -15,11 +15,11 @@ from assay.api.opened import Opened
 from assay.api.reading import Note
 from assay.api.results import Results
 from assay.api.spreadsheet import asked_contents
+from assay.formats.cells import is_table
 from assay.formats.naming import normal_id, run_name
 from assay.formats.text import read_text
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, read_file
-from assay.ledger.sheets import is_sheet
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import listed, printable
@@ -237,7 +237,7 @@ def import_labels(
 def _is_marked(path: Path) -> bool:
     """Whether a file is an answer run; anything that is no table and does not look like JSON is
     taken for one."""
-    if path.name.endswith((".jsonl", ".json")) or is_sheet(path):
+    if path.name.endswith((".jsonl", ".json")) or is_table(path):
         return False
     first = next((line for line in read_text(path).lines if line.strip()), "")
     return not first.lstrip().startswith("{")

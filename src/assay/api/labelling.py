@@ -21,8 +21,9 @@ from assay.api.paths import path_of
 from assay.api.reading import Note, used
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of
+from assay.formats.cells import is_table
 from assay.formats.jsonl import dump_line
-from assay.formats.pairs import FIELDS, GOLD, Id, Pair, is_table, pairs_of, read_pairs
+from assay.formats.pairs import FIELDS, GOLD, Id, Pair, pairs_of, read_pairs
 from assay.formats.pairs import PairTask as PairTask
 from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
@@ -35,7 +36,7 @@ from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.model.wording import counted
-from assay.protocols.output import csv_bytes, write_bytes
+from assay.protocols.output import csv_bytes, require_plain, write_bytes
 from assay.systems.asking import Asker, Spending
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.exam import SELF_RATING, RatingUnit
@@ -250,8 +251,8 @@ def pair_job(
     pairs = used(read_pairs(file, task), note)
     if output is not None and output.resolve() == file.resolve():
         raise SettingsError(f"-o {output}: that is the file that is read. Name another one.")
-    if output is not None and output.suffix.lower() in (".gz", ".bz2"):
-        raise SettingsError(f"-o {output}: nothing is compressed. Name it {output.stem}.")
+    if output is not None:
+        require_plain(output)
     options = LabellerOptions(prices=given_prices(labeller, price), fetching=fetching)
     who = make_labeller(labeller, folder=Path(), renderer=Renderer(), options=options)
     if budget is not None:
@@ -300,7 +301,8 @@ def label(
     with all faults of the records, and what stops a run: SettingsError, LabellerUnreachable.
     """
     kind = _task_of(task)
-    pairs = pairs_of(_rows(records), kind).require()
+    parsed = pairs_of(_rows(records), kind)
+    pairs = used(parsed, lambda said: warnings.warn(str(said), stacklevel=4))
     who = _labeller_of(labeller, price_of(price))
     if budget_of(budget) is not None:
         require_prices([who], "Give it: price=(IN, OUT), in US dollars for a million tokens.")

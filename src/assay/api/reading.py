@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from assay.formats.parsed import Parsed
-from assay.model.errors import Fault, FormatError
+from assay.model.errors import Fault, FormatError, in_lines, placed
 
 T = TypeVar("T")
 Note = Callable[[object], None]
@@ -16,8 +16,8 @@ Note = Callable[[object], None]
 def used(parsed: Parsed[T], note: Note) -> T:
     """The value of a file, whose warnings ``note`` hears. Raises FormatError with its errors."""
     value = parsed.require()
-    for fault in parsed.warnings:
-        note(fault)
+    for said in in_lines(placed(parsed.warnings)):
+        note(said)
     return value
 
 

@@ -49,16 +49,16 @@ def label_command(
     output: Annotated[
         Path | None,
         Option(
-            "Where the labels are written (OUT.csv: as CSV).",
+            "Where the labels are written; as a table where OUT ends with .csv or .tsv.",
             flag="-o --output",
-            metavar="OUT.jsonl",
+            metavar="OUT.jsonl|.csv|.tsv",
         ),
     ] = None,
     labeller: Annotated[str, Option(f"Who judges: {SPEC_HELP}.", metavar="SPEC")] = "embedded",
     ledger_file: Annotated[
         Path | None,
         Option(
-            "What was asked already (beside OUT.jsonl, as OUT.sqlite; without -o, forgotten).",
+            "What was asked already (left out: OUT.sqlite; without -o, forgotten).",
             flag="--ledger",
         ),
     ] = None,
@@ -70,8 +70,8 @@ def label_command(
 ) -> None:
     """Judge the pairs of FILE one by one: yes, partly or no, with the probability of yes.
 
-    OUT.jsonl gets lines {id, task, label, yes, reason, warning} in the order of FILE. What
-    the ledger holds is never asked again: run the same command again after whatever stopped it.
+    OUT gets lines {id, task, label, yes, reason, warning} in the order of FILE. What the
+    ledger holds is never asked again: run the same command again after whatever stopped it.
     Exit status 1 where a record has no label.
     """
     job = pair_job(

@@ -37,7 +37,7 @@ from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
-from assay.protocols.output import csv_bytes, write_bytes, write_pieces
+from assay.protocols.output import csv_bytes, require_plain, write_bytes, write_pieces
 from assay.tasks.registry import REGISTRY
 
 _MOST = 8
@@ -156,6 +156,8 @@ def export_command(
     it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
     task and labeller, for DuckDB, polars and the like. With --sheet a person fills them in, in a
     spreadsheet, without seeing what was said; 'import' reads that too."""
+    if output is not None and not parquet:
+        require_plain(output)
     if units is not Which.ALL and not sheet:
         raise SettingsError(f"--units {units.value} is of a sheet: give --sheet with it.")
     if sheet:

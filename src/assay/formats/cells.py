@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from assay.formats.naming import clean
 from assay.formats.parsed import FaultList
@@ -16,6 +17,7 @@ from assay.model.wording import listed
 TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative", "narrative_id")
 RUN = ("run", "run_id", "runid")
 
+_LONGEST = (1 << 31) - 1  # characters of a cell, as much as csv can be told on any system
 LARGEST = 1e100  # as in the statistics, whose squares and sums would overflow
 
 
@@ -47,6 +49,11 @@ class Cells:
         return [place for place, name in enumerate(self.names) if name in among]
 
 
+def is_table(path: Path) -> bool:
+    """Whether a file is called as tables are."""
+    return path.name.lower().removesuffix(".gz").removesuffix(".bz2").endswith((".csv", ".tsv"))
+
+
 def read_cells(lines: Sequence[str], faults: FaultList, *, tabs: bool = True) -> Cells | None:
     """Split the lines of a CSV or TSV file into cells; None where there is no line with text.
 
@@ -59,7 +66,10 @@ def read_cells(lines: Sequence[str], faults: FaultList, *, tabs: bool = True) ->
     if mark in odd:
         why = f"The columns are separated by {odd[mark]}."
         faults.warning(1, why, "Write commas; read all the same.")
-    reader = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=mark, strict=True)
+    text = "\n".join(lines)
+    if len(text) > csv.field_size_limit():  # a guard for streams; all of it is here
+        csv.field_size_limit(_LONGEST)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     found: list[tuple[int, tuple[str, ...]]] = []
     line = 0
     while True:

@@ -8,12 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import orjson
 
-from assay.formats.cells import one_column, read_cells
+from assay.formats.cells import is_table, one_column, read_cells
 from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, reads_file
@@ -42,6 +41,8 @@ FIELDS: Mapping[PairTask, tuple[str, ...]] = {
 GOLD = "gold"
 """The one field that holds several texts."""
 
+_QUOTES = tuple("\"'‘’“”„«")
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -62,11 +63,6 @@ def read_pairs(source: SourceText, faults: FaultList, task: PairTask) -> list[Pa
         shape = "Write a row for each pair." if is_table(source.path) else _shape(task)
         faults.error(0, "The file holds no record.", shape)
     return pairs
-
-
-def is_table(path: Path) -> bool:
-    """Whether a file is called as tables are."""
-    return path.name.lower().removesuffix(".gz").removesuffix(".bz2").endswith((".csv", ".tsv"))
 
 
 def _rows(
@@ -128,6 +124,10 @@ def _pairs(
                 faults.error(number, f"The record has no '{name}'.", _shape(task), named)
             elif name == GOLD and (several := _texts(value)) is not None:
                 gold = several
+                if isinstance(value, str) and _like_a_list(value):
+                    why = "'gold' looks like a list, but is one text, and counts as one answer."
+                    cure = 'If several are meant, write a list in JSON: ["…", "…"].'
+                    faults.warning(number, why, cure, named)
             elif name != GOLD and isinstance(value, str) and _is_text(value):
                 texts[name] = value
             else:
@@ -157,6 +157,15 @@ def _texts(value: Any) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
         return None
     return tuple(one for one in value if one.strip())
+
+
+def _like_a_list(text: str) -> bool:
+    """Whether a text may be meant for a list; "[sic] Paris" is not."""
+    text = text.strip()
+    if not text.startswith("["):
+        return False
+    closed = text.endswith("]") or "]" not in text
+    return closed or text[1:].lstrip().startswith(_QUOTES)
 
 
 def _is_text(value: object) -> bool:

@@ -9,12 +9,13 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
+from assay.formats.cells import is_table
 from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.ledger.ledger import Ledger, NewLabel
 from assay.ledger.lines import WHOLE
-from assay.ledger.sheets import is_sheet, sheet_rows, shown_unit
+from assay.ledger.sheets import sheet_rows, shown_unit
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
@@ -109,7 +110,7 @@ def read_file(
     contents: Mapping[str, Mapping[str, Any]] = ledger.units()
     read: list[tuple[int, NewLabel]] = []
     already = 0
-    blind = is_sheet(path)
+    blind = is_table(path)
     for number, row in sheet_rows(source, faults) if blind else read_objects(source, faults):
         if blind and (original := known.get(row.get("uid", ""))):
             # Of a sheet it says which unit is meant: what was said of it nobody saw.

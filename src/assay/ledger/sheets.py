@@ -4,7 +4,6 @@ filled in."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from assay.formats.cells import read_cells
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText
+from assay.model.wording import quoted
 from assay.tasks.base import unit_hash
 from assay.tasks.registry import REGISTRY
 
@@ -23,10 +23,6 @@ UNIT = "unit."
 
 _UNITS = ("uid", "unit_hash")
 _READ = (*_UNITS, "task", "labeller", "reason")
-
-
-def is_sheet(path: Path) -> bool:
-    return path.name.lower().endswith((".csv", ".tsv"))
 
 
 def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -54,7 +50,12 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
         verdict = {
             name.removeprefix(VERDICT): _value(record[name]) for name in said if record[name]
         }
-        if verdict:
+        who = record.get("labeller", "").strip()
+        if verdict and who and not who.startswith("human:"):
+            why = f"A sheet is filled in by people, and {quoted(who)} names none."
+            cure = "Write human:NAME, or leave the column out and give --by human:NAME."
+            faults.error(line, why, f"{cure} Labels by machines are imported as JSON Lines.")
+        elif verdict:
             row = {"verdict": verdict} | {n: record[n] for n in _READ if record.get(n)}
             yield line, row | {name: record[name] for name in shown}
 

@@ -82,6 +82,11 @@ def placed(faults: Iterable[Fault]) -> Iterator[tuple[str, Sequence[Fault]]]:
             yield place + (f" [{fault.topic}]" if fault.topic else ""), [fault]
 
 
+def in_lines(faults: Iterable[tuple[str, Sequence[Fault]]]) -> Iterator[str]:
+    """A line for each of what :func:`placed` gives."""
+    return (f"{place} {of[0].why} {of[0].cure}".rstrip() for place, of in faults)
+
+
 def _lines(numbers: Iterable[int]) -> str:
     """Numbers of lines, those in a row as one: ``1–3,7``; of many the first, and how many more."""
     parts: list[list[int]] = []
@@ -111,7 +116,7 @@ class FormatError(AssayError):
         lines = []
         for file, own in by_file.items():
             every = list(placed(own))
-            lines += [f"  {place} {of[0].why} {of[0].cure}".rstrip() for place, of in every[:most]]
+            lines += [f"  {one}" for one in in_lines(every[:most])]
             if rest := sum(len(of) for _, of in every[most:]):
                 lines.append(f"  … and {rest} more (assay validate {shlex.quote(file)} lists all)")
         count = len(self.faults)

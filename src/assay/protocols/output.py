@@ -45,6 +45,13 @@ def file_name(name: str) -> str:
     return f"{start}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
+def require_plain(path: Path) -> None:
+    """Raise SettingsError where ``path`` is called as compressed files are: what is written to it
+    is none."""
+    if path.suffix.lower() in (".gz", ".bz2"):
+        raise SettingsError(f"{path}: nothing is compressed here. Name it {path.stem}.")
+
+
 def write_bytes(path: Path, data: bytes) -> str:
     """Write a file by renaming a complete one into place; returns the SHA-256 of its bytes. Raises
     SettingsError if it cannot."""
