@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
+
+from tests.conftest import ROOT
 
 HEADER = ["measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect"]
 SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
@@ -506,3 +509,27 @@ def test_a_scored_folder_stands_for_the_values_of_its_topics(assay, tmp_path):
     table.unlink()
     done = assay("compare", tmp_path, "-m", "M")
     assert (done.returncode, "assay score" in done.stderr) == (2, True)
+
+
+def test_scores_that_are_older_than_labels_are_said_to_be(assay, tmp_path):
+    folder = tmp_path / "rag"
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / "rag-app", folder, ignore=ignore)
+    shutil.copy(folder / "runs" / "main.jsonl", folder / "runs" / "other.jsonl")
+    assert assay("evaluate", folder).returncode == 0
+    for given in (folder, folder / "out", folder / "out" / "per_topic.csv"):
+        assert "came to the ledger" not in assay("compare", given, "-m", "Correct").stderr
+    first = json.loads(assay("labels", "export", folder).stdout.splitlines()[0])
+    line = {name: first[name] for name in ("task", "unit", "verdict")} | {"labeller": "human:KIM"}
+    (tmp_path / "more.jsonl").write_text(json.dumps(line) + "\n")
+    assert assay("labels", "import", folder, tmp_path / "more.jsonl").returncode == 0
+    for given in (folder, folder / "out", folder / "out" / "per_topic.csv"):
+        done = assay("compare", given, "-m", "Correct", "--json")
+        assert "per_topic.csv: 1 label came to the ledger after it was written." in done.stderr
+        assert f"assay score {folder}" in done.stderr
+    assert assay("score", folder).returncode == 0
+    assert "came to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
+    shutil.copytree(folder / "out", tmp_path / "sent")
+    (folder / "labels.sqlite").unlink()
+    for given in (folder, tmp_path / "sent"):
+        assert assay("compare", given, "-m", "Correct").returncode == 0
