@@ -246,6 +246,32 @@ def test_where_all_is_labelled_the_interval_is_a_point(assay, judged, people):
             assert one["value"] == pytest.approx(sum(right) / 30)
 
 
+def test_all_of_two_topics_is_a_point_and_one_of_them_too_few(assay, world, people):
+    folder, truth, *_ = world
+    topics = QUESTIONS[:2]
+    for file in (folder / "questions.tsv", folder / "pr" / "P.txt"):
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
+    for file in (folder / "ac").glob("*.txt"):
+        end = f"</{topics[-1]}>\n"
+        file.write_text(file.read_text().partition(end)[0] + end)
+    assert assay("judge", folder).returncode == 0
+    _, (one,) = drawn(assay, folder, n=1)
+    people(folder, truth, [one])
+    found = trusted(assay, folder, "-m", "Accuracy", code=1)
+    refused = " ".join(why for board in found["boards"] for why in board["refused"].values())
+    assert "1 drawn topic is too few: at least 3 are needed for an interval" in refused
+    assert drawn(assay, folder, n=2)[1] == topics
+    people(folder, truth, topics)
+    found = trusted(assay, folder)
+    by_run = {one["run"]: one for one in found["scores"] if one["measure"] == "Accuracy"}
+    for run in RUNS:
+        right = sum(truth[run, topic] for topic in topics) / 2
+        assert [by_run[run][name] for name in ("value", "low", "high")] == [right] * 3
+    like = trusted(assay, folder, "-m", "Accuracy", "--population", "like-these", code=1)
+    refused = " ".join(why for board in like["boards"] for why in board["refused"].values())
+    assert "2 drawn topics are too few" in refused
+
+
 def test_labels_outside_of_the_draw_do_not_count(assay, judged, people):
     folder, truth, *_ = judged
     _, topics = drawn(assay, folder)

@@ -120,3 +120,27 @@ def test_ranks_of_an_even_number_of_runs_go_by_the_middle_two():
     one = corrected.rank_sets(replace(found, df=np.array([100.0, 5.0, 1e9, 15.0])), draws=500)
     same = corrected.rank_sets(replace(found, df=np.full(4, 57.5)), draws=500)
     assert one.critical == same.critical
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 12])
+def test_where_people_said_all_of_it_nothing_is_open_however_few_topics_there_are(count):
+    generator = np.random.default_rng(count)
+    people, judge = generator.random((2, 3, count))
+    every = np.full(count, True)
+    found = corrected.topics(people, judge, every)
+    assert found.value.tolist() == people.mean(axis=1).tolist()
+    assert found.low.tolist() == found.high.tolist() == found.value.tolist()
+    assert found.human_only_low.tolist() == found.human_only_high.tolist() == found.value.tolist()
+    assert corrected.rank_sets(found).decided.sum() == 6
+
+    weights, labels = people, (judge[0] > 0.5).astype(float)
+    one = corrected.items(weights, labels, judge[1], np.ones(count), every, np.arange(count))
+    assert one.value == pytest.approx(weights @ labels)
+    assert one.low.tolist() == one.high.tolist() == one.value.tolist()
+
+    marks = corrected.hmr(people[0], labels, judge[1], every)
+    assert marks.low.tolist() == marks.high.tolist() == marks.value.tolist()
+    assert marks.value[3] == labels.mean()
+    if count < 3:
+        with pytest.raises(ValueError, match="too few"):
+            corrected.topics(people, judge, every, population="like these")

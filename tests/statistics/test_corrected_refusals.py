@@ -60,6 +60,7 @@ def of_next(**changed: Any) -> corrected.Draw:
 
 
 FEW = np.arange(COUNT) < 2
+ALL = {"drawn": np.full(COUNT, True), "pi": np.ones(COUNT)}
 
 REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     # what people label
@@ -96,7 +97,10 @@ REFUSED: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (of_items, {"drawn": FEW}, "2 drawn items with labels are too few: at least 10"),
     (of_hmr, {"drawn": FEW}, "2 drawn questions .* at least 10"),
     (of_topics, {"drawn": FEW}, "2 drawn topics are too few: at least 3"),
-    (of_items, {"topic": TOPIC % 2}, "2 topics are too few"),
+    (of_topics, {"drawn": np.arange(COUNT) == 3}, "1 drawn topic is too few: at least 3"),
+    (of_items, {"topic": TOPIC % 2}, "2 topics are too few: at least 3 .*draw and label more"),
+    (of_items, {"topic": TOPIC * 0}, "1 topic is too few"),
+    (of_items, {"topic": TOPIC % 2, **ALL, "population": "like these"}, "2 topics are too few"),
     # what the measure is
     (of_items, {"weights": 0 * WEIGHTS}, "all weights are 0"),
     (of_items, {"weights": WEIGHTS[0]}, "runs × items"),

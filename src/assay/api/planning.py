@@ -132,7 +132,8 @@ def plan_labels(
             raise SettingsError(
                 f"{opened.folder.path}: {counted(there, 'topic')} {named(there, 'is', 'are')} too "
                 "few for scores that people's labels correct: at least "
-                f"{LEAST_TOPICS} are needed."
+                f"{LEAST_TOPICS} are needed. Have people label all of it: 'assay draw FOLDER --n "
+                f"{there}'."
             )
         draws = [one for one in ledger.draws() if items.task in one.tasks]
         done = [one for one in draws if _is_labelled(opened, ledger, one)]

@@ -43,7 +43,7 @@ def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = (
         if not 0 < n <= len(names):
             raise SettingsError(
                 f"{folder}: {n} of {len(names)} topics cannot be drawn. Give --n from 1 to "
-                f"{len(names)}; an interval takes at least 3, one of HMR 10."
+                f"{len(names)}; an interval takes at least 3 (one of HMR 10), or all."
             )
         drawn = draw_topics(len(names), n, seed)
         pi = (n / len(names),) * len(names)

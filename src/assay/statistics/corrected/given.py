@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Bools, Floats
+from assay.model.wording import counted, named
 from assay.statistics.checks import numbers
 
 Population = Literal["these", "like these"]
@@ -123,9 +124,11 @@ def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Float
     return pi
 
 
-def enough(count: int, least: int, what: str) -> None:
-    """Refuse too few units. Raises ValueError where there are fewer than ``least``."""
+def enough(count: int, least: int, one: str, many: str | None = None) -> None:
+    """Refuse too few units, ``one`` or ``many``. Raises ValueError where there are fewer than
+    ``least``."""
     if count < least:
         raise ValueError(
-            f"{count} {what} are too few: at least {least} are needed, so draw and label more"
+            f"{counted(count, one, many)} {named(count, 'is', 'are')} too few: at least {least} "
+            "are needed for an interval (or all, of these alone), so draw and label more"
         )

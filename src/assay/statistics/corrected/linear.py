@@ -70,8 +70,8 @@ def items(
     Σ(y − p₀)²/π); ``human_only`` takes the mean label in place of m; ``labels`` is the number of
     drawn items. Raises ValueError where the shapes do not fit, pi is missing, beyond 0 to 1, or 0
     on an item that counts, a drawn item lacks a person's label or any item the judge's, a label is
-    outside of ``bounds``, there are fewer than 10 drawn items (but where all that count were drawn
-    for sure) or 3 topics, or a setting is out of range.
+    outside of ``bounds``, there are fewer than 10 drawn items or 3 topics (but where all that count
+    were drawn for sure, and of topics for ``these``), or a setting is out of range.
     """
     population_named(population)
     if not bounds[0] < bounds[1]:
@@ -88,9 +88,12 @@ def items(
         raise ValueError(f"give one person's label for each item, got shape {y.shape}")
     place = _topic_numbers(topic, count)
     topic_count = int(place.max()) + 1
-    if (probability[(w != 0).any(axis=0)] < 1.0).any():  # else all that counts is known
-        enough(int(chosen.sum()), LEAST_LABELS, "drawn items with labels")
-    enough(topic_count, LEAST_TOPICS, "topics")
+    some = bool((probability[(w != 0).any(axis=0)] < 1.0).any())  # else all that counts is known
+    if some:
+        labels = "drawn item with a label", "drawn items with labels"
+        enough(int(chosen.sum()), LEAST_LABELS, *labels)
+    if some or population == "like these":
+        enough(topic_count, LEAST_TOPICS, "topic")
     c = numbers(offset, "offsets")
     if c.shape not in ((), (runs,)):
         raise ValueError(f"offset has shape {c.shape}, but there are {runs} runs")

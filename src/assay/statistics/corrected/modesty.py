@@ -81,7 +81,7 @@ def hmr(
     ``level``: of the intervals. ``population``: ``these`` questions, or questions ``like these``.
     Raises ValueError where the shapes do not fit, a confidence is not from 0 to 1, a drawn answer
     lacks a person's label or has one that is neither 0 nor 1, the judge lacks one, fewer than 10
-    questions were drawn, or a setting is out of range.
+    questions were drawn (of ``these``, and not all), or a setting is out of range.
     """
     population_named(population)
     given = numbers(confidence, "confidences")
@@ -97,7 +97,11 @@ def hmr(
         raise ValueError(f"give one person's label for each question, got shape {labels.shape}")
     p, correct = measures.check(given, labels)
     n = int(chosen.sum())
-    enough(n, LEAST_LABELS, "drawn questions with labels")
+    if n == count and population == "these":  # people said all of it, so that nothing is open
+        exact = np.array([measure(p, correct) for measure in _EXACT])
+        return Confidence(exact, exact, exact)
+    labelled = "drawn question with a label", "drawn questions with labels"
+    enough(n, LEAST_LABELS, *labelled)
     c = correct.astype(np.float64)
     if n < count:
         _warn_of_few(c[chosen])

@@ -45,7 +45,8 @@ def topics(
     ``like these``. Returns Estimates in the unit of the scores, ``judge_weight`` λ, ``labels`` the
     number of drawn topics, n − 1 degrees of freedom. A bound above 1 says that n is too small.
     Raises ValueError where the shapes do not fit, a drawn topic lacks a person's score or any topic
-    the judge's, fewer than 3 topics were drawn, or a setting is out of range.
+    the judge's, fewer than 3 topics were drawn (of ``these`` topics, and not all), or a setting is
+    out of range.
     """
     population_named(population)
     f = judge_labels(judge, "topic")
@@ -56,11 +57,18 @@ def topics(
     if y.shape != f.shape:
         raise ValueError(f"people's scores are {y.shape}, the judge's {f.shape}: runs × topics")
     n = int(chosen.sum())
-    enough(n, LEAST_TOPICS, "drawn topics")
+    full = n == f.shape[1]
     seen, said = y[:, chosen], f[:, chosen]
+    if full and population == "these" and n:  # people said all of it, so that nothing is open
+        weight, known = _weights(seen, said)[0] if n > 1 else 0.0, seen.mean(axis=1)
+        exact, df = np.zeros((len(f), len(f))), np.full(len(f), max(n - 1.0, 1.0))
+        return Estimates.of(
+            (known, exact, df), (known, exact[0]),
+            level=level, judge_weight=weight, labels=n, population=population,
+        )  # fmt: skip
+    enough(n, LEAST_TOPICS, "drawn topic")
     # Also where only the judge's scores are probabilities: all drawn topics may be right by luck.
     binary = bool(((seen == 0) | (seen == 1)).all())
-    full = n == f.shape[1]
     # What the judge says of the other topics has no say where there are none.
     beyond = np.zeros(len(f)) if full else f.mean(axis=1) - said.mean(axis=1)
     weight, without = _weights(seen, said)
