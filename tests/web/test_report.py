@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
+import re
 import shutil
 import sqlite3
 
@@ -199,6 +201,50 @@ def test_a_report_that_is_opened_again_is_of_the_labels_as_they_stand(serve, tmp
         assert (reply.status, reply.getheader("Location")) == (302, "/report")
     assert report_of(client)[0].status == 200
     assert client.get("/report/report.html")[0].status == 200
+
+
+def test_a_page_that_is_older_than_labels_says_so(serve, tmp_path):
+    client = Client(serve(write_folder(tmp_path / "f")))
+    screen = client.start("r2c2.dialogue_act")["screens"][0]
+    assert "Labels came" not in report_of(client)[1]
+    for _ in range(100):
+        reply, _ = client.get("/report")
+        if reply.status == 302:
+            break
+    assert client.give(screen, {"act": "answer"})[0] == 200
+    waited, text = client.get(reply.getheader("Location"))
+    assert waited.status == 200
+    assert re.search(r'<a href="/report">Labels came since this page was made, \d+ second', text)
+    assert "Labels came" not in report_of(client)[1]
+
+
+def test_of_pages_beside_a_report_that_is_made_those_of_the_last_have_an_age(at_once):
+    gate, other = asyncio.Event(), "other.html"
+
+    async def visits():
+        ledger = Ledger(lambda _told: gate.wait())
+        live = ledger.live
+        gate.set()
+        await ledger.report()
+        page = live.file("report.html")
+        old, new = page.with_name(other), page.with_name("new.html")
+        old.write_text("old", encoding="utf-8")
+        assert await live.age(old) is None
+        gate.clear()
+        ledger.labels = 1
+        assert await live.age(old) >= 0
+        number = await live.asked()
+        assert not await live.there(number)
+        os.utime(old, (1, 1))
+        new.write_text("new", encoding="utf-8")
+        assert await live.age(old) > 1e9
+        assert await live.age(new) is None
+        gate.set()
+        assert await live.there(number)
+        assert await live.age(page) is None
+        live.close()
+
+    asyncio.run(visits())
 
 
 def test_a_report_that_cannot_be_made_is_told_of_at_every_address(serve, tmp_path):

@@ -6,12 +6,15 @@ import http.client
 import json
 import re
 import resource
+import signal
 import socket
 import sqlite3
+import time
 from functools import partial
 
 import pytest
 
+from assay.web import server as web_server
 from assay.web.server import address_of, hosts_of
 from tests.web.conftest import write_folder
 
@@ -284,3 +287,24 @@ def test_a_server_for_other_machines_goes_by_their_name_of_it():
 
 def test_ctrl_c_ends_it(server):
     assert server.stop() in (0, 130)
+
+
+def never_written():
+    """Has reports take longer than any test waits."""
+    web_server.write_live = lambda *_: time.sleep(600)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_while_a_report_is_made_and_keeps_every_label(serve, tmp_path, number):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder, before=never_written)
+    client = Client(server)
+    screens = client.start("r2c2.dialogue_act")["screens"]
+    _, text = client.get("/report")
+    assert "being made" in text
+    assert client.give(screens[0], {"act": "answer"})[0] == 200
+    server.process.send_signal(number)
+    assert server.process.wait(60) == 0
+    assert human_labels(folder) == 1
+    left = Client(serve(folder)).start("r2c2.dialogue_act")["screens"]
+    assert screens[0]["unit"] not in {one["unit"] for one in left}

@@ -40,12 +40,15 @@ def unwritable(error: OSError) -> NoReturn:
     sys.exit(AssayError.exit_status)
 
 
+class AtOnce(SystemExit):
+    """The end of a command that leaves threads behind."""
+
+
 def leave(done: SystemExit) -> NoReturn:
     """End the process with the status of ``done``; right away, whatever threads do, where it was
-    interrupted."""
+    interrupted, or is to end :class:`AtOnce`."""
     status = done.code
-    interrupted = status == INTERRUPTED
-    if interrupted:
+    if status == INTERRUPTED:
         print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)
     try:
         sys.stdout.flush()
@@ -55,8 +58,8 @@ def leave(done: SystemExit) -> NoReturn:
         status = 0
     except OSError as error:
         unwritable(error)
-    if interrupted:
-        os._exit(INTERRUPTED)
+    if status == INTERRUPTED or isinstance(done, AtOnce):
+        os._exit(status if isinstance(status, int) else 0)
     sys.exit(status)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from assay.api.opened import Opened
 from assay.cli.common import forms
+from assay.cli.ending import AtOnce
 from assay.model.options import Argument, Option
 from assay.web import server
 from assay.web.people import Role
@@ -54,3 +55,4 @@ def ui_command(
                 webbrowser.open(own)
 
         server.serve(bench, found, server.hosts_of(host, port), ready)
+    raise AtOnce(0)  # scores or a report may be under way, which nobody waits for

@@ -19,6 +19,7 @@ from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.errors import AssayError
 from assay.model.going import Told
+from assay.model.wording import lasting
 from assay.protocols.manifest import REPORT
 from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, number_in, page
@@ -26,6 +27,9 @@ from assay.web.security import NO_FRAMES, NOTHING
 
 _AT_ONCE = 1.0
 """Seconds that a browser waits without being told that the report is being made."""
+
+_TOP = '<header class="top">'
+"""What the pages of reports begin with."""
 
 _NOT_MADE = "The report could not be made; the terminal of the workbench says why."
 
@@ -45,7 +49,7 @@ class LiveReport:
         self._making: asyncio.Task[None] | None = None
         self._wanted = self._begun = self._done = self._given = 0
         self._wrong: tuple[str, int] | None = None
-        self._since = 0.0
+        self._since, self._started = 0.0, 0.0
         self._doing, self._share = "", ""
 
     def forget(self) -> None:
@@ -74,7 +78,8 @@ class LiveReport:
     async def _make(self) -> None:
         while self._begun < self._wanted:
             self._begun += 1
-            self._since, self._doing, self._share = time.monotonic(), "", ""
+            self._since, self._started = time.monotonic(), time.time()
+            self._doing, self._share = "", ""
             self._wrong = await self._made()
             self._done = self._begun
 
@@ -98,7 +103,10 @@ class LiveReport:
     def _its_folder(self) -> Path:
         if self._folder is None or not Path(self._folder.name).is_dir():
             self.close()
-            self._folder = tempfile.TemporaryDirectory(prefix="assay-")
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="assay-",
+                ignore_cleanup_errors=True,  # a page may just be written into it
+            )
         return Path(self._folder.name)
 
     def _told(self, what: str, done: int, share: float | None) -> None:
@@ -122,6 +130,13 @@ class LiveReport:
             self._given = number
             return True
         return self._begun == self._done and self._of == await self._state()
+
+    async def age(self, page: Path) -> float | None:
+        """For how many seconds a page has been there to whose report labels came since; None for
+        one of the labels as they stand."""
+        written = page.stat().st_mtime
+        replaced = self._begun > self._done and written < self._started
+        return time.time() - written if replaced or self._of != await self._state() else None
 
     def in_words(self) -> dict[str, str]:
         """What is being done, and how far it is."""
@@ -177,13 +192,18 @@ def _number(request: web.Request) -> int:
 
 
 async def report_page(request: web.Request) -> web.StreamResponse:
-    """A page of the report that was made last, on which its own script and style alone work. The
-    first page is of the labels as they stand."""
+    """A page of the report that was made last, on which its own script and style alone work; it
+    says where it is older than the labels. The first page is of the labels as they stand."""
     live, name = bench_of(request).report, request.match_info["name"]
     path = live.file(name)
     if path is None or (name == REPORT and not await live.is_due(_number(request))):
         raise web.HTTPFound("/report")
+    age = await live.age(path)
     text = await asyncio.to_thread(path.read_text, encoding="utf-8")
+    if age is not None:
+        why = f"Labels came since this page was made, {lasting(age)} ago."
+        link = f'<p class="alert"><a href="/report">{why} Open the report as they stand.</a></p>'
+        text = text.replace(_TOP, f"{_TOP}\n{link}", 1)
     said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     policy = f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"
     return web.Response(

@@ -55,6 +55,10 @@ _CLAIM = "workbench.sqlite-open"
 _IN_LOGS = 1000  # labels, some 30 MB
 
 
+class _Left(Exception):
+    """What is being made is wanted no more."""
+
+
 @dataclass
 class Bench:
     """A folder at work: its desk, and the thread that the desk lives in."""
@@ -106,10 +110,11 @@ class Bench:
         self._move_logs()
 
     def stop(self) -> None:
-        """Close what is open once everything under way is done."""
+        """Close what is open once whatever people gave is kept. What is worked out of it is left
+        behind: it ends by itself, and writes nothing that is not written anew."""
         self._stopped.set()
-        for one in (self._trying, self._scoring):  # it may still ask the desk
-            one.shutdown(cancel_futures=True)
+        for one in (self._trying, self._scoring):
+            one.shutdown(wait=False, cancel_futures=True)
         self.now(self._open.close)
         self._thread.shutdown()
         self.report.close()
@@ -211,7 +216,12 @@ class Bench:
         return self._pairs[1]
 
     async def _write_report(self, folder: Path, told: Told) -> None:
-        await self._in_scoring_thread(write_live, self.opened, folder, told)
+        def heard(what: str, done: int, share: float | None) -> None:
+            if self._stopped.is_set():
+                raise _Left
+            told(what, done, share)
+
+        await self._in_scoring_thread(write_live, self.opened, folder, heard)
 
     async def _head(self) -> Head:
         return await self.do(lambda: self.desk.ledger.head())
