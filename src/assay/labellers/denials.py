@@ -248,16 +248,15 @@ def _places(said: str, gold: str) -> list[tuple[int, int]]:
     said, gold = _plain(said), _plain(gold)
     if re.fullmatch(r"[\w\s.,:'-]*\w[.']*", gold):  # else marks are part of it: C++, 5 %
         words = re.split(r"([\W_]+)", gold.rstrip(".'"))
-        body = "".join(
-            re.escape(one) if at % 2 == 0 else r"[\W_]{0,3}" if one in ("'", "-") else r"[\W_]{1,3}"
-            for at, one in enumerate(words)
-        )
         parts = words[::2]
     else:
-        parts = gold.split()
-        body = r"\s+".join(map(re.escape, parts))
+        words, parts = [], gold.split()
     if any(one not in said for one in parts):
         return []  # nearly always; to make the pattern takes a hundred times as long
+    body = "".join(
+        re.escape(one) if at % 2 == 0 else r"[\W_]{0,3}" if one in ("'", "-") else r"[\W_]{1,3}"
+        for at, one in enumerate(words)
+    ) or r"\s+".join(map(re.escape, parts))
     before = "" if re.match(f"[{_CJK}]", gold) else rf"(?<![^\W{_CJK}])"
     after = "" if re.search(f"[{_CJK}]$", gold) else rf"(?![^\W{_CJK}])"
     return [hit.span() for hit in re.finditer(before + body + after, said)]
@@ -265,7 +264,9 @@ def _places(said: str, gold: str) -> list[tuple[int, int]]:
 
 def _plain(text: str) -> str:
     """``text``, letter for letter, without accents."""
-    return text if text.isascii() else "".join(map(_unaccented, text))
+    if text.isascii() or all(one == _unaccented(one) for one in set(text)):
+        return text
+    return "".join(map(_unaccented, text))
 
 
 @cache

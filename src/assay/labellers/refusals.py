@@ -24,7 +24,7 @@ from assay.tasks.r2c2 import Act
 LONGEST = 1500
 """Characters; a longer text is no refusal, whatever it begins with."""
 
-_APOSTROPHES = str.maketrans("’‘ʼ`´", "'''''")
+_APOSTROPHE = re.compile("[’‘ʼ`´]")
 _STOP = re.compile(
     r"(?<!\b\w\.)(?<=[.!?])[\"')\]]*\s+|(?<=[!?])(?=[^\x00-\x7f])|[。؟।\n]+\s*|\s+[–—-]+\s+"
     r"|\s*;\s+|\s*[()]\s*|(?<=\w):\s+(?=\w)|\.\.\.\s*"
@@ -108,15 +108,16 @@ def gold_declines(gold: Iterable[str]) -> bool:
 def same_words(one: str, other: str) -> bool:
     """Whether two texts are the same but for case, marks and a leading article; *none*, *0* and
     their like are the same."""
-    if not _bare(one):
+    ours, theirs = _bare(one), _bare(other)
+    if not ours:
         return folded(one) == folded(other)
-    return _bare(one) == _bare(other) or all(map(_means_none, (one, other)))
+    return ours == theirs or all(map(_means_none, (one, other)))
 
 
 def folded(text: str) -> str:
     """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes, no wide
     gaps."""
-    plain = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold()
+    plain = _APOSTROPHE.sub("'", unicodedata.normalize("NFKC", text)).casefold()
     return without_gaps(plain).strip()
 
 
@@ -178,7 +179,7 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
 
 def is_title(text: str) -> bool:
     """Whether every word begins with a capital, but for the small words of titles."""
-    words = re.findall(r"[^\W\d_][\w']*", text.translate(_APOSTROPHES))
+    words = re.findall(r"[^\W\d_][\w']*", _APOSTROPHE.sub("'", text))
     if text.isupper() or len(words) < 2:
         return False
     return all(word[0].isupper() or word in _SMALL for word in words) and words[-1][0].isupper()

@@ -45,7 +45,8 @@ _ARTICLES = frozenset(("a", "an", "the"))
 def normalise(text: str) -> tuple[str, ...]:
     """Words in lower case without accents, punctuation and articles (the usual QA matching)."""
     folded = unicodedata.normalize("NFKD", text).casefold()
-    plain = "".join(char for char in folded if not unicodedata.combining(char))
+    accents = dict.fromkeys(map(ord, filter(unicodedata.combining, set(folded))))
+    plain = folded.translate(accents) if accents else folded
     plain = re.sub(r"['’`]", "", plain)
     return tuple(word for word in re.findall(r"\w+", plain) if word not in _ARTICLES)
 
