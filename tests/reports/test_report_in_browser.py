@@ -287,6 +287,24 @@ def test_long_names_of_runs_are_broken_between_words_alone(tabs, tmp_path):
     assert tab.evaluate(WIDE) <= 390
 
 
+SECOND = """() => [...document.querySelectorAll("table.part tbody tr")]
+    .map((one) => one.children[1].getBoundingClientRect()).filter((box) => box.width)
+    .map((box) => box.right)"""
+
+
+def test_a_word_as_wide_as_a_phone_leaves_room_beside_it(tabs, tmp_path):
+    path, word = tmp_path / "report.html", "Donaudampfschifffahrtsgesellschaftskapitaensmuetze"
+    runs = tuple(f"{word}{one}" for one in "AB")
+    path.write_text(cases.html(cases.small(3, runs=runs, text=word)), encoding="utf-8")
+    tab = tabs.tab(viewport={"width": 390, "height": 900})
+    tab.goto(path.as_uri())
+    tab.evaluate("() => document.querySelectorAll('details').forEach((o) => { o.open = true; })")
+    assert tab.evaluate(WIDE) <= 390
+    beside = tab.evaluate(SECOND)
+    assert beside
+    assert max(beside) < 390
+
+
 @pytest.fixture(scope="module")
 def fewer_films_html():
     """The films report without questions that bring in no other kind of element or class."""

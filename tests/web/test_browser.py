@@ -14,7 +14,7 @@ from playwright.sync_api import Error
 
 from assay.web.replies import PAGES
 from tests.web.conftest import becomes, goes_on, unit_of, write_folder
-from tests.web.test_server import human_labels
+from tests.web.test_server import Client, human_labels
 
 pytestmark = pytest.mark.browser
 AXE = Path(__file__).with_name("axe.min.js")
@@ -397,6 +397,30 @@ def test_nothing_is_wider_than_a_phone_or_a_tablet(serve, visit, tmp_path):
         for width in (768, 640, 320):  # 640: twice as large on 1280
             page.set_viewport_size({"width": width, "height": 700})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
+
+
+def test_no_word_is_wider_than_a_phone(serve, visit, tmp_path):
+    word = "Donaudampfschifffahrtsgesellschaftskapitaensmuetze"
+    folder = write_folder(
+        tmp_path / "f",
+        questions=f"{word}\tWho built {word}?\tSimple{word}\t{word}\n",
+        passages=f"{word};1;d{word};The {word} was built.\n",
+        answers={
+            f"{one}{word}": f"<{word}>\n{one} {word};9\n1;PR;1;{word} was.\n</{word}>\n"
+            for one in ("ONE", "TWO")
+        },
+    )
+    server = serve(folder, "--invite", f"KIM{word}", name=f"ANN{word}")
+    page = visit(server.link, viewport={"width": 390, "height": 700})
+    client = Client(server, server.invited(f"KIM{word}"))
+    client.give(client.start("r2c2.dialogue_act")["screens"][0], {"act": "answer"})
+    for path in (
+        "/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/run/0", "/live", "/people",
+        "/topic/0?a=0&b=1", "/unit/1", "/units?n=1,2", "/search?q=was",
+    ):  # fmt: skip
+        page.goto(f"{server.base}{path}")
+        page.evaluate("document.querySelectorAll('details').forEach((o) => { o.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
 
 def test_a_bank_is_no_wider_than_a_phone(serve, visit, tmp_path):
