@@ -114,6 +114,7 @@ def same_words(one: str, other: str) -> bool:
     return ours == theirs or all(map(_means_none, (one, other)))
 
 
+@lru_cache(maxsize=64)  # of an answer the same few texts are looked at time and again
 def folded(text: str) -> str:
     """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes, no wide
     gaps."""
