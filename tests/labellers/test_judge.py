@@ -17,6 +17,7 @@ from assay.labellers.judge.evidence import (
     Tokens,
 )
 from assay.labellers.judge.labeller import JudgeLabeller
+from assay.labellers.judge.levels import Levels
 from assay.labellers.judge.model import (
     CERTAIN,
     JudgeQuestion,
@@ -30,7 +31,7 @@ from assay.labellers.judge.texts import (
     Ability,
     claim_text,
 )
-from assay.labellers.judge.verdicts import WAYS, Levels, unit_questions
+from assay.labellers.judge.verdicts import WAYS, unit_questions
 from assay.model.labels import Status
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.r2c2 import (

@@ -18,6 +18,8 @@ from typing import Any
 from assay.labellers.base import BaseLabeller, ByTask, Estimate, Labeller, Outcome, Request
 from assay.labellers.denials import VERSION
 from assay.labellers.judge import NAME
+from assay.labellers.judge.answers import ruled
+from assay.labellers.judge.levels import Levels
 from assay.labellers.judge.local import Local
 from assay.labellers.judge.model import (
     CERTAIN,
@@ -32,15 +34,7 @@ from assay.labellers.judge.model import (
     unasked,
 )
 from assay.labellers.judge.texts import TEXTS_VERSION, Ability
-from assay.labellers.judge.verdicts import (
-    UNFITTED,
-    WAYS,
-    Levels,
-    abilities_of,
-    refusal,
-    ruled,
-    unit_questions,
-)
+from assay.labellers.judge.verdicts import UNFITTED, WAYS, abilities_of, refusal, unit_questions
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 

@@ -8,8 +8,9 @@ preferences) it cannot do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from assay.labellers.judge.levels import Levels
 from assay.labellers.judge.model import JudgeQuestion, question_of
 from assay.labellers.judge.texts import Ability, claim_text, question_text
 from assay.tasks.base import Verdict
@@ -35,10 +36,7 @@ from assay.tasks.sgss import (
     SufficiencyUnit,
 )
 
-if TYPE_CHECKING:
-    from assay.labellers.judge.verdicts import Levels
-
-Pair = tuple[Callable[[Any], list[JudgeQuestion]], Callable[[Any, Sequence["Levels"]], Verdict]]
+Pair = tuple[Callable[[Any], list[JudgeQuestion]], Callable[[Any, Sequence[Levels]], Verdict]]
 
 
 def _answers(topic: str, text: str) -> list[JudgeQuestion]:
