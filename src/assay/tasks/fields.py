@@ -53,3 +53,8 @@ def folded(value: object) -> object:
     if type(value) is str:
         return re.sub(r"[\s-]+", "_", value.strip().strip(".\"'").casefold())
     return value
+
+
+def each_folded(value: object) -> object:
+    """The same of every label in a list."""
+    return [folded(one) for one in value] if isinstance(value, list | tuple) else value

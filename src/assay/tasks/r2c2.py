@@ -85,10 +85,6 @@ def _check_answer(
     return each_once("nuggets", len(unit.nuggets), (item.nugget for item in verdict.nuggets))
 
 
-def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
-    by_number(schema, "nuggets", NuggetHelp, len(unit.nuggets))
-
-
 def _check_persons_answer(
     unit: AnswerUnit | EveryAnswerUnit, verdict: AnswerVerdict | EveryAnswerVerdict
 ) -> str | None:
@@ -122,7 +118,7 @@ ANSWER = Task(
     verdict=AnswerVerdict,
     judged=("answer", "nuggets"),
     check=_check_answer,
-    narrow=_narrow_answer,
+    narrow=lambda unit, schema: by_number(schema, "nuggets", NuggetHelp, len(unit.nuggets)),
     person_check=_check_persons_answer,
     decide=_decide_answer,
     max_tokens=900,
@@ -180,14 +176,6 @@ def _check_required(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str |
     return each_once("required", len(unit.required), (item.number for item in verdict.required))
 
 
-def _check_every_answer(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:
-    return _check_required(unit, verdict) or _check_answer(unit, verdict)
-
-
-def _check_persons_every_answer(unit: EveryAnswerUnit, verdict: EveryAnswerVerdict) -> str | None:
-    return _check_required(unit, verdict) or _check_persons_answer(unit, verdict)
-
-
 def _narrow_every_answer(unit: EveryAnswerUnit, schema: Schema) -> None:
     by_number(schema, "required", RequiredGiven, len(unit.required))
     by_number(schema, "nuggets", NuggetHelp, len(unit.nuggets))
@@ -208,9 +196,11 @@ EVERY_ANSWER = Task(
     unit=EveryAnswerUnit,
     verdict=EveryAnswerVerdict,
     judged=("answer", "nuggets"),
-    check=_check_every_answer,
+    check=lambda unit, verdict: _check_required(unit, verdict) or _check_answer(unit, verdict),
     narrow=_narrow_every_answer,
-    person_check=_check_persons_every_answer,
+    person_check=lambda unit, verdict: (
+        _check_required(unit, verdict) or _check_persons_answer(unit, verdict)
+    ),
     decide=_decide_every_answer,
     max_tokens=1200,
 )

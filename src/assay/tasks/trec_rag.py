@@ -17,7 +17,7 @@ from pydantic import BeforeValidator
 from assay.model.trec_rag import Assigned as Assigned
 from assay.model.trec_rag import Support
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
-from assay.tasks.fields import YesNoField, folded, whole_grade
+from assay.tasks.fields import YesNoField, each_folded, folded, whole_grade
 from assay.tasks.lists import one_for_each
 
 WINDOW = 20
@@ -156,17 +156,6 @@ SUB_NARRATIVES_ANSWERED = Task(
 
 # --- nugget assignment ---------------------------------------------------------------------------
 
-_ASSIGNED = {member.value: member for member in Assigned}
-
-
-def _labels(value: object) -> object:
-    """Letter case and the way that the words of a label are joined do not matter."""
-    if not isinstance(value, list | tuple):
-        return value
-    return [
-        _ASSIGNED.get(item) or folded(item) if isinstance(item, str) else item for item in value
-    ]
-
 
 class AssignmentUnit(Unit):
     """A question, a window of its nuggets (at most 20) and an answer to it."""
@@ -179,7 +168,7 @@ class AssignmentUnit(Unit):
 class Assignment(Verdict):
     """One label for each nugget of the unit, in the unit's order."""
 
-    labels: Annotated[tuple[Assigned, ...], BeforeValidator(_labels)]
+    labels: Annotated[tuple[Assigned, ...], BeforeValidator(each_folded)]
 
 
 def _decide_assignment(unit: AssignmentUnit, ask: AskYesNo) -> Assignment:

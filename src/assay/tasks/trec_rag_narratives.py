@@ -6,6 +6,8 @@ Source: overview of the TREC 2025 RAG track, section 2. A person reviews and edi
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
@@ -14,7 +16,7 @@ from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import folded
 from assay.tasks.lists import list_of_texts
-from assay.tasks.schemas import Schema, distinct, fields, readable, readable_text
+from assay.tasks.schemas import distinct, fields, readable, readable_text
 
 MOST_SUB_NARRATIVES = 10
 
@@ -31,21 +33,15 @@ class NarrativeVerdict(Verdict):
     narrative: str
 
 
-def _check_narrative(unit: NarrativeUnit, verdict: NarrativeVerdict) -> str | None:
-    return None if readable(verdict.narrative) else "'narrative' must not be empty"
-
-
-def _narrow_narrative(_unit: NarrativeUnit, schema: Schema) -> None:
-    fields(schema)["narrative"] = readable_text()
-
-
 NARRATIVE = Task(
     name="trec_rag.narrative",
     title="A narrative of two or three sentences from a cluster of queries",
     unit=NarrativeUnit,
     verdict=NarrativeVerdict,
-    check=_check_narrative,
-    narrow=_narrow_narrative,
+    check=lambda _, verdict: (
+        None if readable(verdict.narrative) else "'narrative' must not be empty"
+    ),
+    narrow=lambda _, schema: fields(schema).update(narrative=readable_text()),
     max_tokens=300,
     joins=False,
 )
@@ -58,14 +54,12 @@ class Aspect(Verdict):
     importance: Annotated[Importance, BeforeValidator(folded)]
 
 
-def _once(aspects: tuple[Aspect, ...]) -> tuple[Aspect, ...]:
-    return distinct(aspects, lambda one: one.text)
-
-
 class Aspects(Verdict):
     """The sub-narratives of a narrative, at most ten."""
 
-    sub_narratives: Annotated[tuple[Aspect, ...], AfterValidator(_once)]
+    sub_narratives: Annotated[
+        tuple[Aspect, ...], AfterValidator(partial(distinct, text=attrgetter("text")))
+    ]
 
 
 class DraftUnit(Unit):

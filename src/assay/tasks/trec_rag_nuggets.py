@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator
 
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
-from assay.tasks.fields import folded
+from assay.tasks.fields import each_folded
 from assay.tasks.lists import each_once, list_of_texts, one_for_each
 from assay.tasks.schemas import (
     Schema,
@@ -83,14 +83,10 @@ class ImportanceUnit(Unit):
     nuggets: tuple[str, ...]
 
 
-def _each_folded(value: object) -> object:
-    return [folded(one) for one in value] if isinstance(value, list | tuple) else value
-
-
 class ImportanceLabels(Verdict):
     """One label for each nugget of the unit, in order: vital or okay."""
 
-    labels: Annotated[tuple[Importance, ...], BeforeValidator(_each_folded)]
+    labels: Annotated[tuple[Importance, ...], BeforeValidator(each_folded)]
 
 
 IMPORTANCE = Task(
@@ -193,17 +189,13 @@ def _check_edit(_unit: EditUnit, verdict: NuggetEdit) -> str | None:
     return "a nugget is listed twice" if len(set(texts)) < len(texts) else None
 
 
-def _narrow_edit(_unit: EditUnit, schema: Schema) -> None:
-    fields(schema, EditedNugget)["text"] = readable_text()
-
-
 EDIT = Task(
     name="trec_rag.nugget_edit",
     title="Post-editing of a nugget: reworded, split, merged, dropped, importance changed",
     unit=EditUnit,
     verdict=NuggetEdit,
     check=_check_edit,
-    narrow=_narrow_edit,
+    narrow=lambda _, schema: fields(schema, EditedNugget).update(text=readable_text()),
     max_tokens=600,
     joins=False,
     by_people=True,

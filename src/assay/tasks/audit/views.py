@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from assay.tasks import battles, exam, r2c2, sgss, trec_rag
 from assay.tasks.base import Unit
+from assay.tasks.relevance import grade_of
 
 Plain = Mapping[str, Any]
 
@@ -91,18 +93,6 @@ def _mean_assigned(verdict: Plain) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _counted(verdict: Plain) -> float:
-    return float(trec_rag.AspectsAnswered.model_validate(verdict).grade)
-
-
-def _answered(_unit: Plain, verdict: Plain) -> Sequence[float]:
-    return [float(one) for one in verdict["answered"]]
-
-
-def _sides(_unit: Plain, verdict: Plain) -> Sequence[float]:
-    return [float(verdict["preferred"] == side) for side in ("LEFT", "RIGHT")]
-
-
 _OUTCOMES = {"A": 1.0, "B": 0.0}
 
 
@@ -135,8 +125,12 @@ VIEWS: Mapping[str, View] = {
         "passage", "narrative", _flag("grade"), {"grade": 4}, 4.0, listed=_ASPECTS, relevance=True
     ),
     trec_rag.SUB_NARRATIVES_ANSWERED.name: View(
-        "passage", "narrative", _counted, {"related": "YES", "off_topic": "little"}, 4.0,
-        listed=Listed(("sub_narratives",), _answered), relevance=True,
+        "passage", "narrative", partial(grade_of, "counted"),
+        {"related": "YES", "off_topic": "little"}, 4.0,
+        listed=Listed(
+            ("sub_narratives",), lambda _, verdict: [float(one) for one in verdict["answered"]]
+        ),
+        relevance=True,
     ),
     trec_rag.ASSIGNMENT.name: View(
         "answer", "nuggets", _mean_assigned, {"labels": ["support"]}, positive=0.25,
@@ -167,7 +161,11 @@ VIEWS: Mapping[str, View] = {
     sgss.COMPREHENSIVENESS.name: _extent("summary", "query"),
     sgss.PREFERENCE.name: View(
         "left", "query", lambda verdict: float(verdict["preferred"] == "LEFT"),
-        {"preferred": "LEFT"}, mark="LEFT SUMMARY", listed=Listed(("left", "right"), _sides),
+        {"preferred": "LEFT"}, mark="LEFT SUMMARY",
+        listed=Listed(
+            ("left", "right"),
+            lambda _, verdict: [float(verdict["preferred"] == side) for side in ("LEFT", "RIGHT")],
+        ),
     ),
     battles.BATTLE.name: View(
         "answer_a", "question", lambda verdict: _OUTCOMES.get(verdict["verdict"], 0.5),
