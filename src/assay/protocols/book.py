@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,7 +249,8 @@ class Book:
             for places in () if own is None else self.columns.labelled_again(task, own.name):
                 labels = [one for one in self.columns.labels(places) if one.sample == 0]
                 keys = self.ledger.keys(one.rowid for one in labels)
-                for _, of_unit in groupby(sorted(labels, key=_unit), _unit):
+                unit = attrgetter("unit")
+                for _, of_unit in groupby(sorted(labels, key=unit), unit):
                     asked = [(keys[one.rowid], one.labeller == own) for one in of_unit]
                     if len({key for key, _ in asked}) > 1:
                         by_own = len({key for key, is_own in asked if is_own})
@@ -356,10 +358,6 @@ def _names(labeller: LabellerId) -> Iterator[str]:
     yield labeller.name
     for one in labeller.params["members"] if labeller.kind == "ensemble" else ():
         yield from _names(LabellerId(one["name"], one["kind"], one["params"]))
-
-
-def _unit(label: Label) -> str:
-    return label.unit
 
 
 class WholeBook(Book):

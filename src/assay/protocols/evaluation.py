@@ -20,6 +20,7 @@ from assay.ledger.lines import Line
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.places import inside
+from assay.model.wording import named
 from assay.page.page import Gap
 from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
@@ -256,7 +257,9 @@ class Evaluation:
         A policy that somebody chose is kept to; else, where people labelled more of some runs than
         of others, the result has one by the machine's labels beside it, to compare runs by."""
         result = self._score(ledger, whole=whole)
-        if not result.by_people or not self.policy.mixes or self._policy_chosen:
+        if not result.by_people or not self.policy.mixes:
+            return result
+        if self.folder.policy is not None or "policy" in self.settings.model_fields_set:
             return result
         apart = uneven(result.used)
         if not apart:
@@ -268,10 +271,6 @@ class Evaluation:
         if evened.lacking > result.lacking:
             return result
         return replace(result, evened=evened, uneven=apart)
-
-    @property
-    def _policy_chosen(self) -> bool:
-        return self.folder.policy is not None or "policy" in self.settings.model_fields_set
 
     def _score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
         labellers, warnings = self._labellers_for_scoring()
@@ -399,7 +398,7 @@ def _label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
     for task, count in book.missing.items():
         asked = book.asked[task]
         of = f"of {asked:,} labels" if asked > count else "label" if count == 1 else "labels"
-        what = f"{of} {_is(count)} missing: {titles[task]}"
+        what = f"{of} {named(count, 'is', 'are')} missing: {titles[task]}"
         gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
     for task, count in book.failed.items():
         what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
@@ -428,7 +427,3 @@ def _why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
         told += [f"other reasons ({rest:,})"] if rest else []
         if told:
             yield f"Failed labels in the ledger ({task.title}): {'; '.join(told)}"
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"

@@ -67,8 +67,9 @@ def precision_measures(
                 for doc in docs[: measure.k]
                 if (topic, doc) in requests
             ]
-        yield LinearMeasure(str(measure), task, _at_least(grade, measure.rel), shares)
+        yield LinearMeasure(str(measure), task, at_least(grade, measure.rel), shares)
 
 
-def _at_least(grade: Callable[[Mapping[str, Any]], float], least: float) -> Worth:
+def at_least(grade: Callable[[Mapping[str, Any]], float], least: float) -> Worth:
+    """Whether a verdict's grade is at least so high."""
     return lambda _, verdict: float(grade(verdict) >= least)

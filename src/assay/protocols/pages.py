@@ -224,14 +224,14 @@ def _topics(result: Result) -> Iterator[Part]:
     """The first measure of each leaderboard that has values, topic by topic."""
     grids = []
     for board in result.findings.boards:
-        measure = next((m for m in board.measures if _has(result, board, m)), "")
-        runs = [r for r in _runs(result, board) if measure in result.findings.per_topic.get(r, {})]
+        every, per_topic = _runs(result, board), result.findings.per_topic
+        known = (m for m in board.measures if any(m in per_topic.get(run, {}) for run in every))
+        measure = next(known, "")
+        runs = [run for run in every if measure in per_topic.get(run, {})]
         topics = list(result.findings.topics)
         if not runs or len(topics) < 2 or len(runs) * len(topics) > _MOST_CELLS:
             continue
-        cells = [
-            [result.findings.per_topic[run][measure].get(topic) for run in runs] for topic in topics
-        ]
+        cells = [[per_topic[run][measure].get(topic) for run in runs] for topic in topics]
         ends = [end for row in cells for one in row if one is not None for end in one]
         if ends:
             low, high = min(0.0, *ends), max(1.0, *ends)
@@ -243,11 +243,6 @@ def _topics(result: Result) -> Iterator[Part]:
     if grids:
         note = "Where runs differ: the stronger the colour, the higher the value of the topic."
         yield Part("Topic by topic", note, tuple(grids))
-
-
-def _has(result: Result, board: Board, measure: str) -> bool:
-    per_topic = result.findings.per_topic
-    return any(measure in per_topic.get(run, {}) for run in _runs(result, board))
 
 
 def _runs(result: Result, board: Board) -> list[str]:

@@ -219,7 +219,7 @@ class UsedLabels(Iterable[Used]):
         """By task and run, how often a label was used and how often a person's was."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
         for labels, places in self._parts:
-            for (task, human), which in _by(_task_and_whether_human, labels):
+            for (task, human), which in _by(lambda one: (one.task, one.labeller.is_human), labels):
                 of_task = found.setdefault(task, {})
                 for run, count in places.by_run(which):
                     if run and count:
@@ -243,10 +243,6 @@ def _by(key: Callable[[Label], K], labels: CountedLabels) -> Iterator[tuple[K, N
         found.setdefault(key(label), []).append(which)
     for own, each in found.items():
         yield own, np.concatenate(each)
-
-
-def _task_and_whether_human(label: Label) -> tuple[str, bool]:
-    return label.task, label.labeller.is_human
 
 
 class WhereUsed:

@@ -9,8 +9,15 @@ from typing import Any
 from assay.model.errors import SettingsError
 from assay.model.modules import check_module, entry_points
 
-OWN = ("r2c2", "exam", "trec-rag", "sgss", "rag", "battles")
-"""Assay's own protocols."""
+OWN = {
+    "r2c2": "assay.protocols.r2c2.protocol:R2C2",
+    "exam": "assay.protocols.exam.protocol:EXAM",
+    "trec-rag": "assay.protocols.trec_rag.protocol:TREC_RAG",
+    "sgss": "assay.protocols.sgss.protocol:SGSS",
+    "rag": "assay.protocols.rag.protocol:RAG",
+    "battles": "assay.protocols.battles.protocol:BATTLES",
+}
+"""Assay's own protocols, and where each is; imported where one is named: a command needs one."""
 
 GROUP = "assay.protocols"
 """The entry point group: ``mine = "my_package.protocol:MINE"`` makes ``protocol = "mine"``."""
@@ -33,37 +40,11 @@ def is_own(name: str) -> bool:
     return name in OWN
 
 
-def _own(name: str) -> Any:
-    # Imported where one is named: a command needs one of them.
-    if name == "r2c2":
-        from assay.protocols.r2c2.protocol import R2C2  # noqa: PLC0415
-
-        return R2C2
-    if name == "exam":
-        from assay.protocols.exam.protocol import EXAM  # noqa: PLC0415
-
-        return EXAM
-    if name == "trec-rag":
-        from assay.protocols.trec_rag.protocol import TREC_RAG  # noqa: PLC0415
-
-        return TREC_RAG
-    if name == "rag":
-        from assay.protocols.rag.protocol import RAG  # noqa: PLC0415
-
-        return RAG
-    if name == "battles":
-        from assay.protocols.battles.protocol import BATTLES  # noqa: PLC0415
-
-        return BATTLES
-    from assay.protocols.sgss.protocol import SGSS  # noqa: PLC0415
-
-    return SGSS
-
-
 def find_protocol(name: str) -> Any:
     """The protocol of that name. Raises SettingsError where it cannot be imported."""
     if is_own(name):
-        return _own(name)
+        module, _, attribute = OWN[name].partition(":")
+        return getattr(import_module(module), attribute)
     found = entry_points(GROUP).select(name=name)
     target = next(iter(found)).value if found else name
     if not _PATH.fullmatch(target):

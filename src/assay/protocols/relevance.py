@@ -77,7 +77,9 @@ def check_relevance(
         return None
     task = CHECKS[chosen]
     asked, every = tee(passages)
-    labels = book.labels(task, passages_asked(task, asked)).each(_is_relevant)
+    labels = book.labels(task, passages_asked(task, asked)).each(
+        lambda one: bool(one["grade"] >= _RELEVANT if "grade" in one else one["relevant"])
+    )
     judged: dict[str, dict[PassageKey, bool | None]] = {}
     pairs: list[tuple[bool, bool]] = []
     missed = []
@@ -98,10 +100,6 @@ def check_relevance(
         kappa=cohen_kappa([d for d, _ in pairs], [s for _, s in pairs]) if pairs else None,
         missed=tuple(missed),
     )
-
-
-def _is_relevant(verdict: Mapping[str, Any]) -> bool:
-    return bool(verdict["grade"] >= _RELEVANT if "grade" in verdict else verdict["relevant"])
 
 
 def relevance_rows(

@@ -45,11 +45,11 @@ def uneven(used: UsedLabels) -> dict[str, dict[str, float]]:
         task: {run: human / every for run, (every, human) in runs.items()}
         for task, runs in used.by_run().items()
     }
-    return {task: one for task, one in shares.items() if _are_apart(one)}
-
-
-def _are_apart(shares: dict[str, float]) -> bool:
-    return bool(shares) and max(shares.values()) - min(shares.values()) > _APART
+    return {
+        task: one
+        for task, one in shares.items()
+        if one and max(one.values()) - min(one.values()) > _APART
+    }
 
 
 def _extremes(shares: Mapping[str, float]) -> str:

@@ -107,12 +107,8 @@ def _series(
         error = standard_error(values[run][name].certain)
         if ends.value is not None:
             ends = Range(floor - error, floor + error) if error is not None else None
-        bars.append(None if ends is None else _scaled(ends, low, factor))
+        bars.append(ends and ((ends.floor - low) * factor, (ends.ceiling - low) * factor))
     return Series(name, tuple(points), tuple(bars))
-
-
-def _scaled(ends: Range, low: float, factor: float) -> tuple[float, float]:
-    return (ends.floor - low) * factor, (ends.ceiling - low) * factor
 
 
 def correlation(

@@ -97,9 +97,11 @@ def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
             )
     reading.done()
     for name, record in first.items():
+        category = None if settings.by is None else record.metadata.get(settings.by)
         questions[name] = AskedQuestion(
-            name, record.question, record.references, record.answerable, _category(record, settings)
-        )
+            name, record.question, record.references, record.answerable,
+            None if category is None else str(category),
+        )  # fmt: skip
     return RagInputs(questions, runs, splits(folder, settings))
 
 
@@ -145,8 +147,3 @@ def _differs(what: str, first: Record, path: Path, record: Record, reading: Read
         line=record.line,
         topic=record.id,
     )
-
-
-def _category(record: Record, settings: RagSettings) -> str | None:
-    value = None if settings.by is None else record.metadata.get(settings.by)
-    return None if value is None else str(value)

@@ -130,15 +130,21 @@ class RecordWalk(Walk):
                 for n, one in enumerate(references, 1)
             ),
             u=tuple(
-                self._column(record, one or (), answer, f"answer and reference {n} claim")
+                np.array([
+                    self._support(record, answer, claim, f"answer and reference {n} claim {m}")
+                    for m, claim in enumerate(one or (), 1)
+                ])
                 if says
                 else np.full(len(one or ()), 0.0 if claims == () else NAN)
                 for n, one in enumerate(references, 1)
             ),
-            grades=np.array([self._grade(record, p, n) for n, p in enumerate(record.passages, 1)])
+            grades=np.array([
+                NAN if one.text is None else self._grade(record, one.text, f"passage {n}")
+                for n, one in enumerate(record.passages, 1)
+            ])
             if use
             else np.zeros(len(record.passages)),
-            claim_grades=np.array([self._claim_grade(record, one, n)
+            claim_grades=np.array([self._grade(record, one, f"claim {n}")
                                    for n, one in enumerate(own, 1)]),
             correct=self._correct(record, question, says),
             cited=tuple(self._cited(record)) if says else (),
@@ -198,10 +204,6 @@ class RecordWalk(Walk):
         worth = self._support(record, together, claim, f"{position} all passages")
         return row if worth == 0 else [worth] * len(row)
 
-    def _column(self, record: Record, claims: Sequence[str], text: Retrieved, what: str) -> Floats:
-        found = [self._support(record, text, one, f"{what} {n}") for n, one in enumerate(claims, 1)]
-        return np.array(found, dtype=np.float64)
-
     def _by_references(
         self, record: Record, claims: Sequence[str], references: Sequence[Retrieved]
     ) -> Floats:
@@ -213,16 +215,9 @@ class RecordWalk(Walk):
         ]  # fmt: skip
         return any_of(entailed(np.array(rows).reshape(len(claims), len(references))))
 
-    def _grade(self, record: Record, passage: Retrieved, n: int) -> float:
-        if passage.text is None:
-            return NAN
-        unit = RelevanceUnit(question=record.asked, passage=passage.text)
-        verdict = self._says(RELEVANCE, unit, record, f"passage {n}")
-        return NAN if verdict is None else float(verdict["grade"])
-
-    def _claim_grade(self, record: Record, claim: str, n: int) -> float:
-        unit = RelevanceUnit(question=record.asked, passage=claim)
-        verdict = self._says(RELEVANCE, unit, record, f"claim {n}")
+    def _grade(self, record: Record, text: str, position: str) -> float:
+        unit = RelevanceUnit(question=record.asked, passage=text)
+        verdict = self._says(RELEVANCE, unit, record, position)
         return NAN if verdict is None else float(verdict["grade"])
 
     def _correct(self, record: Record, question: AskedQuestion, asks: bool) -> float:

@@ -3,12 +3,11 @@ passages. (Whether *any* passage entails a claim is no sum.)"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from operator import itemgetter
 
-from assay.labellers.base import Request
 from assay.protocols.labels import LabelBook
-from assay.protocols.linear import LinearMeasure, Share, value_of
+from assay.protocols.linear import LinearMeasure, Share, at_least, value_of
 from assay.protocols.rag.inputs import RagInputs, RagSettings
 from assay.protocols.rag.judged import RecordWalk
 from assay.protocols.rag.scoring import RELEVANT
@@ -42,13 +41,8 @@ def linear_measures(
         grades += [Share(record.run, request, weight) for request in graded[:with_text]]
     if correct:
         yield LinearMeasure("Correct", ANSWER, value_of("correct"), correct)
-    yield LinearMeasure("ContextPrecision", RELEVANCE, _relevant, grades)
-    yield LinearMeasure("ContextRelevance", RELEVANCE, _grade, grades)
-
-
-def _relevant(_: Request, verdict: Mapping[str, Any]) -> float:
-    return float(verdict["grade"] >= RELEVANT)
-
-
-def _grade(_: Request, verdict: Mapping[str, Any]) -> float:
-    return float(verdict["grade"]) / 3
+    relevant = at_least(itemgetter("grade"), RELEVANT)
+    yield LinearMeasure("ContextPrecision", RELEVANCE, relevant, grades)
+    yield LinearMeasure(
+        "ContextRelevance", RELEVANCE, lambda _, verdict: float(verdict["grade"]) / 3, grades
+    )

@@ -212,8 +212,9 @@ def _gaps(
     everything = [one for by_run in scored.values() for one in by_run.values()]
     bare = sum(not one.judged.summary.sections for one in everything)
     alone = sum(
-        bool(run_scores.judged.grades) and _only_one_with_sections(inputs, query)
+        bool(run_scores.judged.grades)
         for query, by_run in scored.items()
+        if sum(bool(one.sections) for one in inputs.originals(query)) == 1
         for run_scores in by_run.values()
     )
     zero = sum(map(covers_nothing, everything))
@@ -269,7 +270,3 @@ def _missing_summaries(
         what = f"{named(len(blind), 'pair')} preferred, of which a summary is not there ({names})"
         so = "The agreement is unknown there, and no weights are learned from it."
         yield Gap(len(blind), what, so, grave=False)
-
-
-def _only_one_with_sections(inputs: SgssInputs, query: str) -> bool:
-    return sum(bool(one.sections) for one in inputs.originals(query)) == 1
