@@ -47,7 +47,7 @@ def scored(matrix, run, top, tau, k, measures, denominator="bank"):
         tuple(f"p{row}" for row in range(len(matrix))), tuple(q.id for q in questions), matrix
     )
     options = ExamOptions(tau, k, denominator, measures, top)  # type: ignore[arg-type]
-    values = ExamScorer(bank, {"q": grades}, options).score({"q": run})
+    values = ExamScorer(bank, {"q": grades}, options).at({"": {"q": run}}, (tau,))[tau][""]
     return {name: by_query["q"] for name, by_query in values.items()}
 
 

@@ -14,6 +14,7 @@ from assay.measures.claims import (
     REFERENCE_CELLS,
     ClaimLabels,
     answer_scores,
+    any_of,
     average_precision,
     f1,
     reference_scores,
@@ -28,9 +29,22 @@ def row(text: str) -> list[float]:
     return [OPEN if one == "?" else float(one) for one in text]
 
 
+def labels_of(e, c, r=(), u=(), passages: int = 0) -> ClaimLabels:
+    """From rows. ``passages`` is their number where there is no claim to tell it."""
+    width = max(passages, *(len(row) for row in (*e, *r)), 0)
+    table = np.array([*r], dtype=float).reshape(len(r), width)
+    return ClaimLabels(
+        np.array([*e], dtype=float).reshape(len(e), width),
+        np.array([*c], dtype=float),
+        table,
+        np.array([*u], dtype=float),
+        any_of(table.T),
+    )
+
+
 def made(e: str, c: str, r: str, u: str) -> ClaimLabels:
-    return ClaimLabels.of([row(one) for one in e.split()], row(c), [row(one) for one in r.split()],
-                          row(u))  # fmt: skip
+    return labels_of([row(one) for one in e.split()], row(c), [row(one) for one in r.split()],
+                     row(u))  # fmt: skip
 
 
 def scores(labels: ClaimLabels) -> dict[str, Range]:
@@ -76,7 +90,7 @@ def test_golden_g3_average_precision(text: str, ends: tuple[float, float]):
 
 
 def test_golden_g4_precision_and_recall_are_over_their_own_lists():
-    labels = ClaimLabels.of([[1.0]] * 7, [1.0] * 6 + [0.0], [[0.0]] * 3, [1.0, 0.0, 0.0])
+    labels = labels_of([[1.0]] * 7, [1.0] * 6 + [0.0], [[0.0]] * 3, [1.0, 0.0, 0.0])
     found = scores(labels)
     assert found["ClaimPrecision"].value == pytest.approx(0.857143, abs=1e-6)
     assert found["ClaimRecall"].value == pytest.approx(1 / 3)
@@ -84,9 +98,9 @@ def test_golden_g4_precision_and_recall_are_over_their_own_lists():
 
 
 def test_golden_g5_and_g9():
-    labels = ClaimLabels.of([[1.0], [1.0], [0.0], [0.0]], [1.0] * 4)
+    labels = labels_of([[1.0], [1.0], [0.0], [0.0]], [1.0] * 4)
     assert answer_scores(labels, reference=False) == {"Faithfulness": Range(0.5, 0.5)}
-    refused = answer_scores(ClaimLabels.of([], [], [[1.0]], [0.0], passages=1))
+    refused = answer_scores(labels_of([], [], [[1.0]], [0.0], passages=1))
     assert [refused[name].value for name in ("Faithfulness", "NoClaim", "Hallucination")] == [
         0,
         1,
@@ -97,7 +111,7 @@ def test_golden_g5_and_g9():
 def test_golden_g10_utilization_is_a_ratio_of_totals():
     def of(found: int, used: int) -> ClaimLabels:
         u = [1.0] * used + [0.0] * (4 - used)
-        return ClaimLabels.of([], [], [[float(n < found)] for n in range(4)], u)
+        return labels_of([], [], [[float(n < found)] for n in range(4)], u)
 
     assert utilization([of(4, 1), of(0, 0), of(1, 1)]) == pytest.approx((0.4, 0.4))
     assert utilization([of(0, 0)]) is None
@@ -115,7 +129,7 @@ def some_labels(draw: st.DrawFn) -> ClaimLabels:
     a, r, p = (draw(st.integers(0, 2)) for _ in range(3))
     e, found = draw(_cells(a, p)), draw(_cells(r, p))
     c, u = draw(_cells(1, a))[0], draw(_cells(1, r))[0]
-    return ClaimLabels.of(e, c, found, u, passages=p)
+    return labels_of(e, c, found, u, passages=p)
 
 
 def completions(labels: ClaimLabels) -> list[ClaimLabels]:
@@ -131,7 +145,7 @@ def completions(labels: ClaimLabels) -> list[ClaimLabels]:
             for one, part in zip(np.split(filled, np.cumsum([p.size for p in parts])[:-1]), parts,
                                  strict=True)
         )  # fmt: skip
-        found.append(ClaimLabels.of(e.tolist(), c.tolist(), r.tolist(), u.tolist(),
+        found.append(labels_of(e.tolist(), c.tolist(), r.tolist(), u.tolist(),
                                     passages=labels.e.shape[1]))  # fmt: skip
     return found
 

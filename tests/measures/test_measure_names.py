@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import measures
-from assay.measures import MEASURES, Gain, Measure, describe_measures, parse_measure
+from assay.measures import MEASURES, Gain, Measure, parse_measure
 from assay.measures.ranking.cumulated import NDCG, NDCGJK, Q
 from assay.measures.ranking.relevance import (
     AP,
@@ -150,13 +150,6 @@ def test_measures_are_written_as_objects() -> None:
     ):
         with pytest.raises(ValueError, match=r"cutoff|one of|no parameter|a number"):
             wrong()
-
-
-def test_every_measure_is_described() -> None:
-    described = describe_measures()
-    assert list(described) == list(MEASURES)
-    assert described["Q"].endswith("[gain=linear, beta=1.0]")
-    assert all(described.values())
 
 
 _gains = st.sampled_from(Gain)

@@ -54,11 +54,6 @@ class ConfidenceTable:
         """The runs' names in file order."""
         return tuple(dict.fromkeys(row.run for row in self.rows))
 
-    @property
-    def missing(self) -> int:
-        """How many rows have no confidence or no correctness and are not scored."""
-        return sum(not row.scored for row in self.rows)
-
     def of(self, run: str) -> tuple[ConfidenceRow, ...]:
         """The rows of one run, the missing ones included."""
         return tuple(row for row in self.rows if row.run == run)

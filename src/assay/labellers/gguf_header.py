@@ -38,7 +38,6 @@ class GgufHeader:
     texts; ``add_bos`` is whether a prompt must start with ``bos``."""
 
     name: str
-    context_length: int
     special: dict[str, int]
     chat_template: str | None
     bos: str
@@ -101,11 +100,9 @@ def read_header(path: Path) -> GgufHeader:
         # A single letter, or blanks, stand in any text: it would be cut to pieces.
         if kind in _SPECIAL_TYPES and len(text) > 1 and not text.isspace()
     }
-    architecture = meta.get("general.architecture", "")
     template = meta.get("tokenizer.chat_template")
     return GgufHeader(
         name=str(meta.get("general.name", path.stem)),
-        context_length=int(meta.get(f"{architecture}.context_length", 0)),
         special=special,
         chat_template=template if isinstance(template, str) else None,
         bos=_token(tokens, meta.get("tokenizer.ggml.bos_token_id")),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.measures.base import MEASURES, Measure
 from assay.measures.grades import Gain
-from assay.measures.names import describe_measures, parse_measure
+from assay.measures.names import parse_measure
 from assay.measures.ranking import cumulated, relevance, stopping, subtopics
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ __all__ = [
     "Rprec",
     "Success",
     "alpha_nDCG",
-    "describe_measures",
     "evaluate",
     "iRBU",
     "nDCG",

@@ -9,7 +9,7 @@ of the reference's. The terms are those of ragas and RAGChecker; the definitions
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,26 +41,6 @@ class ClaimLabels:
     r: Floats
     u: Floats
     relevant: Floats
-
-    @classmethod
-    def of(
-        cls,
-        e: Sequence[Sequence[float]],
-        c: Sequence[float],
-        r: Sequence[Sequence[float]] = (),
-        u: Sequence[float] = (),
-        passages: int = 0,
-    ) -> ClaimLabels:
-        """From rows. ``passages`` is their number where there is no claim to tell it."""
-        width = max(passages, *(len(row) for row in (*e, *r)), 0)
-        table = np.array([*r], dtype=np.float64).reshape(len(r), width)
-        return cls(
-            np.array([*e], dtype=np.float64).reshape(len(e), width),
-            np.array([*c], dtype=np.float64),
-            table,
-            np.array([*u], dtype=np.float64),
-            any_of(table.T),
-        )
 
 
 def any_of(rows: Floats) -> Floats:

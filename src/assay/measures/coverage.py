@@ -42,12 +42,6 @@ class Cover:
         """Both ends of a single list's share."""
         return Range(float(self.floor), float(self.ceiling))
 
-    @property
-    def value(self) -> float | None:
-        """A single list's share, None where it hangs on a grade and where there are no
-        questions."""
-        return self.ends.value if len(self.covered) else None
-
 
 def cover(
     grades: GradeMatrix, tau: int, weights: npt.ArrayLike | None = None, *, of: object = None

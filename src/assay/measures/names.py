@@ -82,16 +82,6 @@ def _meant(text: str) -> str:
     return f" Did you mean {whole}?"
 
 
-def describe_measures() -> dict[str, str]:
-    """Return, for every measure by name, one line that says what it is and what it takes."""
-    described = {}
-    for name, kind in MEASURES.items():
-        meaning = (kind.__doc__ or name).strip().splitlines()[0]
-        defaults = ", ".join(f"{one}={default}" for one, default in kind.parameters.items())
-        described[name] = f"{meaning} [{defaults}]" if defaults else meaning
-    return described
-
-
 def _from_trec_eval(name: str) -> str:
     cut = _TREC_EVAL_CUT.fullmatch(name.casefold())
     if cut is not None:

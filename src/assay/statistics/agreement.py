@@ -18,7 +18,7 @@ import numpy.typing as npt
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.confidence import Floats, Integers
 from assay.measures.settings import probability
-from assay.statistics.checks import defined, numbers
+from assay.statistics.checks import defined
 from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas
 from assay.statistics.resampling import parts
 from assay.statistics.tables import (
@@ -89,9 +89,8 @@ class Agreement:
     :meth:`assay.statistics.kappa.LabelPairs.coefficients`, and ``kappa@t`` for every threshold t,
     ascending: κ after binarisation at label ≥ t. ``by_label``: one entry for every label value.
     ``orders``: how the pairs of items of a topic are ordered. ``n``: items that both labelled.
-    ``missing_first``: items that only the first labeller left out. ``missing_second``: items that
-    only the second left out. ``topics``: how many topics the n items have; ``None`` where no topics
-    were given. ``outside``: the labels that are not on the scale.
+    ``topics``: how many topics these have; ``None`` where no topics were given. ``outside``: the
+    labels that are not on the scale.
     """
 
     labels: tuple[float, ...]
@@ -100,8 +99,6 @@ class Agreement:
     by_label: tuple[LabelAgreement, ...]
     orders: PairOrders
     n: int
-    missing_first: int
-    missing_second: int
     topics: int | None
     outside: tuple[Outside, ...]
 
@@ -151,8 +148,6 @@ def agree(
         name: Estimate(value, None if value is None else intervals.get(name))
         for name, value in ((name, defined(point[0])) for name, point in points)
     }
-    missing = np.isnan(numbers(first, "labels", missing=True))
-    missing_too = np.isnan(numbers(second, "labels", missing=True))
     return Agreement(
         labels=tuple(map(float, values)),
         table=_table(one, other, len(values)),
@@ -160,8 +155,6 @@ def agree(
         by_label=_by_label(one, other, values),
         orders=_orders(topic, one, other),
         n=len(a),
-        missing_first=int((missing & ~missing_too).sum()),
-        missing_second=int((missing_too & ~missing).sum()),
         topics=None if topics is None else count,
         outside=outside,
     )

@@ -89,15 +89,6 @@ class Column:
         """Return 64 bits that are equal for equal tokens of any columns, and else hardly ever."""
         return hashed(self.lengths, self.words())
 
-    def equal(self, other: Column) -> Bools:
-        """For each line whether both columns hold the same token."""
-        same: Bools = self.lengths == other.lengths
-        if not same.any():
-            return same
-        for mine, theirs in zip(self.words(), other.words(), strict=False):
-            same &= mine == theirs
-        return same
-
     def repeats(self) -> Bools:
         """For each line but the first whether its token is that of the line before."""
         if len(self) < 2:

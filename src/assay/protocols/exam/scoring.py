@@ -336,14 +336,9 @@ class ExamScorer:
         """Which of a query's questions are in the denominator."""
         return self._queries[query].asked
 
-    def score(self, run: Run) -> Values:
-        """Every measure for every query at the τ of the options; a query that the run is silent on
-        is 0."""
-        tau = self.options.tau
-        return self.at({"": run}, (tau,))[tau][""]
-
     def at(self, runs: Mapping[str, Run], taus: Iterable[int]) -> Mapping[int, dict[str, Values]]:
-        """The same of each run, at any τ; made when they are looked up."""
+        """Every measure for every query of each run, at any τ; made when they are looked up. A
+        query that the run is silent on is 0."""
         names = (COVER, WEIGHTED, NORMALISED, *self.measures)
         parts, by_tau = Parts(Scratch()), tuple(taus)
         for some in _portions(self._lists(runs.values())):
