@@ -81,10 +81,12 @@ def read_confidences(
             answers.setdefault(printable(row.run), {})[row.topic] = Confident(
                 row.probability, correct
             )
-    elif cells is not None and not _has_topics(cells):
-        no_topics(cells, faults)
     elif cells is not None:
-        answers = _of_scores(cells, faults)
+        topics_of = [row[place] for place in cells.places(TOPIC) for _, row in cells.rows]
+        if all(map(is_mean, topics_of)):
+            no_topics(cells, faults)
+        else:
+            answers = _of_scores(cells, faults)
     topics = list(dict.fromkeys(topic for by_topic in answers.values() for topic in by_topic))
     answers = {
         run: {topic: by_topic.get(topic, _NO_ANSWER) for topic in topics}
@@ -109,10 +111,6 @@ def read_confidences(
         ),
         faults.done(),
     )
-
-
-def _has_topics(cells: Cells) -> bool:
-    return any(not is_mean(row[place]) for place in cells.places(TOPIC) for _, row in cells.rows)
 
 
 def _of_scores(cells: Cells, faults: FaultList) -> _Answers:

@@ -49,8 +49,12 @@ def read_objects(
         yield from _listed(source, faults)
         return
     first = source.first_line
-    whole = first.lstrip()[:1] in ("[", "{") and not _parses(first) and _parses_whole(source)
-    if whole:
+    if (
+        first.lstrip()[:1] in ("[", "{")
+        and not _parses(first)
+        and len(source.lines) < 5_000_000
+        and _parses("\n".join(source.lines))
+    ):
         faults.error(0, "The file is one JSON document over several lines.", _CURE)
         return
     for number, found in read_values(source, faults):
@@ -143,10 +147,6 @@ def _parses(line: str) -> bool:
     except orjson.JSONDecodeError:
         return False
     return True
-
-
-def _parses_whole(source: SourceText) -> bool:
-    return len(source.lines) < 5_000_000 and _parses("\n".join(source.lines))
 
 
 def one_id(record: Mapping[str, Any], *names: str) -> str | None:

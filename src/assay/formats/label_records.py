@@ -172,17 +172,14 @@ def _battles(source: SourceText) -> Parsed[Labels]:
 def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
     """The labels that Assay exports, of one task: each where it is used, by its run and topic."""
     faults = FaultList(source.file, source.faults)
-    records = [
-        record
-        for _, record in read_objects(source, faults)
-        if label is None or _is_task(str(record.get("task")), label)
-    ]
-    tasks = list(dict.fromkeys(str(record.get("task")) for record in records))
+    every = [(str(record.get("task")), record) for _, record in read_objects(source, faults)]
+    wanted = [one for one in every if label in (None, one[0], one[0].rpartition(".")[2])]
+    tasks = list(dict.fromkeys(task for task, _ in wanted))
     if len(tasks) != 1:
         what = f"labels of {len(tasks)} tasks: {listed(tasks)}" if tasks else "no such label"
         faults.error(0, f"The file has {what}.", "Name one task with --label.")
         return Parsed(None, faults.done())
-    words = [(unit, word, note) for record in records for unit, word, note in _words(record)]
+    words = [(unit, word, note) for _, record in wanted for unit, word, note in _words(record)]
     given = [word for _, word, _ in words if word is not None]
     values = _values(given)
     found = Labels(names={value: word for word, value in values.items() if word != str(value)})
@@ -190,10 +187,6 @@ def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
         if unit not in found.values:  # a label that is used twice at a place counts once
             found.add(unit, None if word is None else values[word], note)
     return Parsed(found, faults.done())
-
-
-def _is_task(task: str, label: str) -> bool:
-    return task == label or task.rpartition(".")[2] == label
 
 
 def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, LabelNote]]:

@@ -68,7 +68,8 @@ def run_name(path: str | PathLike[str]) -> str:
 
 def check_run_name(name: str, faults: FaultList) -> None:
     """Reports a run name that could not stand in a nugget record."""
-    bad = sorted({char for char in name if char in ";/\\" or not _shows(char)})
+    unseen = (one for one in name if not one.isprintable() and unicodedata.category(one) != "Zs")
+    bad = sorted({*unseen, *set(name).intersection(";/\\")})
     if bad:
         faults.error(
             0,
@@ -87,10 +88,6 @@ def check_run_name(name: str, faults: FaultList) -> None:
             f"The run's name {quoted(name)} holds a space, at which TREC tools split lines.",
             "Rename the file with - or _ in its place.",
         )
-
-
-def _shows(char: str) -> bool:
-    return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
 class KnownIds:

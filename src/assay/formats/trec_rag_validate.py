@@ -137,10 +137,6 @@ def _official_topics(source: SourceText) -> bool:
     return bool(rows) and all(len(row) == 2 and _OFFICIAL.fullmatch(row[0].strip()) for row in rows)
 
 
-def _has_answer(record: Mapping[str, Any]) -> bool:
-    return "answer" in record or "responses" in record
-
-
 FORMATS: tuple[Format, ...] = (
     Format(
         "trec-rag-topics",
@@ -157,7 +153,7 @@ FORMATS: tuple[Format, ...] = (
         "trec-rag",
         "TREC RAG run of any year: answers with citations, or ranked documents",
         _check_run,
-        first_has(_has_answer),
+        first_has(lambda first: "answer" in first or "responses" in first),
     ),
     Format(
         "segments",

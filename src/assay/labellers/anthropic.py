@@ -16,6 +16,7 @@ import orjson
 
 from assay.labellers.connecting import HttpTransport
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
+from assay.labellers.replies import json_object
 from assay.labellers.transport import Reply, Transport
 from assay.tasks.rendering import Renderer
 
@@ -50,15 +51,8 @@ class AnthropicTransport:
         sent = orjson.dumps(message_request(orjson.loads(body)))
         reply = await self._inner.post(target, own, sent, timeout)
         # An error's body has the form that message_of reads, as it is.
-        if reply.status != 200:
-            return reply
-        try:
-            found = orjson.loads(reply.body)
-        except orjson.JSONDecodeError:
-            return reply
-        if not isinstance(found, dict):
-            return reply
-        return replace(reply, body=orjson.dumps(chat_completion(found)))
+        found = json_object(reply.body) if reply.status == 200 else None
+        return reply if found is None else replace(reply, body=orjson.dumps(chat_completion(found)))
 
     async def close(self) -> None:
         await self._inner.close()

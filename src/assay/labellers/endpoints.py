@@ -23,6 +23,7 @@ from typing import Any
 import orjson
 
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
+from assay.labellers.replies import json_object
 from assay.labellers.streams import Heard, Stream, is_stream, joined
 from assay.labellers.transport import Oversized, Reply, Silence, Transport, TransportError
 from assay.labellers.watch import idling, tell
@@ -393,14 +394,6 @@ def _status_in(error: object) -> int:
     """The HTTP status that an error object names, else that of a request that is refused."""
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) and 400 <= code < 600 else 400
-
-
-def json_object(body: bytes) -> Mapping[str, Any] | None:
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def message_of(reply: Reply, keys: Iterable[str] = ()) -> str:

@@ -149,7 +149,9 @@ class HostedLabeller(ForwardingLabeller, ByTask):
         if REGISTRY.get(request.task.name) is not request.task:
             return await self.inner.label(request)
         loop, now = self._loop, asyncio.get_running_loop()
-        one = _Waiting(request, self._row(request), now.create_future(), now.create_future())
+        chat = self._recipe.spec.partition(":")[0] != "embedded"  # whose questions hang on answers
+        row = question(request, self.inner.preview(request) if chat else ())
+        one = _Waiting(request, row, now.create_future(), now.create_future())
         loop.waiting.append(one)
         if not loop.scheduled:
             loop.scheduled = True
@@ -157,10 +159,6 @@ class HostedLabeller(ForwardingLabeller, ByTask):
         with idling():
             await one.sent
         return await one.answer
-
-    def _row(self, request: Request) -> Sequence[Any]:
-        chat = self._recipe.spec.partition(":")[0] != "embedded"  # whose questions hang on answers
-        return question(request, self.inner.preview(request) if chat else ())
 
     def _send(self) -> None:
         """Give what waits to hosts that can take another block."""

@@ -82,7 +82,9 @@ def find_model(spec: str) -> ModelFile:
         path = Path(spec).expanduser().resolve()
         if not path.is_file():
             raise SettingsError(f"There is no model file {path}.")
-        return ModelFile(path.name, path, _stamped(path, _stamp_elsewhere(path)))
+        # Its folder is left as it is.
+        key = hashlib.sha256(str(path).encode()).hexdigest()[:32]
+        return ModelFile(path.name, path, _stamped(path, cache_folder() / "stamps" / f"{key}.json"))
     path = cache_folder() / model.file
     if not path.is_file():
         raise PrerequisiteError(
@@ -299,12 +301,6 @@ def _write_stamp(stamp: Path, path: Path, digest: str) -> None:
 
 def _stamp_beside(path: Path) -> Path:
     return path.with_name(f".{path.name}.stamp.json")
-
-
-def _stamp_elsewhere(path: Path) -> Path:
-    """For a user's own file: its folder is left as it is."""
-    key = hashlib.sha256(str(path).encode()).hexdigest()[:32]
-    return cache_folder() / "stamps" / f"{key}.json"
 
 
 def _journal(fresh: Path) -> Path:

@@ -225,7 +225,9 @@ class OpenAILabeller(BaseLabeller):
             # off.
             make = partial(self._body, request, messages, more=1 + turn)
             try:
-                reply = await self._endpoints.call(make, _size(messages), heard)
+                # (About four characters are a token.)
+                size = sum(len(message["content"]) for message in messages) // 4
+                reply = await self._endpoints.call(make, size, heard)
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             usage.add(reply, self._endpoints.redact)
@@ -325,11 +327,6 @@ def _count(said: object) -> int | None:
     if not isinstance(said, int) or isinstance(said, bool):
         return None
     return said if 0 <= said <= _MOST_TOKENS else None
-
-
-def _size(messages: list[dict[str, str]]) -> int:
-    """About how many tokens messages hold, at four characters each."""
-    return sum(len(message["content"]) for message in messages) // 4
 
 
 def content_of(reply: Mapping[str, Any], keys: Iterable[str] = ()) -> tuple[str | None, str]:

@@ -79,7 +79,7 @@ _SEARCHED = 200_000
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Every outermost JSON object in the text, the last first."""
-    whole = _loads(text.strip())
+    whole = json_object(text.strip())
     if whole is not None:
         yield whole
         return
@@ -95,7 +95,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             left -= end - start
             if left < 0:
                 return
-            value = _loads(text[start:end])
+            value = json_object(text[start:end])
             if value is not None:
                 found, before = True, start
                 yield value
@@ -103,7 +103,8 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
             return
 
 
-def _loads(text: str) -> dict[str, Any] | None:
+def json_object(text: str | bytes) -> dict[str, Any] | None:
+    """A text as the JSON object that it is, if it is one."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -33,7 +33,7 @@ from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels,
 from assay.protocols.results import RETRY, Result
 from assay.protocols.scores import score_files
 from assay.protocols.sides import PeopleBeside, agreements, beside_files
-from assay.protocols.standing import stands_on, uneven
+from assay.protocols.standing import uneven
 from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
@@ -354,19 +354,12 @@ class Evaluation:
         digests[labels] = labels_sha256
         manifest = write_manifest(
             self.folder,
-            policy=result.policy,
-            settings=result.settings,
+            result,
             tasks=dict.fromkeys((*self.protocol.own_tasks, *self.tasks)),
-            labellers=result.labellers,
-            models=models_of(result.used),
             inputs=digests_of(self.files),
-            counted=len(counted),
-            stands_on=stands_on(result),
-            labels_sha256=counted.digest(),
+            counted=counted,
             outputs=digests,
-            warnings=result.warnings,
             head=ledger.checked(),
-            ranked=found.ranked,
         )
         return [*files, *gzipped, labels, manifest]
 

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from assay.ledger.chain import Head
 from assay.ledger.columns import by_part
 from assay.ledger.lines import Line
-from assay.model.labels import LabellerId
 from assay.model.places import file_sha256
 from assay.model.scratch import Parts
 from assay.model.version import __version__
@@ -25,7 +24,8 @@ from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import write_pieces
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
-from assay.protocols.ranked import Ranked
+from assay.protocols.results import Result
+from assay.protocols.standing import stands_on
 from assay.tasks.base import AnyTask
 
 _PART = 1 << 16  # labels whose uses are sorted at once
@@ -134,52 +134,44 @@ def _used_lines(
 
 def write_manifest(
     folder: Folder,
+    result: Result,
     *,
-    policy: str,
-    settings: Mapping[str, object],
     tasks: Iterable[AnyTask],
-    labellers: Mapping[str, LabellerId | None],
-    models: Mapping[str, Mapping[str, int]],
     inputs: Mapping[Path, str],
-    counted: int,
-    stands_on: str,
-    labels_sha256: str,
+    counted: Counted,
     outputs: Mapping[Path, str],
-    warnings: Iterable[str],
     head: Head,
-    ranked: Ranked | None = None,
 ) -> Path:
     """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers and
     digests of all that went in and came out.
 
     ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
-    ``models`` counts by task which models the servers said that they were; ``counted`` labels
-    counted, ``stands_on`` says whose, and ``labels_sha256`` is the digest of their uids; ``head``
-    is the ledger's. ``ranked`` says what gives the scores of rankings again.
+    ``counted`` are the labels that counted, ``head`` is the ledger's.
     """
     templates = {
         path.name: file_sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))
     }
+    models, ranked = models_of(result.used), result.findings.ranked
     document = {
         "assay": __version__,
         "protocol": folder.protocol,
-        "policy": policy,
-        "settings": dict(settings),
+        "policy": result.policy,
+        "settings": dict(result.settings),
         "tasks": {task.name: task.version for task in tasks},
         "labellers": {
             task: None if who is None else {"name": who.name, "params": dict(who.params)}
-            for task, who in labellers.items()
+            for task, who in result.labellers.items()
         },
         "models_as_reported": {task: dict(models[task]) for task in sorted(models)},
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
-        "labels_counted": counted,
-        "stands_on": stands_on,
-        "labels_sha256": labels_sha256,
+        "labels_counted": len(counted),
+        "stands_on": stands_on(result),
+        "labels_sha256": counted.digest(),
         "ledger": head.in_manifest(),
         "report": REPORT,
         "reproduce": [] if ranked is None else ranked.commands(folder.out_in_words),
         "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},
-        "warnings": list(warnings),
+        "warnings": list(result.warnings),
     }
     return replace_manifest(folder.out, document)
