@@ -130,8 +130,9 @@ def read_ac_run(
     name = run_name(source.path)
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
-    nuggets = NuggetReader(faults, pr_runs, plain=source.plain)
-    reader = _AnswerReader(faults, known, nuggets, shared or SharedAnswers())
+    shared = shared or SharedAnswers()
+    nuggets = NuggetReader(faults, pr_runs, source.plain)
+    reader = _AnswerReader(faults, known, nuggets, Answers(shared), MarkPlaces(shared.scratch))
     lines, starts = source.lines, source.line_starts()
     at = 0
     while at < len(lines):
@@ -168,24 +169,18 @@ class _Block:
     lines: list[_Line] = field(default_factory=list)
 
 
+@dataclass(slots=True)
 class _AnswerReader:
     """The state of reading one AC run: which block is open, and what the closed ones held."""
 
-    def __init__(
-        self,
-        faults: FaultList,
-        known: KnownIds | None,
-        nuggets: NuggetReader,
-        shared: SharedAnswers,
-    ) -> None:
-        self.faults = faults
-        self.known = known
-        self.nuggets = nuggets
-        self.answers = Answers(shared)
-        self.places = MarkPlaces(shared.scratch)
-        self.opened: dict[str, int] = {}
-        self.block: _Block | None = None
-        self.outside = 0
+    faults: FaultList
+    known: KnownIds | None
+    nuggets: NuggetReader
+    answers: Answers
+    places: MarkPlaces
+    opened: dict[str, int] = field(default_factory=dict)
+    block: _Block | None = None
+    outside: int = 0
 
     def whole_block(self, lines: Sequence[str], starts: Sequence[int], at: int) -> int:
         """Read the block that begins at index ``at``, if its tags are in order, and return how many

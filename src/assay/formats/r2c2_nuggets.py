@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -178,24 +179,20 @@ def _ranks_of(passages: Sequence[Passage]) -> Collection[int]:
     )
 
 
+@dataclass(slots=True)
 class NuggetReader:
     """Reads nugget records and keeps count of marked and unmarked ones over the whole run."""
 
-    def __init__(
-        self,
-        faults: FaultList,
-        pr_runs: Mapping[str, PassageRun] | None,
-        *,
-        plain: bool = False,
-    ) -> None:
-        self.faults = faults
-        self.all_plain = plain
-        self.pr_runs = pr_runs
-        self.marked = 0
-        self.unmarked: list[int] = []
-        self._run_cures: dict[str, str] = {}
-        self._run_ids: dict[str, KnownIds] = {}
-        self._keys: dict[tuple[bytes, ...], Mapping[tuple[str, str], PassageKey]] = {}
+    faults: FaultList
+    pr_runs: Mapping[str, PassageRun] | None
+    all_plain: bool
+    marked: int = 0
+    unmarked: list[int] = field(default_factory=list)
+    _run_cures: dict[str, str] = field(default_factory=dict)
+    _run_ids: dict[str, KnownIds] = field(default_factory=dict)
+    _keys: dict[tuple[bytes, ...], Mapping[tuple[str, str], PassageKey]] = field(
+        default_factory=dict
+    )
 
     def block(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock:
         """The nuggets of a question from ``(line number, text, byte offset)``."""

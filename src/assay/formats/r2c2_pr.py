@@ -67,7 +67,7 @@ def read_pr_run(
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     texts = None if corpus is None else _Texts(corpus)
-    reader = _PassageReader(faults, name, known, max_passage_chars, texts, plain=source.plain)
+    reader = _PassageReader(faults, name, known, max_passage_chars, texts, source.plain)
     for number, line in source.numbered():
         if clean(line):
             reader.line(number, line)
@@ -106,28 +106,19 @@ class _Lines:
     texts: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
 class _PassageReader:
     """The state of reading one PR run."""
 
-    def __init__(
-        self,
-        faults: FaultList,
-        name: str,
-        known: KnownIds | None,
-        max_chars: int | None,
-        corpus: _Texts | None,
-        *,
-        plain: bool = False,
-    ) -> None:
-        self.all_plain = plain
-        self.faults = faults
-        self.name = name
-        self.known = known
-        self.max_chars = max_chars
-        self.corpus = corpus
-        self.seen: dict[str, _Lines] = {}
-        self.previous: str | None = None
-        self.previous_good = 0
+    faults: FaultList
+    name: str
+    known: KnownIds | None
+    max_chars: int | None
+    corpus: _Texts | None
+    all_plain: bool
+    seen: dict[str, _Lines] = field(default_factory=dict)
+    previous: str | None = None
+    previous_good: int = 0
 
     def line(self, number: int, line: str) -> None:
         cells = line.split(";", _FIELDS - 1)

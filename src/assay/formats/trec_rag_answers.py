@@ -9,6 +9,7 @@ document ids in the order given, by falling score where there are scores.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -47,24 +48,19 @@ def read_answers(
     return reader.done(source.path)
 
 
+@dataclass(slots=True)
 class _ResponseReader:
-    """The state of reading one run."""
+    """The state of reading one run, by the rules that are ``given``, if any; ``checked`` are its
+    limits, too."""
 
-    def __init__(
-        self,
-        faults: FaultList,
-        topics: Mapping[str, str] | None,
-        rules: Rules | None,
-        limits: bool,
-    ) -> None:
-        self.faults = faults
-        self.topics = topics
-        self.given = rules
-        self.checked = limits
-        self.answers: dict[str, RagAnswer] = {}
-        self.names: dict[str, int] = {}
-        self.teams: dict[str, int] = {}
-        self.wished: dict[tuple[str, ...], list[int]] = {}
+    faults: FaultList
+    topics: Mapping[str, str] | None
+    given: Rules | None
+    checked: bool
+    answers: dict[str, RagAnswer] = field(default_factory=dict)
+    names: dict[str, int] = field(default_factory=dict)
+    teams: dict[str, int] = field(default_factory=dict)
+    wished: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
 
     def record(self, number: int, record: dict[str, Any]) -> None:
         at = self.faults.at(number)
