@@ -337,3 +337,18 @@ def test_many_warnings_of_a_kind_are_one_line(slide, assay):
     assert len(notes) == 1, done.stderr
     assert notes[0].startswith(f"Note: {len(repeated)} × … ")
     assert f"pr/WASEDA-PR-1.txt:{len(lines) + 1}" in notes[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "retrieve index topics.tsv",
+        f"answer {ROOT}/examples/films/questions.tsv --pr-runs pr.txt --model openai:m@http://x/v1",
+        "import deepeval traces.json",
+        "recalibrate seen.csv --apply run.txt",
+    ],
+)
+def test_no_plain_text_is_called_compressed(assay, tmp_path, command):
+    done = assay(*command.split(), "-o", tmp_path / "run.txt.gz")
+    assert (done.returncode, "Name it run.txt." in done.stderr) == (2, True), done.stderr
+    assert not list(tmp_path.iterdir())

@@ -43,7 +43,7 @@ from assay.ledger.chain import Head
 from assay.model.errors import Fault
 from assay.model.rag import AnswerRun, PassageRun
 from assay.model.trec_rag import RagRun
-from assay.protocols.output import write_bytes
+from assay.protocols.output import require_plain, write_bytes
 from assay.systems.answering import (
     AnswerSettings,
     Confidence,
@@ -120,6 +120,7 @@ class Answering:
     ) -> Self:
         """Read the passages and make the model. Raises SettingsError, and FormatError with all
         faults of the files, before anybody is asked."""
+        require_plain(run)
         settings = options.settings()
         runs: list[PassageRun] = []
         rules = None

@@ -23,7 +23,7 @@ from assay.formats.text import read_text
 from assay.formats.trec_rag_answers import read_answers
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
-from assay.protocols.output import write_bytes
+from assay.protocols.output import require_plain, write_bytes
 
 READERS = {
     "otel": read_otel,
@@ -65,6 +65,7 @@ def import_files(
 ) -> ImportDone:
     """Read files of a kind and write records (or, of a file without answers, questions). The same
     files give the same bytes. Raises FormatError and SettingsError."""
+    require_plain(out)
     texts = {} if passages is None else dict(read_passages(passages).require())
     patterns = () if redact is None else tuple(_patterns(redact))
     given = Choices(**{**vars(choices), "texts": texts, "redact": patterns})

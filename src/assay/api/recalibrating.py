@@ -22,7 +22,7 @@ from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.rag import AnswerRun
 from assay.model.wording import printable
-from assay.protocols.output import write_bytes
+from assay.protocols.output import require_plain, write_bytes
 from assay.systems.recalibration import (
     Bools,
     Calibration,
@@ -77,6 +77,8 @@ def recalibrate(
     ``output``. Raises FormatError, and SettingsError for what does not go together."""
     if (apply_to is None) != (output is None):
         raise SettingsError("--apply and -o go together.")
+    if output is not None:
+        require_plain(output)
     rows = _seen(seen, run, note)
     p, correct = _arrays(rows)
     crossed = cross_validated(method, p, correct, folds=folds)

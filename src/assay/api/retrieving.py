@@ -24,7 +24,7 @@ from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.options import Option
-from assay.protocols.output import write_bytes
+from assay.protocols.output import require_plain, write_bytes
 from assay.systems.asking import Asker, Spending
 from assay.systems.retrieval.bm25 import BM25Settings
 from assay.systems.retrieval.embedders import make_embedder
@@ -244,6 +244,8 @@ def retrieve(
     texts = topic_texts(topics)
     path = None if ledger is None else path_of(ledger, "ledger")
     target = None if output is None else path_of(output, "output")
+    if target is not None:
+        require_plain(target)
 
     def searching(told: Progress) -> RetrievedRuns:
         return search(

@@ -14,6 +14,7 @@ from assay.cli.common import forms, present, remark, takes, tell
 from assay.cli.forecast import tallied, why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
 from assay.model.options import Argument, Option
+from assay.protocols.output import require_plain
 from assay.systems.retrieval.index import Index
 from assay.systems.topics import load_topics
 
@@ -52,6 +53,7 @@ def retrieve_command(
     missing is asked. Exit status 1 where a model's reply could not be used or is missing; the
     order before stands there.
     """
+    require_plain(output)
     settings = settings_for(run_format, **options)
     topics = load_topics(topics_file)
     index = Index(index_folder)
