@@ -527,7 +527,9 @@ def test_scores_that_are_older_than_labels_are_said_to_be(assay, tmp_path):
         done = assay("compare", given, "-m", "Correct", "--json")
         assert "per_topic.csv: 1 label came to the ledger after it was written." in done.stderr
         assert f"assay score {folder}" in done.stderr
+    assert "report.html; 1 label came since" in assay("status", folder).stdout
     assert assay("score", folder).returncode == 0
+    assert "came since" not in assay("status", folder).stdout
     assert "came to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
     shutil.copytree(folder / "out", tmp_path / "sent")
     (folder / "labels.sqlite").unlink()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from assay.model.errors import AssayError
 from assay.model.wording import counted, printable
@@ -16,26 +18,29 @@ def labels_since(table: Path) -> str:
     """What to know of a file in the ``out/`` of an evaluation folder to whose ledger labels came
     after it was written; empty where none came, where the ledger cannot be asked, and of files
     that lie elsewhere."""
-    head = read_manifest(table.parent).get("ledger")
-    scored = head.get("labels") if isinstance(head, dict) else None
-    if not isinstance(scored, int):
-        return ""
     for place in table.absolute().parents[1:3]:  # of several protocols it is in out/PROTOCOL
         if (place / "assay.toml").is_file():
             with suppress(AssayError):
-                return _later(table, place, scored)
+                return _since(table, Folder.open(place))
             break
     return ""
 
 
-def _later(table: Path, place: Path, scored: int) -> str:
-    folder = Folder.open(place)
-    if not folder.has_ledger():
+def _since(table: Path, folder: Folder) -> str:
+    count = later_labels(read_manifest(table.parent), folder)
+    if not count:
         return ""
-    with folder.open_ledger(create=False) as ledger:
-        since = ledger.head().labels - scored
-    if since <= 0:
-        return ""
-    came = f"{counted(since, 'label')} came to the ledger after it was written"
-    command = printable(f"assay score {shlex.quote(str(place))}")
+    came = f"{counted(count, 'label')} came to the ledger after it was written"
+    command = printable(f"assay score {shlex.quote(str(folder.path))}")
     return f"{printable(str(table))}: {came}. '{command}' takes in those that count."
+
+
+def later_labels(manifest: Mapping[str, Any], folder: Folder) -> int:
+    """How many labels the folder's ledger has beyond the newest that a manifest knows of. Raises
+    AssayError where it cannot be asked."""
+    head = manifest.get("ledger")
+    scored = head.get("labels") if isinstance(head, dict) else None
+    if not isinstance(scored, int) or not folder.has_ledger():
+        return 0
+    with folder.open_ledger(create=False) as ledger:
+        return max(0, ledger.head().labels - scored)

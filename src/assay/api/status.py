@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from assay.api.correcting import Drawn
 from assay.api.opened import Opened
+from assay.api.since_scored import later_labels
 from assay.api.trust import drawn_so_far
 from assay.judging.progress import saved_words
 from assay.model.csv_cells import from_csv_cell
@@ -100,11 +102,13 @@ def _spent(opened: Opened) -> str:
     return "; ".join(said)
 
 
-def _results(opened: Opened, written: object) -> str:
+def _results(opened: Opened, written: Mapping[str, Any]) -> str:
     out = opened.folder.out
     if not written:
         return "none yet"
-    return f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"
+    made = f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"
+    since = later_labels(written, opened.folder)
+    return f"{made}; {counted(since, 'label')} came since" if since else made
 
 
 def _next(
