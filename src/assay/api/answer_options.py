@@ -57,19 +57,16 @@ def read_pr_runs(paths: list[Path]) -> list[PassageRun]:
 
 
 def rag_sources(
-    pr_runs: Sequence[str],
-    candidates: Path | None,
-    trec_run: Path | None,
-    corpus: Path | None,
-    topics: list[str],
-    most: int,
+    options: AnswerOptions, topics: list[str]
 ) -> tuple[dict[str, list[PassageSource]], list[Path]]:
     """Each topic's passages, from the one source that is given, and the files read."""
-    given = sum((bool(pr_runs), candidates is not None, trec_run is not None))
+    candidates, trec_run, corpus = options.candidates, options.trec_run, options.corpus
+    most = options.passages
+    given = sum((bool(options.pr_runs), candidates is not None, trec_run is not None))
     if given != 1:
         raise SettingsError("Give one of --pr-runs, --candidates and --trec-run with --corpus.")
-    if pr_runs:
-        files = pr_run_files(pr_runs)
+    if options.pr_runs:
+        files = pr_run_files(options.pr_runs)
         return sources_of(read_pr_runs(files), topics, most), files
     if candidates is not None:
         lists = read_candidates(candidates).require()

@@ -128,14 +128,7 @@ class Answering:
             rules = rules_of(options.year, run, options.team, options.words)
             if rules.max_words is not None:
                 settings = replace(settings, words=min(settings.words, rules.max_words))
-            sources, files = rag_sources(
-                options.pr_runs,
-                options.candidates,
-                options.trec_run,
-                options.corpus,
-                list(topics),
-                options.passages,
-            )
+            sources, files = rag_sources(options, list(topics))
         else:
             check_ac_name(run)
             files = pr_run_files(options.pr_runs)

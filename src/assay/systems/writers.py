@@ -9,23 +9,21 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
 
 from assay.labellers.base import BaseLabeller, Estimate, Labeller, Outcome, Request
-from assay.labellers.connecting import HttpTransport
-from assay.labellers.endpoints import Endpoints, Form, Refused
+from assay.labellers.endpoints import Form, Refused
 from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
 from assay.labellers.known_models import DEFAULT_MODEL
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.models import fetch_model, find_model, known_model
-from assay.labellers.openai import OpenAISettings, Usage, content_of
-from assay.labellers.prices import Price, tokens
+from assay.labellers.openai import OpenAILabeller, OpenAISettings, Usage, content_of
+from assay.labellers.prices import tokens
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
 from assay.labellers.streams import Heard
-from assay.labellers.transport import Transport
 from assay.labellers.watch import hearing
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
@@ -209,7 +207,7 @@ def probability(margin: float) -> float:
     return math.exp(margin) / (1 + math.exp(margin))
 
 
-class EndpointCertainty(BaseLabeller):
+class EndpointCertainty(OpenAILabeller):
     """The probability that a chat-completions endpoint gives to *yes* before *no*: one token with
     its log-probabilities.
 
@@ -217,46 +215,19 @@ class EndpointCertainty(BaseLabeller):
     log-probabilities (nothing is recorded then), LabellerUnreachable where it stays silent.
     """
 
-    def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
-        self._settings = settings
-        self._transport: Transport = transport or HttpTransport(most=settings.max_reply)
-        self._renderer = Renderer()
+    varies = False
+
+    def __init__(self, settings: OpenAISettings) -> None:
+        super().__init__(settings, Renderer())
         self._top = TOP_LOGPROBS
-        self._endpoints = Endpoints(
-            f"openai:{settings.model}",
-            settings.base_urls,
-            settings.keys,
-            settings.limits,
-            settings.timeout,
-            self._transport,
-        )
-
-    @property
-    def id(self) -> LabellerId:
-        params = {
-            "model": self._settings.model,
-            "endpoint": "openai-chat",
-            "logprobs": TOP_LOGPROBS,
-        }
-        return LabellerId(f"openai:{self._settings.model}", "model", params)
-
-    @property
-    def price(self) -> Price | None:
-        """What its tokens cost, None where that is not known."""
-        return self._settings.price
-
-    @property
-    def concurrency(self) -> int:
-        return self._settings.limits.concurrency * len(self._settings.base_urls)
+        params = {"model": settings.model, "endpoint": self.endpoint, "logprobs": TOP_LOGPROBS}
+        self._id = LabellerId(f"{self.kind}:{settings.model}", "model", params)
 
     def refusal(self, task: AnyTask) -> str | None:
         return None if task is CERTAINTY else f"This labeller does {CERTAINTY.name} alone."
 
     def rendered(self, request: Request) -> bytes:
         return canonical(list(self.preview(request)))
-
-    def preview(self, request: Request) -> Messages:
-        return self._renderer.chat(request.task, request.unit)
 
     def estimate(self, request: Request) -> Estimate:
         read = sum(tokens(message["content"]) + 4 for message in self.preview(request))
@@ -271,7 +242,7 @@ class EndpointCertainty(BaseLabeller):
         size = sum(len(message["content"]) for message in messages) // 4
         for top in dict.fromkeys((self._top, _FEWER_LOGPROBS)):
             try:
-                reply = await self._endpoints.call(partial(self._body, messages, top), size)
+                reply = await self._endpoints.call(partial(self._question, messages, top), size)
             except Refused as refused:
                 why = str(refused)
                 if "logprob" in why.casefold():
@@ -279,10 +250,10 @@ class EndpointCertainty(BaseLabeller):
                 seconds = time.perf_counter() - started
                 return Outcome(Status.FAILED, error=why, cost=0.0, seconds=seconds, suspect=True)
             self._top = top
-            return self._outcome(reply, time.perf_counter() - started)
+            return self._read(reply, time.perf_counter() - started)
         raise self._without(why)
 
-    def _body(self, messages: list[dict[str, str]], top: int, form: Form) -> bytes:
+    def _question(self, messages: list[dict[str, str]], top: int, form: Form) -> bytes:
         body: dict[str, Any] = {
             "model": self._settings.model,
             "messages": messages,
@@ -295,7 +266,7 @@ class EndpointCertainty(BaseLabeller):
             body["max_completion_tokens"] = 1
         return orjson.dumps(body | dict(self._settings.extra))
 
-    def _outcome(self, reply: Mapping[str, Any], seconds: float) -> Outcome:
+    def _read(self, reply: Mapping[str, Any], seconds: float) -> Outcome:
         usage = Usage()
         usage.add(reply, self._endpoints.redact)
         read, written = (usage.tokens_in, usage.tokens_out) if usage.known else (None, None)
@@ -333,13 +304,6 @@ class EndpointCertainty(BaseLabeller):
             f"{name} gives no log-probabilities ({why}). Use --confidence verbalised or sampled, "
             "or a model that gives them; the answers are kept."
         )
-
-    async def __aenter__(self) -> Self:
-        self._endpoints.fresh()
-        return self
-
-    async def close(self) -> None:
-        await self._transport.close()
 
 
 TOP_LOGPROBS = 20
