@@ -67,12 +67,8 @@ class Items:
 
 def linear_of(part: Evaluation, ledger: Ledger) -> list[LinearMeasure]:
     """The measures of a protocol that are sums over labels."""
-    book = _by(part, _MACHINE).book(ledger)
+    book = replace(part, policy=_MACHINE).book(ledger)
     return list(part.protocol.linear(part.inputs, part.settings, book))
-
-
-def _by(part: Evaluation, policy: Policy) -> Evaluation:
-    return replace(part, policy=policy)
 
 
 class Voices:
@@ -80,7 +76,7 @@ class Voices:
 
     def __init__(self, part: Evaluation, ledger: Ledger) -> None:
         self._part, self._ledger = part, ledger
-        self._machine = _by(part, _MACHINE).book(ledger)
+        self._machine = replace(part, policy=_MACHINE).book(ledger)
         self._people: dict[str, LabelBook] = {}
         self._said: dict[str, tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]] = {}
 
@@ -99,7 +95,7 @@ class Voices:
         task, content = request.task, request.content
         if task.name not in self._people:
             policy = Policy.of_drawn([task.name])
-            self._people[task.name] = _by(self._part, policy).book(self._ledger)
+            self._people[task.name] = replace(self._part, policy=policy).book(self._ledger)
         own = self.own(task)
         others = {
             one.labeller.name: one.verdict
@@ -309,7 +305,8 @@ class ByItems:
             one.measure: one for one in linear_of(part, ledger) if one.task.name == self._task
         }
         mixed = replace(Policy.of_drawn(draw.tasks), machine=True)
-        self._mixed = _by(part, mixed).score(ledger).findings.scores if self._linear else {}
+        scored = replace(part, policy=mixed)
+        self._mixed = scored.score(ledger).findings.scores if self._linear else {}
 
     def together(self, measure: str) -> bool:
         """Whether the runs are estimated together: a measure that is a sum over these labels."""

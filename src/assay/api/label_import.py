@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from assay.api.labels import Content, in_words
 from assay.api.opened import Opened
 from assay.api.reading import Note
 from assay.api.results import Results
-from assay.api.spreadsheet import asked_contents
 from assay.formats.cells import is_table
 from assay.formats.naming import normal_id, run_name
 from assay.formats.text import read_text
@@ -243,18 +241,18 @@ def _is_marked(path: Path) -> bool:
     return not first.lstrip().startswith("{")
 
 
-def _asked(opened: Opened | None, folder: Folder, ledger: Ledger) -> Mapping[str, Content]:
-    """What people are asked about, by the units' hashes."""
-    return asked_contents(opened or Opened.of(folder), ledger)
-
-
 def _import_lines(
     folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
 ) -> Imported:
     opened = Opened.of(folder) if dry_run else None
+
+    def asked() -> Mapping[str, Content]:
+        """What people are asked about now, by the units' hashes."""
+        about = opened or Opened.of(folder)
+        return {one.unit_hash: one.content for one in about.asked_of_people(ledger)}
+
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
         ledger.checked()  # before anybody's label takes the place of another
-        asked = partial(_asked, opened, folder, ledger)
         read = read_file(ledger, path, who, asked)
         before = None if opened is None else opened.score(ledger)
         trial.add(read.new)

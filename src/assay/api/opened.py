@@ -7,7 +7,7 @@ used for several steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -30,6 +30,7 @@ from assay.judging.progress import Progress, Tally
 from assay.judging.shards import Shard
 from assay.labellers.base import Labeller, Request
 from assay.labellers.hosted import Hosting
+from assay.labellers.models import Progress as Fetching
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
     from assay.ledger.parquet import AnyLedger
 
 Plans = list[tuple[str, Plan]]
-Fetching = Callable[[str, int, int], None]
-"""Told of a model being fetched: what, bytes done, bytes in all."""
 
 AGREEMENT = "agreement.csv"
 

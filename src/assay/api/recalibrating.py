@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +15,11 @@ from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confid
 from assay.formats.naming import clean
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.text import SourceText, read_text
-from assay.model.csv_cells import csv_cell
 from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.rag import AnswerRun
 from assay.model.wording import printable
-from assay.protocols.output import require_plain, write_bytes
+from assay.protocols.output import csv_bytes, require_plain, write_bytes
 from assay.systems.recalibration import (
     Bools,
     Calibration,
@@ -51,10 +48,7 @@ class Recalibrated:
         return {
             "method": self.method,
             "parameters": self.fitted.parameters,
-            "effects": [
-                {"what": one.what, "n": one.n, "before": one.before, "after": one.after}
-                for one in self.effects
-            ],
+            "effects": [asdict(one) for one in self.effects],
             "notes": self.notes,
             "output": None if self.output is None else str(self.output),
         }
@@ -138,7 +132,7 @@ def _apply(
         write_bytes(output, _ac_run(text, run, fitted))
         return [], frozenset(run.answers)
     table = read_confidence(source).require()
-    write_bytes(output, _table(table, fitted))
+    write_bytes(output, csv_bytes(("run", "topic", "confidence", "correct"), _rows(table, fitted)))
     effects = []
     for name in table.runs:
         p, correct = _arrays(table.of(name))
@@ -160,14 +154,9 @@ def _ac_run(text: SourceText, run: AnswerRun, fitted: Map) -> bytes:
     return text.separator.join(lines)
 
 
-def _table(table: ConfidenceTable, fitted: Map) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("run", "topic", "confidence", "correct"))
+def _rows(table: ConfidenceTable, fitted: Map) -> Iterator[tuple[object, ...]]:
     scale = 100 if table.percent else 1
     for row in table.rows:
         value = row.probability
-        mapped = "" if value is None else repr(float(fitted(np.array([value]))[0]) * scale)
-        correct = "" if row.correct is None else int(row.correct)
-        writer.writerow((csv_cell(row.run), csv_cell(row.topic), mapped, correct))
-    return text.getvalue().encode()
+        mapped = None if value is None else float(fitted(np.array([value]))[0]) * scale
+        yield row.run, row.topic, mapped, None if row.correct is None else int(row.correct)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,6 +20,7 @@ from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.judging.progress import Progress, Silent, Tally
+from assay.labellers.models import Progress as Fetching
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 Name = str | PathLike[str]
 Topics = Name | Mapping[str, str]
 """A file of topics, or their texts by id."""
-Fetching = Callable[[str, int, int], None]
 
 TREC_DEPTH = 100
 """Passages a topic of a TREC run, unless told otherwise."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
 import orjson
 
 from assay.api.correcting import open_units
-from assay.api.labels import Content, tasks_named
+from assay.api.labels import tasks_named
 from assay.api.opened import Opened
 from assay.labellers.base import Request
 from assay.ledger import Ledger
@@ -56,11 +56,6 @@ def export_sheet(
     header = ["task", "unit_hash", *Place._fields, *(f"{UNIT}{name}" for name in units)]
     by_place = sorted(rows, key=lambda row: (row[3], row[2], *row[4:]))
     return [*header, *said, "reason"], by_place
-
-
-def asked_contents(opened: Opened, ledger: Ledger) -> Mapping[str, Content]:
-    """What the folder asks people about now, by the units' hashes."""
-    return {one.unit_hash: one.content for one in opened.asked_of_people(ledger)}
 
 
 def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator[Request]:

@@ -17,7 +17,6 @@ from assay.reports.svg import (
     Plane,
     drawing,
     el,
-    join,
     label,
     marker,
     path,
@@ -358,4 +357,4 @@ def _histogram(plot: Reliability, plane: Plane, top: float, height: float) -> Ma
     parts.append(el("line", x1=plane.left, x2=plane.right, y1=zero, y2=zero, class_="ax"))
     for at, side in ((zero - 5, "right"), (zero + 12, "wrong")):
         parts.append(label(plane.left - 5, at, side, class_=f"tick {side}-text", anchor="end"))
-    return join(parts)
+    return Markup("").join(parts)

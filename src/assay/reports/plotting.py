@@ -8,11 +8,10 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from assay.model.errors import PrerequisiteError
+from assay.model.extras import brought
 
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#6a51a3", "#4d4d4d",
@@ -31,7 +30,6 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
-_NEEDED = "Drawing a plot needs matplotlib: pip install 'assay-rag[plots]'"
 _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "Assay"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Assay", "Producer": "Assay"},
@@ -48,20 +46,18 @@ def checked_plot(path: str | Path) -> str:
     return kind
 
 
-def require_plots() -> None:
-    """Raise PrerequisiteError where plots cannot be drawn, before work is done for one."""
-    if find_spec("matplotlib") is None:
-        raise PrerequisiteError(_NEEDED)
+def require_plots() -> Any:
+    """matplotlib. Raises PrerequisiteError where it is not installed, so that plots cannot be
+    drawn."""
+    return brought("matplotlib", "Drawing a plot needs matplotlib", "plots")
 
 
 def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
     """A figure that ``fill`` draws into, as svg, pdf or png. Raises PrerequisiteError where
     matplotlib is not installed."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
-        from matplotlib.figure import Figure  # noqa: PLC0415
-    except ImportError as error:
-        raise PrerequisiteError(_NEEDED) from error
+    mpl = require_plots()
+    from matplotlib.figure import Figure  # noqa: PLC0415 (slow to import; only plots need it)
+
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # The text of an SVG stays text: the reader's fonts have the glyphs.
         warnings.filterwarnings("ignore", message="Glyph .* missing")

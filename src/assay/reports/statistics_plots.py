@@ -99,7 +99,7 @@ def save_leaderboard(
     """Draw runs with their scores and intervals, best first.
 
     ``path``: the file to write; its ending says in which format. ``title``: the measure. ``rows``:
-    (run, score, lower and upper end of its interval, None without one). Raises ValueError for the
+    (run, score, lower and upper end of its interval, None without one). Raises ValueError where the
     name of ``path`` ends in nothing known, or there is nothing to draw; SettingsError where the
     file cannot be written.
     """
@@ -219,8 +219,7 @@ def save_confidence_plot(
     """Write a reliability diagram a run, and the risk–coverage curves of all, as SVG, PDF or PNG,
     as the name of ``path`` ends. Raises ValueError where it ends otherwise, there is no run, or a
     run's data are not what :func:`assay.measures.confidence.check` accepts; the message names the
-    run."""
-    kind = checked_plot(path)
+    run. Raises SettingsError where the file cannot be written."""
     if not data:
         raise ValueError("there is no run to plot")
     drawn = []
@@ -230,7 +229,7 @@ def save_confidence_plot(
             drawn.append((risk_curve(run, p, c), bars))
         except ValueError as error:
             raise ValueError(f"run {run}: {error}") from None
-    Path(path).write_bytes(plot_bytes(kind, lambda figure: _fill(figure, drawn)))
+    _save(path, lambda figure: _fill(figure, drawn))
 
 
 def _fill(figure: Any, data: Sequence[tuple[Curve, Reliability]]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -44,11 +44,6 @@ def el(tag: str, /, *children: str, **attributes: Attribute) -> Markup:
     )
     # Tag and attribute names are ours, values and text are escaped above.
     return Markup(f"<{tag}{given}>{inside}</{tag}>" if inside else f"<{tag}{given}/>")  # noqa: S704
-
-
-def join(parts: Iterable[Markup]) -> Markup:
-    """The parts one after another."""
-    return Markup("").join(parts)
 
 
 def drawing(
@@ -115,11 +110,6 @@ def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) ->
     return el("polygon", *about, points=steps, class_=colour)
 
 
-def turned(x: float, y: float) -> str:
-    """The transformation that puts text upright along an axis, centred on a place."""
-    return f"translate({_text(float(x))} {_text(float(y))}) rotate(-90)"
-
-
 @dataclass(frozen=True)
 class Plane:
     """A rectangle of the drawing, and the numbers that its sides stand for."""
@@ -166,7 +156,7 @@ class Plane:
 
     def named(self, x: str, y: str, at: float) -> list[Markup]:
         """What the axes are, that of x at a height."""
-        upright = turned(10, self.top + self.high / 2)
+        upright = f"translate(10 {_text(self.top + self.high / 2)}) rotate(-90)"
         parts = [label(self.left + self.wide / 2, at, x, "axis")] if x else []
         return [*parts, *([label(0, 0, y, "axis", transform=upright)] if y else [])]
 

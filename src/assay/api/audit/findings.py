@@ -10,8 +10,9 @@ from typing import Any
 from assay.api.audit.asking import ORDER, REPEAT, Ask, Trial, repeated
 from assay.labellers.audited import STRIDE
 from assay.measures.bootstrap import Interval
-from assay.model.labels import Label, Status, without_reasons
+from assay.model.labels import Label, without_reasons
 from assay.statistics.paired import by_topic, look_level, mcnemar, paired_shares, wilson
+from assay.systems.asking import usable
 from assay.tasks.audit.views import Listed, View
 from assay.tasks.base import canonical
 
@@ -91,11 +92,6 @@ class VerdictPair:
         return canonical(without_reasons(self.before)) == canonical(without_reasons(self.after))
 
 
-def verdict_of(label: Label | None) -> Mapping[str, Any] | None:
-    """The verdict of a label that can be used."""
-    return label.verdict if label is not None and label.status is Status.OK else None
-
-
 def findings(trial: Trial, labels: LabelsBySample, *, level: float, seed: int) -> Iterator[Finding]:
     """What a trial came to; one finding that says why where it came to nothing."""
     nothing = Finding(trial.probe, "", trial.of.task.name, trial.of.labeller.id.name)
@@ -129,11 +125,11 @@ def _pairs(
     }  # what a variant made of each unit
     pairs = []
     for ask in asks:
-        after = verdict_of(labels.get((ask.request.unit_hash, ask.request.sample)))
+        after = usable(labels.get((ask.request.unit_hash, ask.request.sample)))
         before: Mapping[str, Any] | None = ask.base.verdict
         if ask.against:
             unit = other.get((ask.base.unit, ask.against), "")
-            before = verdict_of(labels.get((unit, 0)))
+            before = usable(labels.get((unit, 0)))
         if before is not None and after is not None:
             pairs.append(VerdictPair(ask, before, after))
     return pairs, len(asks) - len(pairs)
@@ -224,7 +220,7 @@ def _equal(
     pairs = [
         VerdictPair(ask, ask.base.verdict, after)
         for ask in asks
-        if (after := verdict_of(labels.get((ask.request.unit_hash, ask.request.sample))))
+        if (after := usable(labels.get((ask.request.unit_hash, ask.request.sample))))
     ]
     missing = len(asks) - len(pairs)
     if not pairs:
