@@ -27,7 +27,7 @@ from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.options import one_of
 from assay.api.paths import path_of, paths_of
-from assay.api.retrieving import Fetching, Topics, topic_texts
+from assay.api.retrieving import Topics, topic_texts
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of
 from assay.formats.naming import run_name
@@ -36,6 +36,7 @@ from assay.formats.trec_rag_writing import write_answers
 from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request, request_key
+from assay.labellers.models import Progress as Fetching
 from assay.labellers.prices import given_prices, require_prices
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger

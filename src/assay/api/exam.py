@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from assay.api.reading import Note, used
 from assay.formats.exam_bank_reading import read_bank
@@ -97,7 +97,9 @@ def graded(
     measures: Annotated[
         Sequence[str], Option("EXAM-Qrels measure, repeatable.", flag="-m", metavar="M")
     ] = (),
-    denominator: Annotated[str, Option("Of EXAM-Cover: 'bank', or 'graded' questions.")] = "bank",
+    denominator: Annotated[
+        Literal["bank", "graded"], Option("Of EXAM-Cover: 'bank', or 'graded' questions.")
+    ] = "bank",
     llm: Annotated[str | None, Option("Grades by this model only.")] = None,
     prompt: Annotated[
         str | None, Option("Grades by this prompt only.", flag="--prompt-class")
@@ -110,7 +112,7 @@ def graded(
     found = used(read_graded(file, llm=llm, prompt=prompt, answers=False), note)
     questions = found.bank() if bank is None else read_bank(bank).require()
     top = 5 if found.way is None or found.way.rated else 1
-    options = ExamOptions(min(tau, top), k, denominator, top=top)  # type: ignore[arg-type]
+    options = ExamOptions(min(tau, top), k, denominator, top=top)
     options = replace(options, measures=tuple(measures)) if measures else options
     rankings = _rankings(found, runs)
     asked, _ = pool_of(questions, rankings, {}, found, found.judgments(), k)

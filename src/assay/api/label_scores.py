@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from assay.api.reading import Note, all_used, used
 from assay.formats.parsed import Parsed
@@ -17,7 +17,7 @@ from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
 from assay.measures.questions import questions_range
 from assay.measures.ranges import Range
 from assay.measures.scores import Score, ranks
-from assay.measures.support import Citations
+from assay.measures.support import Citations as Citations
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.question_banks import QuestionBank
 from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget
@@ -214,13 +214,13 @@ def bank_nuggets(file: Path, note: Note) -> bytes:
 
 
 def support_scores(
-    files: Sequence[Path], citations: str, topics: Topics, note: Note
+    files: Sequence[Path], citations: Citations, topics: Topics, note: Note
 ) -> LabelScores:
     """The scores of support labels, with how many citations each run has that are uncited, unjudged
     or missing. Raises FormatError with the faults of all files."""
     answers = read_answers(files, read_support, note)
     cited = citations_of(answers)
-    sheet, counts = support_sheet(cited, cast("Citations", citations))
+    sheet, counts = support_sheet(cited, citations)
     more, shown = {"citations": citations, "counts": counts}, ("uncited", "unjudged", "missing")
     return LabelScores(sheet, topics, counts, more, shown)
 

@@ -14,10 +14,10 @@ from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
 from assay.measures.base import MEASURES, Measure
-from assay.measures.frames import IDEALS, Ideal, RunScores, run_scores, to_judgements
+from assay.measures.frames import Ideal, RunScores, run_scores, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
-from assay.measures.order import TIES, Ties
+from assay.measures.order import Ties
 from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
 from assay.model.errors import Fault, FormatError, SettingsError
@@ -35,7 +35,6 @@ OFFICIAL = (
     *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
 )
 """Those of the measures that trec_eval prints by itself that are measures here, in its order."""
-CHOICES = {"--ties": TIES, "--ideal": IDEALS}
 _SEVERAL_CUTOFFS = re.compile(r"(?P<stem>[A-Za-z_]+)\.(?P<cutoffs>[0-9]+(?:,[0-9]+)*)")
 _TREC_EVAL_CUTOFFS = dict.fromkeys(
     ("P", "recall", "ndcg_cut", "map_cut"), (5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -205,7 +204,7 @@ def scored(
     ] = "qrels",
     only: Path | None,
     ties: Annotated[
-        str,
+        Ties,
         Option(
             "Equal scores: 'trec' compares 32-bit scores, then document ids, last first; 'trec64' "
             "does so with 64-bit scores; 'file' compares those, then keeps the file's order."
@@ -215,7 +214,7 @@ def scored(
         float | None, Option("Highest grade of the scale [the qrels' own].", metavar="G")
     ] = None,
     ideal: Annotated[
-        str,
+        Ideal,
         Option(
             "What ideal lists, and the number of relevant documents, are taken from: 'qrels' for "
             "all that was judged, 'run' for what the run itself shows."
@@ -223,10 +222,8 @@ def scored(
     ] = "qrels",
 ) -> ScoredRuns:
     """Files of runs scored, with the means over ``topics`` (:data:`TOPICS`), or those of the file
-    ``only``; ``ties`` and ``ideal`` are among :data:`CHOICES`. Raises FormatError with all faults,
-    SettingsError for what cannot be measured."""
+    ``only``. Raises FormatError with all faults, SettingsError for what cannot be measured."""
     over = TOPICS[0] if only else cast("Topics", topics)
-    order, best = cast("Ties", ties), cast("Ideal", ideal)
     try:
         found = score_files(
             qrels,
@@ -234,13 +231,13 @@ def scored(
             measures.values(),
             note=note,
             only=only,
-            ties=order,
-            ideal=best,
+            ties=ties,
+            ideal=ideal,
             g_max=g_max,
         )
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    return ScoredRuns(found.by_name(note), measures, found.judged, over, order, best, only)
+    return ScoredRuns(found.by_name(note), measures, found.judged, over, ties, ideal, only)
 
 
 class FileScores(NamedTuple):

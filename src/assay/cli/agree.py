@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,7 +16,7 @@ from assay.api.agreement_page import (
     write_agreement,
 )
 from assay.api.undefined import undefined_values
-from assay.cli.common import FORM, forms, one_of, present, remark, seed_option
+from assay.cli.common import FORM, forms, present, remark, seed_option
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
@@ -43,7 +43,7 @@ def agree_command(
         ),
     ] = None,
     by: Annotated[
-        str | None,
+        Literal["topic", "run", "edit"] | None,
         Option(
             "Also every single topic or run, or labels from scratch and post-edited ones.",
             metavar="topic|run|edit",
@@ -70,8 +70,6 @@ def agree_command(
     Units are matched by topic, document and run if there is one. Intervals (95 %) resample topics.
     kappa@t is kappa of labels that are cut in two: at least t, or less.
     """
-    if by is not None:
-        one_of(by, ("topic", "run", "edit"), "--by")
     if clip and scale is None:
         raise typer.BadParameter("needs a --scale to clip to", param_hint="--clip")
     try:

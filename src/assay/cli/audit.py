@@ -11,7 +11,6 @@ from assay.api.audit.findings import COLUMNS, Finding
 from assay.api.audit.tables import document, remarks, summary, tables, write_audit
 from assay.api.auditing import ALL, USUAL, Audit, Wanted
 from assay.cli.common import (
-    FORM,
     FolderArgument,
     Paragraph,
     forms,
@@ -19,9 +18,8 @@ from assay.cli.common import (
     named_values,
     present,
     seed_option,
-    tell,
 )
-from assay.cli.forecast import print_ahead, told
+from assay.cli.forecast import print_ahead, tell_of
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
@@ -30,7 +28,6 @@ from assay.cli.judging import (
     judging_bar,
     open_folder,
 )
-from assay.judging.asking import INTERRUPTED
 from assay.model.options import Option
 from assay.page.tables import Table
 
@@ -80,10 +77,7 @@ def audit_command(
             print_ahead(audit.plans())
             return
         tally = audit.ask(progress=judging_bar(), budget=budget, retry_failed=retry_failed)
-        if not FORM.get():
-            tell(told(tally))
-        if tally.stopped == INTERRUPTED:
-            raise KeyboardInterrupt
+        tell_of(tally)
         found = audit.findings()
         files = write_audit(audit, found)
     present(

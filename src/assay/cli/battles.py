@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -23,7 +23,6 @@ from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table, Value
 from assay.page.wording import NOTHING
-from assay.statistics.battles import WinRates
 from assay.statistics.pair_models import MODELS
 
 
@@ -59,8 +58,9 @@ def battles_command(
         float, Option("CrowdRAG-25: leave votes of likelier spammers out.", least=0, most=1)
     ] = 1.0,
     inference: Annotated[
-        str, Option("CrowdRAG-25: a model asked 'combined' or 'individual'.")
-    ] = Crowd.inference,
+        Literal["combined", "individual"],
+        Option("CrowdRAG-25: a model asked 'combined' or 'individual'."),
+    ] = "combined",
     following: Annotated[
         int | None,
         Option(
@@ -81,8 +81,6 @@ def battles_command(
     """
     settings = Settings(**options)
     one_of(settings.model, MODELS, "--model")
-    one_of(settings.win_rate, get_args(WinRates), "--win-rate")
-    one_of(inference, ("combined", "individual"), "--inference")
     one_of(dimension, DIMENSIONS, "--dimension")
     found = battle_scores(
         files,

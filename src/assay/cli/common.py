@@ -89,13 +89,22 @@ def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
         flags = []  # typer makes --NAME and --no-NAME
     if get_origin(kind) is Sequence:
         kind = list[get_args(kind)[0]] | None  # type: ignore[misc]
-    if get_origin(kind) is Literal:
-        kind = str
+    kinds = (kind, *get_args(kind))
+    words = next((get_args(each) for each in kinds if get_origin(each) is Literal), ())
+    if words:
+        kind = str | None if one.default is None else str
     if said.of is not None:
         kind = said.of | None if one.default is None else said.of
+
+    def checked(value: Any) -> Any:
+        if words and value is not None:
+            one_of(value, words, flags[-1])
+        return value
+
     option = typer.Option(
-        *flags, metavar=said.metavar, min=said.least, max=said.most, help=said.help
-    )
+        *flags, metavar=said.metavar, min=said.least, max=said.most, help=said.help,
+        callback=checked if words else None,
+    )  # fmt: skip
     return one.replace(annotation=Annotated[kind, option])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +24,6 @@ from assay.cli.common import (
     FORM,
     forms,
     is_share,
-    one_of,
     plot_option,
     present,
     remark,
@@ -68,7 +67,7 @@ def compare_command(
         ),
     ] = None,
     test: Annotated[
-        str | None,
+        Test | None,
         Option(
             "tukey | t | randomisation | bootstrap (default: tukey; of confidences, randomisation)."
         ),
@@ -94,7 +93,6 @@ def compare_command(
     Intervals (95 %) resample topics and are not adjusted; effect is the difference over the
     residual standard deviation. Runs that share a letter do not differ.
     """
-    one_of(test or "tukey", tuple(TESTS), "--test")
     is_share(alpha, "--alpha")
     settings: dict[str, Any] = {
         "alpha": alpha, "level": LEVEL, "permutations": permutations, "seed": seed,
@@ -103,7 +101,7 @@ def compare_command(
     if matrix is None and len(given) == 1:
         matrix = given.pop()
     inputs = _inputs(given, matrix, measure_names(measures or []), topics)
-    found = list(compare_all(inputs, cast("Test | None", test), settings, remark))
+    found = list(compare_all(inputs, test, settings, remark))
     for one in found:
         if hopeless := one.hopeless():
             remark(hopeless)

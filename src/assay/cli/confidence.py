@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 import typer
 
 from assay.api.confidences import MEASURES, Confidences, confidences
-from assay.cli.common import Paragraph, forms, one_of, plot_option, present, remark
+from assay.cli.common import Paragraph, forms, plot_option, present, remark
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
+from assay.protocols.sheets import Topics
 from assay.reports.leaderboards import rank_texts
 from assay.reports.statistics_plots import save_confidence_plot
 
@@ -23,7 +24,7 @@ def confidence_command(
     bins: Annotated[int, Option("Bins of ECE and MCE.", least=1)] = 10,
     left_closed: Annotated[bool, Option("Bins closed on the left instead of the right.")] = False,
     topics: Annotated[
-        str,
+        Topics,
         Option(
             "Topics that a run has no row for: 'all' counts them as incorrect with an unknown "
             "confidence (R2C2's rule), 'answered' leaves them, and rows that lack a value, out."
@@ -39,7 +40,6 @@ def confidence_command(
     Confidences are 0-100. Where a confidence or correctness is empty, or a run has no row for a
     topic, scores run from floor (worst) to ceiling (best).
     """
-    one_of(topics, ("all", "answered"), "--topics")
     closed: Literal["left", "right"] = "left" if left_closed else "right"
     found = confidences(
         file,

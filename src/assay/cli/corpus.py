@@ -89,12 +89,11 @@ def build_command(
 
 
 @app.command("convert")
+@forms()
 def convert_command(
-    corpus: Annotated[
-        Path, typer.Argument(metavar="CORPUS", help="A corpus in any layout, whoever made it.")
-    ],
-    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the copy.")],
-    layout: Annotated[Layout, typer.Option("--layout")] = Layout.JSONL,
+    corpus: Annotated[Path, Argument("CORPUS", "A corpus in any layout, whoever made it.")],
+    folder: Annotated[Path, Argument("OUT", "Folder for the copy.")],
+    layout: Annotated[Layout, Option("")] = Layout.JSONL,
 ) -> None:
     """Write the passages of a corpus in another layout."""
     count = corpora.convert(corpus, folder, layout=layout)

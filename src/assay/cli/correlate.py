@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated
 
 import typer
 
 from assay.api.correlating import COLUMNS, Correlated, correlate_files
-from assay.cli.common import forms, is_share, one_of, plot_option, present, remark, seed_option
+from assay.cli.common import forms, is_share, plot_option, present, remark, seed_option
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -29,7 +29,7 @@ def correlate_command(
         ),
     ] = None,
     missing: Annotated[
-        str,
+        Missing,
         Option(
             "Topics that some run lacks: 'topics' leaves them out for all runs, 'cells' for "
             "that run, 'zero' counts 0."
@@ -44,10 +44,9 @@ def correlate_command(
     In three settings: run means (runs), mean over topics (topics-mean), all topic-run pairs
     (pairs). Higher scores are better. Intervals (95 %) resample topics.
     """
-    one_of(missing, get_args(Missing), "--missing")
     is_share(p, "--rbo-p")
     found = correlate_files(
-        (a, b), _names(score or []), missing=cast("Missing", missing), p=p, seed=seed, note=remark
+        (a, b), _names(score or []), missing=missing, p=p, seed=seed, note=remark
     )
     if plot is not None:
         means = [(one.run, one.first, one.second) for one in found.report.run_means]

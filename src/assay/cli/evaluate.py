@@ -26,7 +26,7 @@ from assay.cli.common import (
     say,
     tell,
 )
-from assay.cli.forecast import print_ahead, print_prompts, shard_done, told, why_unusable
+from assay.cli.forecast import print_ahead, print_prompts, shard_done, tell_of, why_unusable
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
@@ -43,7 +43,6 @@ from assay.cli.judging import (
     told_of,
 )
 from assay.cli.screen import out
-from assay.judging.asking import INTERRUPTED
 from assay.judging.batch import MOST_QUESTIONS
 from assay.judging.progress import Tally
 from assay.model.errors import SettingsError
@@ -90,7 +89,7 @@ def evaluate_command(
         with opened.ledger() as ledger:
             tally = hosted.judge(ledger, progress=shown, budget=budget, retry_failed=retry_failed)
             elsewhere.close()  # nobody is asked any more
-            _tell(tally)
+            tell_of(tally)
             if shard is not None and not tally.stopped and not FORM.get():
                 tell(shard_done(shard, tally))
             results, files = opened.write(ledger)
@@ -159,7 +158,7 @@ def judge_command(
         opened = replace(opened.hosted(hosting), told=shown.at)
         with opened.ledger() as ledger:
             tally = opened.judge(ledger, progress=shown, budget=budget, retry_failed=retry_failed)
-    _tell(tally)
+    tell_of(tally)
     if FORM.get():
         print_json(asdict(tally))
     elif shard is not None and not tally.stopped:
@@ -175,10 +174,9 @@ def score_command(
     labeller: LabellerOption = None,
     labels: Annotated[
         Path | None,
-        typer.Option(
-            "--labels",
+        Option(
+            "In place of the ledger: a folder that 'labels export --parquet' wrote.",
             metavar="LABELS",
-            help="In place of the ledger: a folder that 'labels export --parquet' wrote.",
         ),
     ] = None,
 ) -> None:
@@ -204,14 +202,6 @@ def report_command(
 
 
 # -- judging ------------------------------------------------------------------------------------
-
-
-def _tell(tally: Tally) -> None:
-    """Say what was asked; raises KeyboardInterrupt where a person stopped it."""
-    if not FORM.get():
-        tell(told(tally))
-    if tally.stopped == INTERRUPTED:
-        raise KeyboardInterrupt
 
 
 def _print_ahead(opened: Opened) -> None:

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.exam import GradedRuns, Row, cover_ranks, graded
-from assay.cli.common import Paragraph, forms, one_of, present, remark, takes, tell
+from assay.cli.common import Paragraph, forms, present, remark, takes, tell
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import span
 from assay.protocols.scores import VALUE_COLUMNS
+from assay.protocols.sheets import Topics
 from assay.reports.leaderboards import rank_texts
 
 
@@ -23,7 +24,7 @@ def exam_command(
     file: Annotated[Path, Argument("GRADED.jsonl.gz", "Graded passages (Autograder).")],
     *,
     topics: Annotated[
-        str, Option("Means over 'all' queries (a silent run gets 0) or 'answered' ones.")
+        Topics, Option("Means over 'all' queries (a silent run gets 0) or 'answered' ones.")
     ] = "all",
     sweep: Annotated[bool, Option("Every τ from 1 to 5.")] = False,
     qrels: Annotated[Path | None, Option("Write EXAM-Labels as qrels.", metavar="FILE")] = None,
@@ -36,8 +37,6 @@ def exam_command(
     Asks no labeller. A score that hangs on grades that are not there runs from the worst that it
     can be to the best (exit status 1).
     """
-    one_of(options["denominator"], ("bank", "graded"), "--denominator")
-    one_of(topics, ("all", "answered"), "--topics")
     if binary and qrels is None:
         raise typer.BadParameter("--binary is about the file of --qrels")
     try:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.api.forecast import COLUMNS, TitledPlans, forecast_rows, prompts
-from assay.cli.common import FORM, present, print_json, safe
+from assay.cli.common import FORM, present, print_json, safe, tell
 from assay.cli.judging import going
 from assay.cli.screen import out
+from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Tally, saved_words
 from assay.labellers.prices import checked
 from assay.page.tables import Table
@@ -42,6 +43,14 @@ def told(tally: Tally) -> str:
     elif tally.stopped:
         text += f" Stopped ({tally.stopped}) with {tally.skipped} left; run again to go on."
     return text
+
+
+def tell_of(tally: Tally) -> None:
+    """Say what a run did, to people; raises KeyboardInterrupt where one stopped it."""
+    if not FORM.get():
+        tell(told(tally))
+    if tally.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
 
 
 def _cached(tally: Tally) -> str:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.run_files import (
-    CHOICES,
     COLUMNS,
     DEFAULTS,
     KNOWN,
@@ -19,7 +18,7 @@ from assay.api.run_files import (
     measures_named,
     scored,
 )
-from assay.cli.common import FORM, Paragraph, forms, one_of, present, remark, takes, topics_file
+from assay.cli.common import FORM, Paragraph, forms, present, remark, takes, topics_file
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import number
@@ -51,8 +50,6 @@ def measure_command(
     qrels of passage keys (RUN;RANK), in the order of their ranks.
     """
     only = topics_file(options["topics"])
-    for option, known in CHOICES.items():
-        one_of(options[option.removeprefix("--")], known, option)
     try:
         wanted = measures_named(measures or (OFFICIAL if FORM.get() == "trec" else DEFAULTS))
     except ValueError as error:

@@ -28,7 +28,7 @@ from assay.cli.common import (
 )
 from assay.cli.examined import estimate, proposals, tau_lines, whole
 from assay.cli.judging import open_folder
-from assay.cli.support import TOPICS_HELP, chosen_topics, show
+from assay.cli.support import TopicsOption, show
 from assay.model.csv_cells import for_terminal
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
@@ -63,7 +63,7 @@ def score_command(
         ),
     ] = None,
     partly: Annotated[bool, Option("A question of AND is worth the share given.")] = False,
-    topics: Annotated[str, Option(TOPICS_HELP)] = "all",
+    topics: TopicsOption = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
     """strict_vital, vital, strict_all, all, weighted and sub-narrative coverage of answers whose
@@ -75,9 +75,7 @@ def score_command(
     """
     show(
         "Nuggets",
-        nugget_scores(
-            files, sub_narratives, chosen_topics(topics), remark, bank=bank, partly=partly
-        ),
+        nugget_scores(files, sub_narratives, topics, remark, bank=bank, partly=partly),
         "Partial support counts 0.5, in the strict scores 0; okay nuggets weigh half in "
         "'weighted'.",
         per_topic=per_topic,
@@ -135,10 +133,9 @@ def _doctor(found: Examination[NuggetDiagnosis], *, every: bool) -> Iterator[Tab
 
 
 @app.command("from-bank")
+@forms()
 def from_bank_command(
-    file: Annotated[
-        Path, typer.Argument(metavar="BANK", help="A nugget bank of RAGTIME or Auto-Judge.")
-    ],
+    file: Annotated[Path, Argument("BANK", "A nugget bank of RAGTIME or Auto-Judge.")],
 ) -> None:
     """Print a bank of questions with gold answers as nuggets, each answer with its question, which
     is its sub-narrative: so that answers can be assigned to them."""

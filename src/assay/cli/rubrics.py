@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, cast, get_args
-
-import typer
+from typing import Annotated
 
 from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
-from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, one_of, remark
-from assay.cli.support import TOPICS_HELP, chosen_topics, show
+from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, remark
+from assay.cli.support import TopicsOption, show
 from assay.model.options import Argument, Option
 
 app = group(
@@ -28,7 +26,7 @@ def score_command(
         Argument("GRADED...", "Graded answers of RAGDoll or ResearchRubrics, JSON Lines."),
     ],
     failed: Annotated[
-        str,
+        Failed,
         Option(
             "A criterion whose judging failed is left 'out' of the score, counts 'zero', or "
             "makes it a 'range'."
@@ -36,7 +34,7 @@ def score_command(
     ] = "out",
     clip: Annotated[bool, Option("Scores of topics are at least 0.")] = False,
     axes: Annotated[bool, Option("Scores of each axis (type) too.")] = False,
-    topics: Annotated[str, Option(TOPICS_HELP)] = "all",
+    topics: TopicsOption = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
     """ternary and binary scores of answers: the weights that they satisfy, of all positive ones.
@@ -44,22 +42,17 @@ def score_command(
     Satisfied counts 1, in part 0.5 (binary: 0). A criterion with a negative weight describes a
     failing, which costs: scores may be below 0. A topic without a positive weight has no score.
     """
-    one_of(failed, get_args(Failed), "--failed")
-    found = rubric_scores(
-        files, Rubric(cast("Failed", failed), clip, axes), chosen_topics(topics), remark
-    )
     show(
         "Rubrics",
-        found,
+        rubric_scores(files, Rubric(failed, clip, axes), topics, remark),
         "Partly satisfied counts 0.5, in 'binary' 0; failings cost their weight.",
         per_topic=per_topic,
     )
 
 
 @app.command("make")
-def make_command(
-    file: Annotated[Path, typer.Argument(metavar="NUGGETS", help="Nuggets, JSON Lines.")],
-) -> None:
+@forms()
+def make_command(file: Annotated[Path, Argument("NUGGETS", "Nuggets, JSON Lines.")]) -> None:
     """Print a rubric for each topic of a file of nuggets, as RAGDoll reads it: each vital nugget is
     a mandatory criterion of weight 5."""
     sys.stdout.write(rubrics_of_nuggets(file, remark).decode())

@@ -5,30 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from assay.api.starting import start
 from assay.api.status import status
-from assay.cli.common import Paragraph, present, say
+from assay.cli.common import Paragraph, forms, present, say
 from assay.labellers.spec import SPEC_HELP
 from assay.model.errors import SettingsError
+from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.protocols import registry
 
 
+@forms()
 def init_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made where it is not there.")],
+    folder: Annotated[Path, Argument("FOLDER", "Made where it is not there.")],
     protocol: Annotated[
-        str,
-        typer.Option(
-            "--protocol",
-            help=f"{' | '.join(registry.OWN)} | module:attribute  [required]",
-            show_default=False,
-        ),
+        str, Option(f"{' | '.join(registry.OWN)} | module:attribute  [required]")
     ] = "",
-    labeller: Annotated[
-        str, typer.Option("--labeller", metavar="SPEC", help=f"{SPEC_HELP}.")
-    ] = "embedded",
+    labeller: Annotated[str, Option(f"{SPEC_HELP}.", metavar="SPEC")] = "embedded",
 ) -> None:
     """Write an evaluation folder for a protocol: assay.toml with every setting, and a small example
     of each input, so that it can be evaluated at once. Nothing that is there is overwritten."""

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from assay.api.label_scores import LabelScores, support_scores
-from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark
+from assay.api.label_scores import Citations, LabelScores, support_scores
+from assay.cli.common import Paragraph, PerTopicOption, forms, present, remark
 from assay.model.options import Argument, Option
 from assay.page.tables import Table, Value
 from assay.protocols.scores import VALUE_COLUMNS
@@ -20,16 +20,13 @@ from assay.reports.leaderboards import rank_texts
 _ALWAYS = ("uncited", "unjudged")
 """Counts that have a column even where they are 0 for all."""
 
-TOPICS_HELP = (
-    "What the mean is taken over: 'all' topics of the label files, 0 where the run is silent, or "
-    "the topics 'answered' by the run."
-)
-
-
-def chosen_topics(value: str) -> Topics:
-    """``--topics`` as checked."""
-    one_of(value, ("all", "answered"), "--topics")
-    return "answered" if value == "answered" else "all"
+TopicsOption = Annotated[
+    Topics,
+    Option(
+        "What the mean is taken over: 'all' topics of the label files, 0 where the run is silent, "
+        "or the topics 'answered' by the run."
+    ),
+]
 
 
 def show(title: str, found: LabelScores, said: str, *, per_topic: bool) -> None:
@@ -87,13 +84,13 @@ def _table(
 def support_command(
     files: Annotated[list[Path], Argument("LABELS...", "Support labels, JSON Lines.")],
     citations: Annotated[
-        str,
+        Citations,
         Option(
             "Which citations of a sentence count: the 'first' (the track's rule), or 'all' "
             "that are judged, by their mean."
         ),
     ] = "first",
-    topics: Annotated[str, Option(TOPICS_HELP)] = "all",
+    topics: TopicsOption = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
     """Weighted precision and recall of answers whose citations are labelled.
@@ -103,11 +100,10 @@ def support_command(
     cites nothing counts 0. Where a label is missing (null), a score lies between two ends: none and
     full support.
     """
-    one_of(citations, ("first", "all"), "--citations")
     which = "its first citation" if citations == "first" else "the mean of its judged citations"
     show(
         "Support",
-        support_scores(files, citations, chosen_topics(topics), remark),
+        support_scores(files, citations, topics, remark),
         f"A sentence is worth {which}; unjudged sentences leave the scores.",
         per_topic=per_topic,
     )
