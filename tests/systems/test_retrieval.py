@@ -284,7 +284,7 @@ def test_vectors_that_are_there_are_never_made_again(tmp_path, monkeypatch):
             build_dense(tmp_path, none, TEXTS, ann_above=100)
     for cells in (100, 1000, 100):
         assert build_dense(tmp_path, none, TEXTS, ann_above=cells) == 300
-        assert DenseIndex(tmp_path).approximate == (cells == 100)
+        assert (DenseIndex(tmp_path)._cells is not None) == (cells == 100)
     other = Letters()
     other.name = "other"
     with pytest.raises(SettingsError, match=r"holds vectors by letters \(1.0\), not by other"):
@@ -352,7 +352,7 @@ def test_cells_above_a_size_find_nearly_the_same(tmp_path):
 
     build_dense(tmp_path, Clustered(), map(str, range(3000)), ann_above=1000)
     index = DenseIndex(tmp_path)
-    assert index.approximate
+    assert index._cells is not None
     queries = Clustered().passages([str(n) for n in range(20)])
     exact = index.search(queries, 10, exact=True)
     assert index.search(queries, 10, exact=False) == exact  # many at once: it is quicker
@@ -759,10 +759,11 @@ def test_best_part_of_a_passage():
 def test_ids_that_no_run_can_hold():
     bad = {"1": [RankedPassage(passage(0, "t", doc="a;b"), 1.0)]}
     with pytest.raises(SettingsError, match="semicolons"):
-        pr_run(bad, {"1": "q"})
+        pr_run(bad, {"1": "q"}, terms=str.split)
     with pytest.raises(SettingsError, match="white space"):
         trec_run({"1": [RankedPassage(passage(0, "t", doc="a b"), 1.0)]}, "R")
-    good = pr_run({"1": [RankedPassage(passage(0, "a\n\nb;\u2028c", doc="d"), 1.0)]}, {"1": "q"})
+    ranked = {"1": [RankedPassage(passage(0, "a\n\nb;\u2028c", doc="d"), 1.0)]}
+    good = pr_run(ranked, {"1": "q"}, terms=str.split)
     assert good == b"1;1;d;a b; c\n"
 
 
@@ -785,7 +786,7 @@ def test_wrong_use(assay, small):
 def test_index_settings_are_kept(small):
     index = Index(small / "index")
     assert len(index) == 5
-    assert index.passage(3).doc == "d3"
+    assert index.bm25.passage(3).doc == "d3"
     assert build_index(small / "corpus", small / "index", IndexSettings()) == 5
     with pytest.raises(SettingsError):
         build_index(small / "corpus", small / "corpus")

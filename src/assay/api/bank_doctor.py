@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.api.bank import items_of
-from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examination, Examined
+from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, SAME, Examination, Examined
 from assay.api.opened import Opened
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
@@ -27,9 +27,6 @@ COLUMNS = (
     "discrimination", "overlap", "most_like", *EFFECT_COLUMNS, "misleads", *PROPOSAL_COLUMNS,
 )  # fmt: skip
 
-SAME = 0.9
-"""Overlap from which two questions ask the same."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Diagnosis(Examined):
@@ -44,9 +41,6 @@ class Diagnosis(Examined):
     question: str = ""
     runs: int
     answered: Range | None = None
-    discrimination: float | None = None
-    overlap: float | None = None
-    most_like: str = ""
     misleads: int | None = None
 
 

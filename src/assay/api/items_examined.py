@@ -11,6 +11,8 @@ from assay.measures.ranges import Range
 from assay.statistics.agreement import Estimate
 
 EFFECT_COLUMNS = ("decides", "tau_without", "tau_without_low", "tau_without_high")
+SAME = 0.9
+"""Overlap from which two items ask or say the same."""
 PROPOSAL_COLUMNS = ("proposal", "settles_floor", "settles_ceiling", "why")
 
 
@@ -18,15 +20,20 @@ PROPOSAL_COLUMNS = ("proposal", "settles_floor", "settles_ceiling", "why")
 class Examined:
     """An item, or a topic that lacks one.
 
-    ``decides`` the pairs of runs whose order on the topic is another without it (of a topic that
-    lacks one: the pairs that it ties), None where labels are missing; ``tau_without`` how much
-    Kendall's τ-b with another leaderboard changes when it is left out, None without one;
-    ``proposal`` is nothing, or what should become of it and ``why``; ``settles`` of how many pairs
-    of runs that changes the order on the topic (:meth:`assay.statistics.items.ItemBoard.settles`).
+    ``discrimination`` is its correlation with the rest of the topic, ``overlap`` that with the item
+    ``most_like`` it; None where it is unknown, or undefined. ``decides`` the pairs of runs whose
+    order on the topic is another without it (of a topic that lacks one: the pairs that it ties),
+    None where labels are missing; ``tau_without`` how much Kendall's τ-b with another leaderboard
+    changes when it is left out, None without one; ``proposal`` is nothing, or what should become of
+    it and ``why``; ``settles`` of how many pairs of runs that changes the order on the topic
+    (:meth:`assay.statistics.items.ItemBoard.settles`).
     """
 
     COLUMNS: ClassVar[tuple[str, ...]]
 
+    discrimination: float | None = None
+    overlap: float | None = None
+    most_like: str = ""
     decides: int | None
     tau_without: Estimate | None
     proposal: str

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, Examination, Examined
+from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, SAME, Examination, Examined
 from assay.api.label_scores import read_answers
 from assay.api.reading import Note, used
 from assay.formats.score_tables import read_scores
@@ -30,9 +30,6 @@ COLUMNS = (
     "overlap", "most_like", *EFFECT_COLUMNS, *PROPOSAL_COLUMNS,
 )  # fmt: skip
 
-SAME = 0.9
-"""Overlap from which two nuggets say the same."""
-
 _FEW = 3
 """Of fewer answers that state either, an overlap says nothing."""
 
@@ -40,9 +37,7 @@ _FEW = 3
 @dataclass(frozen=True, kw_only=True)
 class NuggetDiagnosis(Examined):
     """A nugget, or (without a text) a topic that lacks one: how many of the ``answers`` state it,
-    in full or in part, from surely to possibly; its ``discrimination`` and ``overlap`` with the
-    nugget that is ``most_like`` it. None is unknown, or undefined; ``proposal`` is drop, merge, add
-    or nothing."""
+    in full or in part, from surely to possibly; ``proposal`` is drop, merge, add or nothing."""
 
     COLUMNS = COLUMNS
 
@@ -51,9 +46,6 @@ class NuggetDiagnosis(Examined):
     importance: str | None = None
     answers: int
     stated: Range | None = None
-    discrimination: float | None = None
-    overlap: float | None = None
-    most_like: str = ""
 
 
 def examine_nuggets(

@@ -66,10 +66,6 @@ def logit(p: Floats) -> Floats:
     return np.asarray(np.log(clipped / (1 - clipped)), dtype=np.float64)
 
 
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -700, 700))), dtype=np.float64)
-
-
 @dataclass(frozen=True, slots=True)
 class Linear:
     """σ(slope · logit(p) + shift); temperature scaling is slope = 1/T, shift = 0."""
@@ -79,7 +75,8 @@ class Linear:
     temperature: float | None = None
 
     def __call__(self, p: Floats, /) -> Floats:
-        return _sigmoid(self.slope * logit(p) + self.shift)
+        x = np.clip(self.slope * logit(p) + self.shift, -700, 700)
+        return np.asarray(1 / (1 + np.exp(-x)), dtype=np.float64)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -135,108 +135,91 @@ def build_corpus(
     how = settings or BuildSettings()
     source = Source(source_path, how.source)
     with alone(out):
-        return _built(source, out, how, processes, told, restart=restart, update=update)
+        state = {
+            "source": source.fingerprint(),
+            "settings": orjson.loads(orjson.dumps(_plain(how))),
+            "version": __version__,
+        }
+        former = None
+        if update and (out / MANIFEST).is_file():
+            # The build rests on it from now on.
+            state["updates"] = hashlib.sha256((out / MANIFEST).read_bytes()).hexdigest()
+            former = Former(out, state["settings"], state["version"])
+        workdir = out / "parts"
+        journal = Journal(out, workdir, state, restart=restart, update=update)
+        known = journal.done
+        total = source.total
+        counts: Counter[str] = Counter()
+        account = Account()
+        for done in known.values():
+            counts.update(done)
+        for rows in journal.templates.values():
+            account.add(rows)
+        resumed = len(known)
 
+        def tell(done: int) -> None:
+            told("passages made", counts["passages"], share_of(done, total))
 
-def _built(
-    source: Source,
-    out: Path,
-    how: BuildSettings,
-    processes: int | None,
-    told: Told,
-    *,
-    restart: bool,
-    update: bool,
-) -> Built:
-    state = {
-        "source": source.fingerprint(),
-        "settings": orjson.loads(orjson.dumps(_plain(how))),
-        "version": __version__,
-    }
-    former = None
-    if update and (out / MANIFEST).is_file():
-        # The build rests on it from now on.
-        state["updates"] = hashlib.sha256((out / MANIFEST).read_bytes()).hexdigest()
-        former = Former(out, state["settings"], state["version"])
-    workdir = out / "parts"
-    journal = Journal(out, workdir, state, restart=restart, update=update)
-    known = journal.done
-    total = source.total
-    counts: Counter[str] = Counter()
-    account = Account()
-    for done in known.values():
-        counts.update(done)
-    for rows in journal.templates.values():
-        account.add(rows)
-    resumed = len(known)
-
-    def tell(done: int) -> None:
-        told("passages made", counts["passages"], share_of(done, total))
-
-    tell(0)
-
-    def finished(done: Done) -> None:
-        journal.write(done)
-        counts.update(done.counts)
-        account.add(done.templates)
-        tell(source.done)
-
-    first = 0
-    while first in known:
-        first += 1
-    skip = sum(known[number]["read"] for number in range(first))
-    if source.single_documents:  # other sources are read again from their beginning
-        for number in range(first):
-            source.recall(*journal.faults.get(number, ((), 0)))
-    batches = (
-        (number, [former.stays(item) for item in batch] if former else batch)
-        for number, batch in _batches(source, skip, first, journal.faults)
-        if number not in known
-    )
-    workers = Workers(
-        partial(_build_pages, workdir, how), processes or usable_cores(), how.page_seconds
-    )
-
-    def too_slow(number: int, page: Item | Stays) -> None:
-        name = page.id if isinstance(page, Document) else ""
-        journal.slow[number].append(
-            Fault(
-                str(source.path),
-                0,
-                None,
-                f"The page {name!r} takes more than {how.page_seconds:g} seconds to read.",
-                "It was left out. Give it more time (--page-seconds) or mend its markup.",
-            )
+        tell(0)
+        first = 0
+        while first in known:
+            first += 1
+        skip = sum(known[number]["read"] for number in range(first))
+        if source.single_documents:  # other sources are read again from their beginning
+            for number in range(first):
+                source.recall(*journal.faults.get(number, ((), 0)))
+        batches = (
+            (number, [former.stays(item) for item in batch] if former else batch)
+            for number, batch in _batches(source, skip, first, journal.faults)
+            if number not in known
+        )
+        workers = Workers(
+            partial(_build_pages, workdir, how), processes or usable_cores(), how.page_seconds
         )
 
-    for batch_done in workers.run(batches, too_slow):
-        finished(batch_done)
-    before = None if former is None else dict(former.sources())
-    twice = _finish(out, workdir, len(journal.done), how.layout)
-    for key in ("documents", "passages", "words"):
-        counts[key] -= twice[key]
-    counts["twice"] = twice["documents"]
-    faults = [*source.faults, *(fault for slow in journal.slow.values() for fault in slow)]
-    templates = account.rows
-    manifest = {
-        "assay": __version__,
-        "source": source.path.name,
-        "settings": state["settings"],
-        "counts": dict(sorted(counts.items())),
-        "templates": [row._asdict() for row in templates[:MOST_TEMPLATES]],
-        "more_templates": max(0, len(templates) - MOST_TEMPLATES),
-        "faults": len(faults) + source.more_faults,
-    }
-    journal.clear(manifest)
-    tell(total)
-    return Built(
-        dict(counts),
-        tuple(faults),
-        source.more_faults,
-        resumed,
-        tuple(templates),
-        None if before is None else updated(before, Documents(out).sources()),
-    )
+        def too_slow(number: int, page: Item | Stays) -> None:
+            name = page.id if isinstance(page, Document) else ""
+            journal.slow[number].append(
+                Fault(
+                    str(source.path),
+                    0,
+                    None,
+                    f"The page {name!r} takes more than {how.page_seconds:g} seconds to read.",
+                    "It was left out. Give it more time (--page-seconds) or mend its markup.",
+                )
+            )
+
+        for batch_done in workers.run(batches, too_slow):
+            journal.write(batch_done)
+            counts.update(batch_done.counts)
+            account.add(batch_done.templates)
+            tell(source.done)
+        before = None if former is None else dict(former.documents.sources())
+        twice = _finish(out, workdir, len(journal.done), how.layout)
+        for key in ("documents", "passages", "words"):
+            counts[key] -= twice[key]
+        counts["twice"] = twice["documents"]
+        faults = [*source.faults, *(fault for slow in journal.slow.values() for fault in slow)]
+        templates = account.rows
+        manifest = {
+            "assay": __version__,
+            "source": source.path.name,
+            "settings": state["settings"],
+            "counts": dict(sorted(counts.items())),
+            "templates": [row._asdict() for row in templates[:MOST_TEMPLATES]],
+            "more_templates": max(0, len(templates) - MOST_TEMPLATES),
+            "faults": len(faults) + source.more_faults,
+        }
+        journal.clear(manifest)
+        tell(total)
+        return Built(
+            dict(counts),
+            tuple(faults),
+            source.more_faults,
+            resumed,
+            tuple(templates),
+            None if before is None else updated(before, Documents(out).sources()),
+        )
 
 
 def _plain(settings: BuildSettings) -> dict[str, Any]:

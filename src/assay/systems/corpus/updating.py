@@ -61,19 +61,15 @@ class Former:
             )
         if not (folder / DOCUMENTS).is_file():
             raise SettingsError("Only a corpus of the layout jsonl can be updated. Use --restart.")
-        self._documents = Documents(folder, half_updated=True)
+        self.documents = Documents(folder, half_updated=True)
 
     def stays(self, item: Item) -> Item | Stays:
         """``item``, or what was made of it before where it has not changed."""
         if not isinstance(item, Document) or item.kind is Kind.SEGMENT:
             return item
         source = fingerprint(item)
-        found = self._documents.made_of(item.id, source)
+        found = self.documents.made_of(item.id, source)
         return item if found is None else Stays(item.id, source, *found)
-
-    def sources(self) -> Iterator[tuple[str, str]]:
-        """The ids of all documents with the fingerprints of what they were made of."""
-        return self._documents.sources()
 
 
 def updated(before: dict[str, str], after: Iterator[tuple[str, str]]) -> Updated:

@@ -233,11 +233,6 @@ class DenseIndex:
     def __len__(self) -> int:
         return self._rows
 
-    @property
-    def approximate(self) -> bool:
-        """Whether there are cells for approximate search."""
-        return self._cells is not None
-
     def search(self, queries: Vectors, k: int, *, exact: bool) -> list[list[Hit]]:
         """For each query the ``k`` passages of highest cosine, best first; ties by number. Cells
         are used for up to FEW queries, where ``exact`` does not forbid it."""

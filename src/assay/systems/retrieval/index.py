@@ -74,66 +74,53 @@ def build_index(
     if how.megabytes < 16:
         raise SettingsError("Building needs at least 16 MB: --memory 16.")
     with alone(folder):
-        return _built(corpus, folder, how, embedder, told, restart=restart, update=update)
-
-
-def _built(
-    corpus: Path,
-    folder: Path,
-    how: IndexSettings,
-    embedder: Embedder | None,
-    told: Told,
-    *,
-    restart: bool,
-    update: bool,
-) -> int:
-    about: dict[str, Any] = {
-        "assay": __version__,
-        "corpus": corpus.resolve().name,
-        "analysis": asdict(how.analysis),
-        "form": FORM,
-        "title": how.title,
-        "bm25": "bm25",
-        "dense": "dense",
-    }
-    path = folder / ABOUT
-    if restart and path.is_file():
-        # The ledger stays: what models said of these passages was paid for.
-        path.unlink()
-        _clear(folder)
-    known = read_about(path, {}, _CURE) if path.is_file() else None
-    if known is None:
-        if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
-            raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
+        about: dict[str, Any] = {
+            "assay": __version__,
+            "corpus": corpus.resolve().name,
+            "analysis": asdict(how.analysis),
+            "form": FORM,
+            "title": how.title,
+            "bm25": "bm25",
+            "dense": "dense",
+        }
+        path = folder / ABOUT
+        if restart and path.is_file():
+            # The ledger stays: what models said of these passages was paid for.
+            path.unlink()
+            _clear(folder)
+        known = read_about(path, {}, _CURE) if path.is_file() else None
+        if known is None:
+            if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
+                raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
+            about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
+            write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
+            return _with_vectors(corpus, folder, about, how, embedder, None, told)
+        if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
+            raise SettingsError(
+                f"{folder} holds an index of other settings. Give another folder, or --restart to "
+                "replace it."
+            )
+        about["passages"], about["content"] = _content(corpus, told)
+        if known.get("content") == about["content"]:
+            return _with_vectors(corpus, folder, known, how, embedder, None, told)
+        if not update:
+            raise SettingsError(
+                f"{folder} holds an index of other passages: {known.get('passages')} that are not "
+                f"the {about['passages']} of {corpus}. Give another folder, --update to take these "
+                "up, or --restart to replace it."
+            )
+        was = folder / known["dense"]
+        if embedder is None and (was / DENSE).is_file():
+            embedder = make_embedder(DenseIndex(was).spec, named=False)
+        if how.vectors is None and (was / DENSE).is_file():
+            how = replace(how, vectors=DenseIndex(was).form)
+        name = about["content"][:12]
+        about["bm25"], about["dense"] = f"bm25-{name}", f"dense-{name}"
         about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
+        count = _with_vectors(corpus, folder, about, how, embedder, was, told)
         write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
-        return _with_vectors(corpus, folder, about, how, embedder, None, told)
-    if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
-        raise SettingsError(
-            f"{folder} holds an index of other settings. Give another folder, or --restart to "
-            "replace it."
-        )
-    about["passages"], about["content"] = _content(corpus, told)
-    if known.get("content") == about["content"]:
-        return _with_vectors(corpus, folder, known, how, embedder, None, told)
-    if not update:
-        raise SettingsError(
-            f"{folder} holds an index of other passages: {known.get('passages')} that are not "
-            f"the {about['passages']} of {corpus}. Give another folder, --update to take these up, "
-            "or --restart to replace it."
-        )
-    was = folder / known["dense"]
-    if embedder is None and (was / DENSE).is_file():
-        embedder = make_embedder(DenseIndex(was).spec, named=False)
-    if how.vectors is None and (was / DENSE).is_file():
-        how = replace(how, vectors=DenseIndex(was).form)
-    name = about["content"][:12]
-    about["bm25"], about["dense"] = f"bm25-{name}", f"dense-{name}"
-    about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
-    count = _with_vectors(corpus, folder, about, how, embedder, was, told)
-    write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
-    _clear(folder, but=(about["bm25"], about["dense"]))
-    return count
+        _clear(folder, but=(about["bm25"], about["dense"]))
+        return count
 
 
 def _with_vectors(
@@ -293,7 +280,3 @@ class Index:
             "an embedder of many languages (--dense e5)."
             for code, count in found.most_common()
         ]
-
-    def passage(self, number: int) -> CutPassage:
-        """The passage with this number."""
-        return self.bm25.passage(number)

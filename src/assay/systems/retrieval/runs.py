@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import LINE_BREAKS
@@ -13,21 +12,14 @@ from assay.model.wording import quoted
 from assay.systems.retrieval.rerank import Lists, RankedPassage
 
 _SPACES = re.compile(r"\s+")
-_WORD = re.compile(r"\w+")
 
 
-class Terms(Protocol):
-    """Splits a text into index terms."""
-
-    def __call__(self, text: str, /) -> Sequence[str]: ...
+Terms = Callable[[str], Sequence[str]]
+"""Splits a text into index terms."""
 
 
 def pr_run(
-    lists: Lists,
-    topics: Mapping[str, str],
-    *,
-    max_chars: int | None = None,
-    terms: Terms = lambda text: _WORD.findall(text.casefold()),
+    lists: Lists, topics: Mapping[str, str], *, max_chars: int | None = None, terms: Terms
 ) -> bytes:
     """An R2C2 PR run: ``QuestionID;PassageRank;DocID;PassageText``, at most 20 a question.
 

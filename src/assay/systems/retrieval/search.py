@@ -109,7 +109,7 @@ def retrieve(
         rows = []
         for hit in hits[:most]:
             if hit.number not in known:
-                known[hit.number] = index.passage(hit.number)
+                known[hit.number] = index.bm25.passage(hit.number)
             rows.append(RankedPassage(known[hit.number], hit.score))
         lists[topic] = rows
     if settings.rerank is not None:
