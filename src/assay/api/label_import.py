@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from assay.api.consequences import Consequences, consequences
 from assay.api.labels import Content, in_words
@@ -20,6 +20,7 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, read_file
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
+from assay.model.options import Option
 from assay.model.wording import listed, printable
 from assay.protocols.answers.marked import Originals, Rulings, read_edits, unlike
 from assay.protocols.evaluation import Evaluation
@@ -192,21 +193,29 @@ def import_labels(
     folder: Path,
     paths: list[Path],
     *,
-    by: str | None = None,
-    correct: Iterable[str] = (),
-    wrong: Iterable[str] = (),
-    reason: str | None = None,
-    dry_run: bool = False,
-    note: Note = lambda _text: None,
+    by: Annotated[str | None, Option("Whose the changed labels are.", metavar="human:NAME")] = None,
+    correct: Annotated[
+        Sequence[str],
+        Option(
+            "Of marked runs: this answer is right. May be given several times.",
+            metavar="[RUN/]QUESTION",
+        ),
+    ] = (),
+    wrong: Annotated[
+        Sequence[str],
+        Option(
+            "Of marked runs: this answer is wrong. May be given several times.",
+            metavar="[RUN/]QUESTION",
+        ),
+    ] = (),
+    reason: Annotated[str | None, Option("Of marked runs: why, for all that was changed.")] = None,
+    dry_run: Annotated[bool, Option("Show what would follow; write nothing.")] = False,
+    note: Note,
 ) -> Imported:
     """Read one file of labels as JSON Lines, or marked answer runs, into the ledger, all or
-    nothing; with ``dry_run`` only say what would follow.
-
-    ``by`` (``human:NAME``) is whose the changed labels are; ``correct`` and ``wrong`` name answers
-    of marked runs (``[RUN/]QUESTION``), ``reason`` says why. ``note`` hears what the person should
+    nothing; with ``dry_run`` only say what would follow. ``note`` hears what the person should
     know. Raises SettingsError for files and options that do not go together, FormatError with all
-    faults, LedgerError.
-    """
+    faults, LedgerError."""
     opened = Folder.open(folder)
     who = None if by is None else person(by)
     words = [*((text, True) for text in correct), *((text, False) for text in wrong)]

@@ -24,19 +24,15 @@ from assay.cli.common import (
     print_json,
     remark,
     say,
+    takes,
     tell,
 )
 from assay.cli.forecast import print_ahead, print_prompts, shard_done, tell_of, why_unusable
 from assay.cli.judging import (
-    BudgetOption,
-    DryRunOption,
+    Asking,
     LabellerOption,
-    OnOption,
     PolicyOption,
-    RetryOption,
-    ShardOption,
     ShowPromptsOption,
-    WorkersOption,
     going,
     judging_bar,
     open_folder,
@@ -62,36 +58,30 @@ _MOST_OF_A_KIND = 3
 
 
 @forms("json", "csv")
-def evaluate_command(
-    folder: FolderArgument,
-    labeller: LabellerOption = None,
-    policy: PolicyOption = None,
-    budget: BudgetOption = None,
-    dry_run: DryRunOption = False,
-    retry_failed: RetryOption = False,
-    shard: ShardOption = None,
-    workers: WorkersOption = None,
-    on: OnOption = None,
-) -> None:
+@takes(Asking)
+def evaluate_command(folder: FolderArgument, **options: Any) -> None:
     """Judge what is not judged yet, score, write out/ and its report, print the leaderboards.
 
     Run it again at any time: what the ledger holds is never asked twice. Exit status 1 where
     labels are still missing.
     """
-    opened = open_folder(folder, labeller, policy).sharing(shard)
-    if dry_run:
+    how = Asking(**options)
+    opened = open_folder(folder, how.labeller, how.policy).sharing(how.shard)
+    if how.dry_run:
         _print_ahead(opened)
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with going() as shown, ExitStack() as elsewhere:
         opened = replace(opened, told=shown.at)
-        hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
+        hosted = opened.hosted(elsewhere.enter_context(hosting_of(how.on, how.workers)))
         with opened.ledger() as ledger:
-            tally = hosted.judge(ledger, progress=shown, budget=budget, retry_failed=retry_failed)
+            tally = hosted.judge(
+                ledger, progress=shown, budget=how.budget, retry_failed=how.retry_failed
+            )
             elsewhere.close()  # nobody is asked any more
             tell_of(tally)
-            if shard is not None and not tally.stopped and not FORM.get():
-                tell(shard_done(shard, tally))
+            if how.shard is not None and not tally.stopped and not FORM.get():
+                tell(shard_done(how.shard, tally))
             results, files = opened.write(ledger)
             report = opened.write_report(results, ledger=ledger)
             trusted = None if FORM.get() else opened.corrected(ledger)
@@ -99,17 +89,11 @@ def evaluate_command(
 
 
 @forms("json")
+@takes(Asking, show_prompts="dry_run")
 def judge_command(
     folder: FolderArgument,
-    labeller: LabellerOption = None,
-    policy: PolicyOption = None,
-    budget: BudgetOption = None,
-    dry_run: DryRunOption = False,
+    *,
     show_prompts: ShowPromptsOption = 0,
-    retry_failed: RetryOption = False,
-    shard: ShardOption = None,
-    workers: WorkersOption = None,
-    on: OnOption = None,
     batch_out: Annotated[
         Path | None,
         Option(
@@ -129,6 +113,7 @@ def judge_command(
             metavar="FILE",
         ),
     ] = None,
+    **options: Any,
 ) -> None:
     """Ask labellers for every label that is missing, and keep each as it comes.
 
@@ -138,31 +123,34 @@ def judge_command(
     Several machines: each takes a --shard; a question is in the same one everywhere. Steps that
     need labels of other shards wait for them (exit status 1): run again when the ledger has them.
     """
-    opened = open_folder(folder, labeller, policy).sharing(shard)
+    how = Asking(**options)
+    opened = open_folder(folder, how.labeller, how.policy).sharing(how.shard)
     if batch_out is not None or batch_in:
-        if dry_run or show_prompts or budget is not None:
+        if how.dry_run or show_prompts or how.budget is not None:
             raise SettingsError(
                 "Batch files go with none of --dry-run, --show-prompts and --budget: a batch file "
                 "asks nobody by itself. Give those without it, to see what it would cost."
             )
-        _batch(opened, batch_out, batch_in or (), batch_most, retry_failed=retry_failed)
+        _batch(opened, batch_out, batch_in or (), batch_most, retry_failed=how.retry_failed)
         return
     if show_prompts:
         print_prompts(opened.look_ahead(anew=True).plans, show_prompts)
         return
-    if dry_run:
+    if how.dry_run:
         _print_ahead(opened)
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
-    with going() as shown, hosting_of(on, workers) as hosting:
+    with going() as shown, hosting_of(how.on, how.workers) as hosting:
         opened = replace(opened.hosted(hosting), told=shown.at)
         with opened.ledger() as ledger:
-            tally = opened.judge(ledger, progress=shown, budget=budget, retry_failed=retry_failed)
+            tally = opened.judge(
+                ledger, progress=shown, budget=how.budget, retry_failed=how.retry_failed
+            )
     tell_of(tally)
     if FORM.get():
         print_json(asdict(tally))
-    elif shard is not None and not tally.stopped:
-        tell(shard_done(shard, tally))
+    elif how.shard is not None and not tally.stopped:
+        tell(shard_done(how.shard, tally))
     if tally.failed or tally.known_failed or tally.unanswered or tally.skipped or tally.waiting:
         raise typer.Exit(1)
 

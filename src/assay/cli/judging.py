@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -38,15 +38,27 @@ PriceOption = Annotated[
 RetryOption = Annotated[bool, Option("Ask again where a labeller's reply was unusable.")]
 DryRunOption = Annotated[bool, Option("Show the calls and tokens ahead; ask nothing.")]
 ShowPromptsOption = Annotated[int, Option("Print N prompts; ask nothing.", metavar="N", least=0)]
-ShardOption = Annotated[
-    str | None, Option("Only this share of the questions, such as 2/8.", metavar="N/COUNT")
-]
-WorkersOption = Annotated[
-    int | None, Option("Have embedded labellers answer in N processes.", metavar="N", least=1)
-]
-OnOption = Annotated[
-    str | None, Option("Have labellers answer on a Ray cluster.", metavar="ray[:ADDRESS]")
-]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How the labellers of a folder are asked: who, how far, for which share and where."""
+
+    labeller: LabellerOption = None
+    policy: PolicyOption = None
+    budget: BudgetOption = None
+    dry_run: DryRunOption = False
+    retry_failed: RetryOption = False
+    shard: Annotated[
+        str | None, Option("Only this share of the questions, such as 2/8.", metavar="N/COUNT")
+    ] = None
+    workers: Annotated[
+        int | None, Option("Have embedded labellers answer in N processes.", metavar="N", least=1)
+    ] = None
+    on: Annotated[
+        str | None, Option("Have labellers answer on a Ray cluster.", metavar="ray[:ADDRESS]")
+    ] = None
+
 
 _SOON = 1.0  # seconds after which other work shows a bar
 _OFTEN = 0.1  # seconds between two states of a bar

@@ -29,7 +29,7 @@ from assay.api.labels_parquet import write_parquet
 from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
 from assay.api.paths import expanded
 from assay.api.spreadsheet import Which, export_sheet
-from assay.cli.common import FolderArgument, forms, group, present, remark, say
+from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
 from assay.model.errors import SettingsError
@@ -285,6 +285,7 @@ def copy_command(
 
 @app.command("import")
 @forms("json")
+@takes(import_labels)
 def import_command(
     folder: FolderArgument,
     files: Annotated[
@@ -294,23 +295,7 @@ def import_command(
             "Labels as JSON Lines, a sheet (CSV), or marked answer runs (or their folder).",
         ),
     ],
-    by: Annotated[str | None, Option("Whose the changed labels are.", metavar="human:NAME")] = None,
-    correct: Annotated[
-        list[str] | None,
-        Option(
-            "Of marked runs: this answer is right. May be given several times.",
-            metavar="[RUN/]QUESTION",
-        ),
-    ] = None,
-    wrong: Annotated[
-        list[str] | None,
-        Option(
-            "Of marked runs: this answer is wrong. May be given several times.",
-            metavar="[RUN/]QUESTION",
-        ),
-    ] = None,
-    reason: Annotated[str | None, Option("Of marked runs: why, for all that was changed.")] = None,
-    dry_run: Annotated[bool, Option("Show what would follow; write nothing.")] = False,
+    **options: Any,
 ) -> None:
     """Read labels into the ledger, all or nothing: from JSON Lines, a sheet that was filled in, or
     marked answer runs.
@@ -320,16 +305,9 @@ def import_command(
     that: what differs from what scoring would write now becomes labels. The old labels stay beside
     the new ones. Importing a file twice adds nothing.
     """
-    done = import_labels(
-        folder,
-        [path for given in files for path in expanded(given)],
-        by=by,
-        correct=correct or (),
-        wrong=wrong or (),
-        reason=reason,
-        dry_run=dry_run,
-        note=remark,
-    )
+    paths = [path for given in files for path in expanded(given)]
+    done = import_labels(folder, paths, note=remark, **options)
+    dry_run = options["dry_run"]
     present(
         lambda: {**done.document(), "dry_run": dry_run},
         _imported(done, "would be added" if dry_run else "added"),

@@ -15,8 +15,7 @@ from pydantic import ValidationError
 from assay.measures.answers import STOP_WORDS
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.schemas import Schema
-
-Json = dict[str, Any]
+from assay.web.values import Json
 
 QUERY_FIELDS = ("question", "query", "narrative")
 """Fields of units whose words are lit in the other texts."""

@@ -21,9 +21,8 @@ from assay.statistics import agreement
 from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.desk import Desk
-from assay.web.forms import Json
 from assay.web.state import WorkbenchState
-from assay.web.values import comparable
+from assay.web.values import Json, comparable
 
 MACHINE = ""
 """The machine among people: nobody has an empty name."""

@@ -63,13 +63,6 @@ class Database:
         """All rows."""
         return self.execute(query, values)
 
-    def fact(self, name: str) -> str | None:
-        row = self.one("SELECT value FROM facts WHERE name = ?", name)
-        return None if row is None else str(row[0])
-
-    def set_fact(self, name: str, value: str) -> None:
-        self.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
-
     def writing(self) -> AbstractContextManager[None]:
         """One transaction: all of it, or nothing."""
         return transaction(self.db, self.path)
@@ -142,11 +135,11 @@ class People(Database):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         here = _place(path)
-        if self.fact("place") != here:
+        if self.one("SELECT value FROM facts WHERE name = 'place'") != (here,):
             with self.writing():
                 for table in ("entering", "sessions", "links"):
                     self.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
-                self.set_fact("place", here)
+                self.execute("INSERT OR REPLACE INTO facts VALUES ('place', ?)", (here,))
 
     def person(self, name: str, role: Role | None = None) -> Person:
         """The person of this name, who is made where there is none, with another role if given."""

@@ -25,10 +25,10 @@ from assay.model.labels import WORKBENCH
 from assay.model.places import inside
 from assay.tasks.base import AnyTask
 from assay.web import forms
-from assay.web.forms import Json
 from assay.web.people import FILE
 from assay.web.runs import ScoredFolder, ranges_in
 from assay.web.state import UnitRow, WorkbenchState
+from assay.web.values import Json
 
 MORE = 50
 """Labels that are assumed."""

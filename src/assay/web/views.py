@@ -6,7 +6,7 @@ Who labels sees none of them: they show what others said, and which run a text i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -19,11 +19,9 @@ from assay.web import beside, live, report, runs
 from assay.web.desk import QUEUES, Desk, Refused
 from assay.web.people import Role
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
-from assay.web.security import PERSON
+from assay.web.security import PERSON, Handler
 from assay.web.state import UnitRow, WorkbenchState
 from assay.web.values import ago, comparable, in_brief
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def routes() -> list[web.RouteDef]:
