@@ -73,7 +73,6 @@ def agreement_page(found: Agreed, a: str, b: str) -> Page:
     return Page(
         title=f"{a} and {b}",
         protocol="Agreement",
-        policy="", policy_says="", scores={}, boards=(),
         parts=(
             Part("How well they agree", items=tuple(agreement_tables(found))),
             Part(
@@ -91,7 +90,6 @@ def agreement_page(found: Agreed, a: str, b: str) -> Page:
         ),
         settings={"scale": found.labels.scale, "clip": found.labels.clip,
                   "seed": found.labels.seed},
-        gaps=(),
         nothing=f"{counted(found.result.n, 'unit')} have a label in both.",
         lede=(f"A is {a}, B is {b}.", *found.findings()),
         facts=(

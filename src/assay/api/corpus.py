@@ -177,6 +177,6 @@ def explain(
 
 
 def _frame(passages: Iterable[CutPassage]) -> pl.DataFrame:
-    from assay.api.frames import passage_frame  # noqa: PLC0415 (polars, for this alone)
+    from assay.api.frames import frame  # noqa: PLC0415 (polars, for this alone)
 
-    return passage_frame(passages)
+    return frame(CutPassage._fields, passages)

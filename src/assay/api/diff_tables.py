@@ -41,11 +41,11 @@ def summary(found: Difference) -> Iterator[str]:
         if some:
             real = _by_chance(some) if any(one.is_real for one in some) else ()
             yield ", ".join((f"{counted(len(some), 'score')} {words}", *real)) + "."
-    main = {
-        next((one.measure for one in found.tests if one.run == run), "") for run in _runs(found)
-    }
+    main: dict[str, str] = {}
+    for one in found.tests:
+        main.setdefault(one.run, one.measure)
     for order in found.orders:
-        if order.measure in main and differing:
+        if order.measure in main.values() and differing:
             pairs = counted(order.pairs, "pair")
             if order.turned:
                 turned = [f"{better} better than {worse}" for better, worse in order.turned]
@@ -88,10 +88,6 @@ def _otherwise(differing: Sequence[Paired]) -> Iterator[tuple[str, list[Paired]]
                 if not one.has_moved and (one.first is not None, one.second is not None) == known
             ],
         )
-
-
-def _runs(found: Difference) -> list[str]:
-    return list(dict.fromkeys(one.run for one in found.tests))
 
 
 def _by(one: Paired) -> str:
@@ -209,7 +205,6 @@ def diff_page(found: Difference) -> Page:
     return Page(
         title=" → ".join(titles),
         protocol="Two evaluations",
-        policy="", policy_says="", scores={}, boards=(),
         parts=parts,
         definitions=(
             Definition("another", "Texts: what was labelled is another. Labels: the same texts "
@@ -217,7 +212,6 @@ def diff_page(found: Difference) -> Page:
             Definition("detects", "The difference that a two-sided paired t-test at .05 would "
                        "find with probability .8.", "spec of the gate"),
         ),
-        settings={},
         gaps=(Gap(hanging, f"values {_OPEN}.", "They are in no test."),)
         if hanging else (),
         nothing="Every value is known.",

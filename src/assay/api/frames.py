@@ -18,7 +18,6 @@ from assay.protocols.places import Place, WhereUsed
 from assay.protocols.scores import SCORE_COLUMNS, VALUE_COLUMNS, score_row, value_row
 
 if TYPE_CHECKING:
-    from assay.systems.corpus.passages import CutPassage
     from assay.systems.retrieval.rerank import RankedPassage
 
 _KINDS: dict[str, Any] = {
@@ -143,12 +142,6 @@ def _units(
 
 def _json(value: Mapping[str, Any] | None) -> str | None:
     return None if value is None else orjson.dumps(dict(value)).decode()
-
-
-def passage_frame(passages: Iterable[CutPassage]) -> pl.DataFrame:
-    """Passages, a column for each of their fields."""
-    columns = ("id", "doc", "title", "number", "text", "words", "overlap", "start")
-    return frame(columns, passages)
 
 
 def ranked_frame(lists: Mapping[str, Sequence[RankedPassage]]) -> pl.DataFrame:

@@ -231,21 +231,15 @@ def read_answers(
     """The answers in some files, each with its run and topic. Raises FormatError with the faults
     of all files, and where two hold the same answer."""
     found = all_used((partial(read, path) for path in paths), note)
-    answers = [one for each in found for one in each]
-    _refuse_twice(answers, paths)
-    return answers
-
-
-def _refuse_twice(records: Sequence[Any], paths: Sequence[Path]) -> None:
-    """Raise FormatError where two files hold the same run's answer to the same topic."""
+    answers: list[Any] = [one for each in found for one in each]
     seen: set[tuple[str, str]] = set()
-    for record in records:
-        key = (record.run, record.topic)
-        if key in seen:
+    for one in answers:
+        if (one.run, one.topic) in seen:
             cure = "Give each answer in one file only."
-            why = f"The answer of run {record.run} to this topic stands in two of the files."
-            raise FormatError([Fault(str(paths[-1]), 0, record.topic, why, cure)])
-        seen.add(key)
+            why = f"The answer of run {one.run} to this topic stands in two of the files."
+            raise FormatError([Fault(str(paths[-1]), 0, one.topic, why, cure)])
+        seen.add((one.run, one.topic))
+    return answers
 
 
 def _mapped(answers: Sequence[AssignedAnswer], path: Path) -> list[AssignedAnswer]:

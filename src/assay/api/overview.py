@@ -73,11 +73,8 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
         protocol=" · ".join(found),
         policy=results.policy,
         policy_says=policy_in_words(results.policy),
-        scores={},
-        boards=(),
         parts=parts,
         definitions=glossary("leaderboards"),
-        settings={},
         gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
         nothing=all_usable(
             len({number for one in found.values() for number, _ in one.used.rows()})

@@ -71,7 +71,7 @@ class LabelledTask:
     by_people: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """An evaluation as people see it.
 
@@ -84,14 +84,14 @@ class Page:
 
     title: str
     protocol: str
-    policy: str
-    policy_says: str
-    scores: Scores
-    boards: tuple[Board, ...]
+    policy: str = ""
+    policy_says: str = ""
+    scores: Scores = field(default_factory=dict)
+    boards: tuple[Board, ...] = ()
     parts: tuple[Part, ...]
     definitions: tuple[Definition, ...]
-    settings: Mapping[str, object]
-    gaps: tuple[Gap, ...]
+    settings: Mapping[str, object] = field(default_factory=dict)
+    gaps: tuple[Gap, ...] = ()
     nothing: str
     usable: str = ""
     lede: tuple[str, ...] = ()

@@ -142,7 +142,6 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
     return Page(
         title=folder.config.evaluation.title or folder.path.resolve().name,
         protocol="Audit of the judge",
-        policy="", policy_says="", scores={}, boards=(),
         parts=tuple(parts),
         definitions=glossary("audit"),
         settings={"n": wanted.n, "seed": wanted.seed, "repeats": wanted.repeats,
