@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.common import print_json
-from assay.model.csv_cells import csv_cell, from_csv_cell
+from assay.model.csv_cells import csv_cells, from_csv_cell
 from assay.protocols.output import csv_bytes
 
 HOSTILE = ["=1+1", "+A1", "-run", "@SUM(A1)", "\tx", "'=x", "''-y", "＝1+1", "-", "=HYPERLINK(1)"]
@@ -16,20 +16,20 @@ HOSTILE = ["=1+1", "+A1", "-run", "@SUM(A1)", "\tx", "'=x", "''-y", "＝1+1", "-
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_is_a_formula(text):
-    cell = csv_cell(text)
+    (cell,) = csv_cells([text])
     assert cell == f"'{text}"
     assert from_csv_cell(cell) == text
 
 
 @pytest.mark.parametrize("value", ["-1.5", "+3", "-1e-9", "1", "RUN-1", "a=b", "'tis", "", "—"])
 def test_numbers_and_names_stay(value):
-    assert csv_cell(value) == value
+    assert csv_cells([value]) == [value]
     assert from_csv_cell(value) == value
 
 
 @given(st.text(alphabet=st.sampled_from("'=+-@ab1.＝\t "), max_size=6))
 def test_what_is_written_is_read(text):
-    assert from_csv_cell(str(csv_cell(text))) == text
+    assert from_csv_cell(str(*csv_cells([text]))) == text
 
 
 def test_numbers_keep_their_precision():

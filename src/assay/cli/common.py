@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import typer
 from typer.core import TyperGroup
 
-from assay.model.csv_cells import ACTED_ON, csv_cell
+from assay.model.csv_cells import ACTED_ON
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
 from assay.model.wording import printable, printable_lines
@@ -302,12 +301,12 @@ def print_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """CSV on standard output; numbers at full precision, undefined ones empty.
 
     What a terminal would act on is escaped, and what a spreadsheet would calculate guarded
-    (:func:`assay.model.csv_cells.csv_cell`); line breaks and tabs in a cell stay.
+    (:func:`assay.model.csv_cells.csv_cells`); line breaks and tabs in a cell stay.
     """
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(header)
-    for row in rows:
-        writer.writerow(map(csv_cell, row))
+    from assay.protocols.output import csv_lines  # noqa: PLC0415 (of one form)
+
+    for some in csv_lines(header, rows):
+        sys.stdout.write(some.decode())
 
 
 def safe(text: object) -> str:

@@ -22,14 +22,9 @@ _BARE = re.compile(r"[\w .:;!?/()-]*")  # what no writer of CSV quotes
 ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def csv_cell(value: object) -> object:
-    """``value`` as it goes into a cell: numbers at full precision, undefined ones empty (both as
-    :mod:`csv` writes them)."""
-    return _text_cell(value) if isinstance(value, str) else value
-
-
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """The same of a row."""
+    """The values of a row as they go into cells: numbers at full precision, undefined ones empty
+    (both as :mod:`csv` writes them)."""
     return [_text_cell(value) if isinstance(value, str) else value for value in values]
 
 
@@ -58,7 +53,7 @@ def for_terminal(text: str) -> str:
 
 
 def from_csv_cell(text: str) -> str:
-    """The text of a cell that :func:`csv_cell` may have written."""
+    """The text of a cell that :func:`csv_cells` may have written."""
     return _GUARDED.sub(r"\1", text, count=1) if _GUARDED.match(text) else text
 
 

@@ -131,7 +131,7 @@ def csv_bytes(
 
 
 def csv_lines(
-    header: Sequence[str], rows: Iterable[Sequence[object]], mark: str = ","
+    header: Sequence[str], rows: Iterable[Iterable[object]], mark: str = ","
 ) -> Iterator[bytes]:
     """The same in pieces."""
     text = io.StringIO()
