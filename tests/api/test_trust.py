@@ -272,6 +272,21 @@ def test_all_of_two_topics_is_a_point_and_one_of_them_too_few(assay, world, peop
     assert "2 drawn topics are too few" in refused
 
 
+def test_where_people_labelled_everything_before_a_draw_of_everything_is_theirs(
+    assay, judged, people
+):
+    folder, truth, *_ = judged
+    people(folder, truth, QUESTIONS)
+    found = trusted(assay, folder, code=1)
+    assert "Where they labelled everything, draw all topics: the scores are then" in found["why"]
+    drawn(assay, folder, n=30)
+    found = trusted(assay, folder, "-m", "Accuracy")
+    assert not any("before the draw" in one for one in found["remarks"])
+    for one in found["scores"]:
+        right = sum(truth[one["run"], each] for each in QUESTIONS) / 30
+        assert [one[name] for name in ("value", "low", "high")] == pytest.approx([right] * 3)
+
+
 def test_labels_outside_of_the_draw_do_not_count(assay, judged, people):
     folder, truth, *_ = judged
     _, topics = drawn(assay, folder)

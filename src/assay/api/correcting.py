@@ -124,7 +124,8 @@ def correct(
         )
         why = (
             f"People gave {counted(by_hand, 'label')}, but to nothing that was drawn: nobody knows "
-            "how likely each unit was to be chosen, so no interval can be had from them. "
+            "how likely each unit was to be chosen, so no interval can be had from them. Where "
+            "they labelled everything, draw all topics: the scores are then theirs. "
             if by_hand
             else ""
         )
@@ -228,7 +229,7 @@ def _remarks(
             f"People differ on {counted(differ, 'drawn unit')}: the newest label of each counts. "
             "'assay agree' says how far they agree."
         )
-    if early:
+    if early and min(draw.pi) < 1.0:
         yield (
             f"{counted(len(early), 'drawn unit')} had people's labels before the draw was made: "
             "the intervals hold only where the draw was not chosen by them."
