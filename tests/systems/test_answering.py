@@ -127,12 +127,13 @@ def test_sampled_confidence_is_the_agreement_of_samples(assay, place):
 
 
 def test_samples_that_agree_on_not_knowing_are_no_confidence(place):
-    run = read_pr_run(place / "ONE.txt").require()
+    sources = sources_of([read_pr_run(place / "ONE.txt").require()], ["1"], 8)
+    how = AnswerSettings(Confidence.SAMPLED)
     with Ledger.open(place / "l.sqlite") as ledger:
         for said, expected in [("I don't know.", 0), ("Weathers", 100)]:
             verdict = DrawnAnswer(nuggets=[], answer=said, confidence=90)
             asker = Asker(ledger, Scripted(verdict, name=said))
-            data, _ = answer_r2c2({"1": "Who?"}, [run], AnswerSettings(Confidence.SAMPLED), asker)
+            data, _ = answer_r2c2({"1": "Who?"}, sources, how, asker)
             assert data.decode() == f"<1>\n{said};{expected}\n</1>\n"
 
 
@@ -211,7 +212,7 @@ def test_every_ac_run_passes_the_validator(tmp_path_factory, answer, confidence,
     with Ledger.open(place / "l.sqlite") as ledger:
         data, made = answer_r2c2(
             {"1": "Who?", "2": "What?"},
-            [run],
+            sources_of([run], ["1", "2"], 8),
             AnswerSettings(unknown_below=low),
             Asker(ledger, Scripted(verdict)),
         )
@@ -387,8 +388,8 @@ def test_a_budget_is_shared_by_all_that_is_asked(place):
     with Ledger.open(place / "l.sqlite") as ledger:
         verdict = DrawnAnswer(nuggets=[], answer="A", confidence=1)
         askers = [Asker(ledger, Dear(verdict), spending=spending) for _ in range(2)]
-        run = read_pr_run(place / "ONE.txt").require()
+        sources = sources_of([read_pr_run(place / "ONE.txt").require()], ["1"], 8)
         how = AnswerSettings(Confidence.LOGPROB)
-        data, made = answer_r2c2({"1": "Who?"}, [run], how, *askers)
+        data, made = answer_r2c2({"1": "Who?"}, sources, how, *askers)
     assert (data, made.missing) == (b"", ["1"])
     assert spending.tally.cost == 0.6

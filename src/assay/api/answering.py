@@ -35,7 +35,7 @@ from assay.formats.trec_rag_rules import Rules
 from assay.formats.trec_rag_writing import write_answers
 from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
-from assay.labellers.base import Labeller, Request, request_key
+from assay.labellers.base import Labeller, Request
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.prices import given_prices, require_prices
 from assay.labellers.spec import LabellerOptions
@@ -59,7 +59,7 @@ from assay.systems.answering import (
     sources_of,
 )
 from assay.systems.answering_reports import answer_trec_rag, report_requests
-from assay.systems.asking import Asker, Spending, usable
+from assay.systems.asking import Asker, Spending, known_labels, usable
 from assay.systems.writers import make_certainty, make_writer
 
 if TYPE_CHECKING:
@@ -200,12 +200,9 @@ class Answering:
         self, ledger: Ledger | None, requests: Sequence[Request]
     ) -> list[dict[str, Any] | None]:
         """What the writer said already; None where it said nothing that can be used."""
-        keys = [request_key(self.writer, request) for request in requests]
-        labels = {}
-        if ledger is not None:
-            hashes = (request.unit_hash for request in requests)
-            labels = ledger.by_key(zip(hashes, keys, strict=True))
-        return [usable(labels.get(key)) for key in keys]
+        if ledger is None:
+            return [None for _ in requests]
+        return [usable(one) for one in known_labels(ledger, self.writer, requests)]
 
     def answered(
         self,
@@ -236,7 +233,7 @@ class Answering:
 
     def _asked(self, askers: Sequence[Asker]) -> tuple[bytes, Made]:
         if self.rules is None:
-            return answer_r2c2(self.topics, self.runs, self.settings, askers[0], *askers[1:])
+            return answer_r2c2(self.topics, self.sources, self.settings, *askers)
         answers, made = answer_trec_rag(
             self.topics,
             self.sources,

@@ -221,12 +221,12 @@ def certainty_request(unit: AnswerUnit, answer: str, topic: str = "") -> Request
 
 def answer_r2c2(
     topics: Mapping[str, str],
-    runs: Sequence[PassageRun],
+    sources: Mapping[str, Sequence[PassageSource]],
     settings: AnswerSettings,
     writer: Asker,
     certainty: Asker | None = None,
 ) -> tuple[bytes, Made]:
-    """An AC run for ``topics`` from the passages of ``runs``.
+    """An AC run for ``topics`` from the passages ``sources``.
 
     Confidence is what the model says of itself (verbalised), the share of samples that agree with
     the answer, which is theirs by majority (sampled; ties to the earlier sample), or the
@@ -234,7 +234,6 @@ def answer_r2c2(
     without a usable reply is left out of the run. Raises SettingsError where ``certainty`` is
     wanted and not given.
     """
-    sources = sources_of(runs, list(topics), settings.passages)
     made = Made(bare=[topic for topic in topics if not sources[topic]])
     count = settings.replies
     units = answer_units(topics, sources)

@@ -58,12 +58,19 @@ class Asker:
         self.spending.tally += made
         if made.stopped == INTERRUPTED:
             raise KeyboardInterrupt
-        keys = [request_key(self.labeller, request) for request in requests]
-        units = (request.unit_hash for request in requests)
-        found = self.ledger.by_key(zip(units, keys, strict=True))
-        labels = [found.get(key) for key in keys]
+        labels = known_labels(self.ledger, self.labeller, requests)
         self.faults.update(one.error or "" for one in labels if one and usable(one) is None)
         return labels
+
+
+def known_labels(
+    ledger: Ledger, labeller: Labeller, requests: Sequence[Request]
+) -> list[Label | None]:
+    """What the ledger has that the labeller said of each request; None where that is nothing."""
+    keys = [request_key(labeller, request) for request in requests]
+    units = (request.unit_hash for request in requests)
+    found = ledger.by_key(zip(units, keys, strict=True))
+    return [found.get(key) for key in keys]
 
 
 def usable(label: Label | None) -> dict[str, Any] | None:

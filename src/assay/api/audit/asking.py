@@ -18,6 +18,7 @@ from assay.ledger import Ledger
 from assay.model.labels import Label, Status
 from assay.protocols.base import Step
 from assay.protocols.evaluation import Evaluation
+from assay.systems.asking import known_labels, usable
 from assay.tasks.audit.probes import PROBES, Of, OtherUnits, Probe, in_order, order_of
 from assay.tasks.audit.views import VIEWS, View
 from assay.tasks.base import AnyTask, content_hash
@@ -126,15 +127,13 @@ def known(one: Labelled, requests: Iterable[Request], ledger: Ledger, seed: int)
     """Those of some requests that the ledger has a usable label of."""
     stream = iter(requests)
     for some in iter(lambda: list(islice(stream, _BLOCK)), []):
-        keys = [request_key(one.labeller, request) for request in some]
-        found = ledger.by_key(zip((each.unit_hash for each in some), keys, strict=True))
-        for request, key in zip(some, keys, strict=True):
-            label = found.get(key)
-            if label is None or label.status is not Status.OK or label.verdict is None:
+        for request, label in zip(some, known_labels(ledger, one.labeller, some), strict=True):
+            verdict = usable(label)
+            if verdict is None:
                 continue
-            value = 0.0 if one.view is None else one.view.value(label.verdict)
+            value = 0.0 if one.view is None else one.view.value(verdict)
             order = content_hash(f"{seed} {request.unit_hash}".encode())
-            yield Base(request, request.topic, label.verdict, value, order)
+            yield Base(request, request.topic, verdict, value, order)
 
 
 REPEAT, ORDER, DRIFT = "repeat", "order", "drift"
