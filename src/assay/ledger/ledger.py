@@ -376,7 +376,8 @@ class Ledger(Reading):
             )
         new = list(rows)
         if not fresh:
-            there = self._written((row[4], row[1]) for row in rows.values())
+            asked = ((row[4], row[1]) for row in rows.values())  # units and keys
+            there = {unpacked(uid) for (uid,) in self.asked("uid", asked)}
             new = [uid for uid in rows if uid not in there or rows[uid][-2] == now]
             for uid in there:
                 rows.pop(uid, None)
@@ -389,10 +390,6 @@ class Ledger(Reading):
         for number, row in enumerate(rows, last + 1):
             digest = linked(digest, number, row[0], row[1], row[9], *row[12:16], row[17])
             yield (number, *row, digest)
-
-    def _written(self, asked: Iterable[tuple[bytes | str, bytes | str]]) -> set[str]:
-        """The uids of all labels that the ledger holds under these units and keys (packed)."""
-        return {unpacked(uid) for (uid,) in self.asked("uid", asked)}
 
     def _task_id(self, task: str) -> int:
         if task not in self._task_ids:

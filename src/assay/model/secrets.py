@@ -87,7 +87,9 @@ def secret_in(value: object, name: str = "") -> str | None:
         if len(value) == 2 and isinstance(value[0], str) and _holds(value[0], value[1]):
             return value[0]
         return next((at for each in value if (at := secret_in(each, name)) is not None), None)
-    if isinstance(value, str) and looks_secret(value, digest=_names_digest(name)):
+    if isinstance(value, str) and looks_secret(
+        value, digest=any(map(_DIGEST.fullmatch, _words(name)))
+    ):
         return name
     return None
 
@@ -145,10 +147,6 @@ def _holds(name: str, value: object) -> bool:
 
 def _words(name: str) -> list[str]:
     return [word.lower() for word in _WORDS.findall(unicodedata.normalize("NFKC", name)[:200])]
-
-
-def _names_digest(name: str) -> bool:
-    return any(_DIGEST.fullmatch(word) for word in _words(name))
 
 
 def _names_secret(name: str) -> bool:

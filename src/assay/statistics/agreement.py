@@ -150,7 +150,9 @@ def agree(
     }
     return Agreement(
         labels=tuple(map(float, values)),
-        table=_table(one, other, len(values)),
+        table=None
+        if len(values) > _MOST_IN_TABLE
+        else tuple(map(tuple, confusion_table(one, other, len(values)).tolist())),
         estimates=estimates,
         by_label=_by_label(one, other, values),
         orders=_orders(topic, one, other),
@@ -219,12 +221,6 @@ def _coefficients(
     for start in range(0, len(names), at_once):
         part = slice(start, start + at_once)
         yield from zip(names[part], pairs.binary_kappas(weights, places[part]).T, strict=True)
-
-
-def _table(first: Integers, second: Integers, k: int) -> tuple[tuple[int, ...], ...] | None:
-    if k > _MOST_IN_TABLE:
-        return None
-    return tuple(map(tuple, confusion_table(first, second, k).tolist()))
 
 
 def _by_label(first: Integers, second: Integers, values: Floats) -> tuple[LabelAgreement, ...]:

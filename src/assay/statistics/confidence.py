@@ -250,10 +250,6 @@ def _hmr(sums: Floats, n: int) -> Floats:
     return np.divide(2 * over * under, both, out=np.zeros(len(sums)), where=both > _ROUNDING)
 
 
-def _accuracy(sums: Floats, n: int) -> Floats:
-    return np.asarray(sums[:, 3] / n)
-
-
 def _reward(lost: Floats, n: Floats) -> Floats:
     # Differences of sums leave rounding errors where there is nothing to lose.
     some = n > 0.5
@@ -270,23 +266,11 @@ def _binned(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
     return np.hstack([inside * (correct - confidence)[:, None], inside])
 
 
-def _ece(sums: Floats, n: int) -> Floats:
-    return np.asarray(np.abs(sums[:, :_BINS]).sum(axis=1) / n)
-
-
 def _mce(sums: Floats, _n: int) -> Floats:
     gaps, counts = np.abs(sums[:, :_BINS]), sums[:, _BINS:]
     filled = counts > 0.5
     means = np.divide(gaps, counts, out=np.zeros(gaps.shape), where=filled)
     return np.asarray(means.max(axis=1))
-
-
-def _squares(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
-    return np.square(confidence - correct)[:, None]
-
-
-def _mean(sums: Floats, n: int) -> Floats:
-    return np.asarray(sums[:, 0] / n)
 
 
 def _by_level(confidence: Floats, levels: Floats) -> Floats:
@@ -296,10 +280,6 @@ def _by_level(confidence: Floats, levels: Floats) -> Floats:
 
 def _gaps(confidence: Floats, correct: Bools, levels: Floats) -> Floats:
     return _by_level(confidence, levels) * (confidence - correct)[:, None]
-
-
-def _ks(sums: Floats, n: int) -> Floats:
-    return np.asarray(np.abs(np.cumsum(sums, axis=1)).max(axis=1) / n)
 
 
 def _right_and_wrong(confidence: Floats, correct: Bools, levels: Floats) -> Floats:
@@ -319,11 +299,13 @@ MEASURES: dict[str, _Measure] = {
     "HMR": _Measure(hmr, _rewarded, _hmr),
     "R_O": _Measure(reward_over, _rewarded, _over),
     "R_U": _Measure(reward_under, _rewarded, _under),
-    "ECE": _Measure(ece, _binned, _ece),
+    "ECE": _Measure(ece, _binned, lambda sums, n: np.abs(sums[:, :_BINS]).sum(axis=1) / n),
     "MCE": _Measure(mce, _binned, _mce),
-    "Brier": _Measure(brier, _squares, _mean),
-    "KS": _Measure(ks, _gaps, _ks),
+    "Brier": _Measure(
+        brier, lambda p, c, _: np.square(p - c)[:, None], lambda sums, n: sums[:, 0] / n
+    ),
+    "KS": _Measure(ks, _gaps, lambda sums, n: np.abs(np.cumsum(sums, axis=1)).max(axis=1) / n),
     "AUROC": _Measure(auroc, _right_and_wrong, _auroc),
-    "Accuracy": _Measure(plain_accuracy, _rewarded, _accuracy),
+    "Accuracy": _Measure(plain_accuracy, _rewarded, lambda sums, n: sums[:, 3] / n),
 }
 """The measures that can be compared, by name."""

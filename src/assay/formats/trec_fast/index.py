@@ -24,7 +24,7 @@ class Index:
 
     def __init__(self, judged: Judgements) -> None:
         ids = "".join(chain.from_iterable(judged.grades.values()))
-        size = len if ids.isascii() else _bytes
+        size = len if ids.isascii() else lambda text: len(text.encode())
         every = map(size, chain.from_iterable(judged.grades.values()))
         lengths = np.fromiter(every, np.int64, len(judged.lists))
         self.usable = int(lengths.max(initial=0)) <= LONGEST
@@ -75,10 +75,6 @@ class Index:
         for mine, theirs in zip(words, self.words, strict=False):
             same &= mine[rows] == theirs[places]
         return (rows, self.order[places]) if same.all() else None
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode())
 
 
 def _slots(keys: Words, shift: np.uint64) -> Integers:

@@ -115,7 +115,10 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
             GradedPassage(
                 name,
                 inputs.texts.get(name, ""),
-                (Judgment(query, judged[name]),) if _unjudged(name, known, judged) else (),
+                # Those that the qrels have, and the graded file has not.
+                (Judgment(query, judged[name]),)
+                if name in judged and not (name in known and known[name].judgments)
+                else (),
                 ranks.get(name, ()),
                 known[name].record if name in known else {},
             )
@@ -133,8 +136,3 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
             }
             nuggets = frozenset(one.id for one in sheet.questions if one.nugget)
         yield GradedQuery(query, passages, grades.of(every), said, nuggets)
-
-
-def _unjudged(name: str, known: Mapping[str, GradedPassage], judged: Mapping[str, int]) -> bool:
-    """Whether the qrels judge a passage that the graded file does not."""
-    return name in judged and not (name in known and known[name].judgments)

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -123,7 +124,7 @@ def _stuffing(view: View, unit: Unit, random: Random, pool: OtherUnits) -> Itera
     states = view.claim not in ("", view.text)  # a text that states the claim bears it out
     if states and count == 1:
         return
-    foreign = " ".join(_many(words_in(random.choice(others)), count))
+    foreign = " ".join(islice(cycle(words_in(random.choice(others))), count))
 
     def put(base: str, more: str) -> Unit:
         return view.changed(unit, **{view.text: f"{base} {more}".strip()})
@@ -138,10 +139,6 @@ def _stuffing(view: View, unit: Unit, random: Random, pool: OtherUnits) -> Itera
         noise = " ".join(random.choice(pool.words) for _ in range(length))
         yield ProbedUnit("random words", view.changed(unit, **{view.text: noise}))
         yield ProbedUnit("words in random words", put(noise, words), "random words")
-
-
-def _many(words: Sequence[str], count: int) -> list[str]:
-    return [words[at % len(words)] for at in range(count)] if words else []
 
 
 def _injection(view: View, unit: Unit, _random: Random, _pool: OtherUnits) -> Iterator[ProbedUnit]:
