@@ -135,7 +135,6 @@ CHATML = (
 
 def header(template: str | None = CHATML, **changes: Any) -> GgufHeader:
     settings: dict[str, Any] = {
-        "name": "fake",
         "special": {"<|im_start|>": 1, "<|im_end|>": 2, "<s>": 3},
         "chat_template": template,
         "bos": "<s>",

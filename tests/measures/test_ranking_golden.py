@@ -9,7 +9,7 @@ import pytest
 
 from assay.measures import MEASURES, Gain, Measure, parse_measure
 from assay.measures.batch import score_hits
-from assay.measures.frames import RunScores, evaluate_runs, run_hits
+from assay.measures.frames import RunScores, evaluate_runs, run_hits, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.ranking.cumulated import NDCG
 from assay.measures.ranking.stopping import RBP
@@ -133,7 +133,7 @@ def test_g_max_is_a_grade_and_defaults_to_the_highest_of_the_whole_qrels() -> No
     assert err.score([1.0], [1.0], g_max=3.0) == pytest.approx(1 / 8)
     qrels = {"1": {"a": 1.0}, "2": {"b": 3.0}}
     evaluation = evaluate({"1": ["a"]}, qrels, [err])
-    assert evaluation.g_max == 3.0
+    assert to_judgements(qrels).g_max == 3.0
     assert evaluation.values[err].tolist() == [pytest.approx(1 / 8), 0.0]
 
 
@@ -188,7 +188,7 @@ class TestEvaluate:
         rr = parse_measure("RR")
         evaluation = evaluate(self.run, self.qrels, [rr])
         assert evaluation.values[rr].tolist() == [0.5, 0.0, 0.0, 0.0]
-        assert evaluation.without_relevant == ("3",)
+        assert to_judgements(self.qrels).without_relevant == ("3",)
         assert evaluation.missing == ("2", "4")
         assert evaluation.unjudged == ("9",)
 

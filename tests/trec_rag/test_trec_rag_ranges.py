@@ -87,7 +87,7 @@ def nuggets_of(bank: list) -> list[RagNugget]:
 def sheet_of(answers: dict, bank: dict) -> Sheet:
     mine = {topic: nuggets_of(one) for topic, one in bank.items()}
     records = [
-        AssignedAnswer("r", topic, "", "", tuple(map(AssignedNugget, mine[topic], labels)))
+        AssignedAnswer("r", topic, tuple(map(AssignedNugget, mine[topic], labels)))
         for topic, labels in answers.items()
     ]
     return nugget_sheet(tables(records, mine), runs=["r"])

@@ -178,9 +178,9 @@ def test_the_mean_holds_that_of_every_completion(data: st.DataObject):
             for t, topic in enumerate(topics)
         }
         answers = [
-            AssignedAnswer("run", t, "", "", tuple(
+            AssignedAnswer("run", t, tuple(
                 AssignedNugget(one, said[int(t), n]) for n, one in enumerate(bank)
-            ), 0)
+            ))
             for t, bank in banks.items() if int(t) not in left_out
         ]  # fmt: skip
         return means(nugget_sheet(tables(answers, banks), runs=["run"]), resamples=10)["run"]

@@ -72,7 +72,7 @@ def rag_sources(
         lists = read_candidates(candidates).require()
         found = {
             topic: [
-                PassageSource(PassageKey("", rank), found.segment.docid, found.segment.text)
+                PassageSource(PassageKey("", rank), found.docid, found.text)
                 for rank, found in enumerate(lists.get(topic, ())[:most], start=1)
             ]
             for topic in topics

@@ -69,12 +69,10 @@ class GradedQuery:
 
 @dataclass(frozen=True, eq=False)
 class GradedFile:
-    """A whole file. ``way`` is how the grades were given, None where there are none; ``ways``
-    counts the passages of every way that the file holds."""
+    """A whole file. ``way`` is how the grades were given, None where there are none."""
 
     queries: Mapping[str, GradedQuery]
     way: GradingWay | None
-    ways: Mapping[GradingWay, int]
 
     def runs(self) -> dict[str, Run]:
         """The runs whose rankings the file holds, by name.
@@ -171,7 +169,7 @@ def read_graded(
         queries[query] = _query(number, query, passages, way, faults, keep_answers=answers)
     if not rows and not faults.faulty:
         faults.error(0, "There are no graded passages.", "Is this the right file?")
-    return GradedFile(queries, way, ways)
+    return GradedFile(queries, way)
 
 
 def _line(number: int, row: Any, faults: FaultList) -> tuple[str, list[dict[str, Any]]] | None:

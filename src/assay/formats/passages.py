@@ -75,7 +75,6 @@ class Response:
 
     run: str
     query: str
-    id: str
     passages: tuple[tuple[str, str], ...]
 
 
@@ -103,7 +102,7 @@ def read_responses(
         identity = str(row.get("response_id") or f"{run}/{query}")
         parts = enumerate(cut(row["text"], most_words), 1)
         passages = tuple((f"{identity}/{n}", text) for n, text in parts)
-        found.append(Response(run, query, identity, passages))
+        found.append(Response(run, query, passages))
     return found
 
 

@@ -124,16 +124,7 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
                 at.error(f"{quoted(nugget.text)} has no importance.", cure)
             assigned = _assigned(item, nugget, at, failed)
             nuggets.append(AssignedNugget(nugget, assigned, why_of(item)))
-        length = record.get("response_length")
-        answer = AssignedAnswer(
-            run=run,
-            topic=topic,
-            query=one_text(record, "query") or "",
-            text=one_text(record, "answer_text") or "",
-            nuggets=tuple(nuggets),
-            length=length if type(length) is int else None,
-            line=number,
-        )
+        answer = AssignedAnswer(run, topic, tuple(nuggets), number)
         first = found.setdefault((run, topic), answer)
         if first is not answer:
             at.twice(run, first.line)

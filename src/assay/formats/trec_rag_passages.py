@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -13,7 +14,7 @@ from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, read_text, reads_file
 from assay.formats.trec_rag_topics import TOPIC_KEYS
 from assay.model.errors import AssayError
-from assay.model.trec_rag import Candidate, JudgmentRun, RelevanceGuess, Segment
+from assay.model.trec_rag import JudgmentRun, RelevanceGuess, Segment
 from assay.model.wording import listed, printable, quoted
 
 LABELS = range(5)
@@ -23,7 +24,7 @@ _DOC_KEYS = ("docid", "doc_id", "segment_id", "id", "docno")
 _TEXT_KEYS = ("segment", "text", "contents", "body", "passage")
 _COLUMNS = 6
 
-CandidateLists = Mapping[str, tuple[Candidate, ...]]
+CandidateLists = Mapping[str, tuple[Segment, ...]]
 """For each topic its candidates, best first."""
 
 
@@ -34,25 +35,12 @@ def segment_of(record: Mapping[str, Any], docid: str | None = None) -> Segment |
     text = one_text(record, *_TEXT_KEYS)
     if doc is None or text is None:
         return None
-    headings = record.get("headings")
-    if isinstance(headings, list):
-        headings = "\n".join(str(one) for one in headings)
-    start, end = record.get("start_char"), record.get("end_char")
-    return Segment(
-        doc,
-        text,
-        one_text(record, "title") or "",
-        one_text(record, "url") or "",
-        headings if isinstance(headings, str) else "",
-        start if type(start) is int else None,
-        end if type(end) is int else None,
-    )
+    return Segment(doc, text, one_text(record, "title") or "")
 
 
 @reads_file
 def read_segments(source: SourceText, faults: FaultList) -> Mapping[str, Segment]:
-    """Read segments by document id: ``docid, url, title, headings, segment, start_char,
-    end_char``."""
+    """Read segments by document id: ``docid, title, segment``."""
     found: dict[str, Segment] = {}
     for number, record in read_objects(source, faults):
         segment = segment_of(record)
@@ -77,7 +65,7 @@ def read_candidates(source: SourceText, faults: FaultList) -> CandidateLists:
 
     ``doc`` is an object with the text, or the text itself; candidates keep the file's order.
     """
-    found: dict[str, tuple[Candidate, ...]] = {}
+    found: dict[str, tuple[Segment, ...]] = {}
     for number, record in read_objects(source, faults):
         query = record.get("query")
         topic = one_id(query, "qid", *TOPIC_KEYS) if isinstance(query, dict) else None
@@ -99,7 +87,7 @@ def read_candidates(source: SourceText, faults: FaultList) -> CandidateLists:
     return found
 
 
-def _candidates(given: list[Any], at: Spot) -> Iterator[Candidate]:
+def _candidates(given: list[Any], at: Spot) -> Iterator[Segment]:
     seen: set[str] = set()
     for place, item in enumerate(given, 1):
         record = item if isinstance(item, dict) else {}
@@ -115,7 +103,7 @@ def _candidates(given: list[Any], at: Spot) -> Iterator[Candidate]:
             at.warning(f"Candidate {place} is listed twice.", "The first is read.")
         else:
             seen.add(segment.docid)
-            yield Candidate(segment, float(score))
+            yield segment
 
 
 def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
@@ -125,9 +113,8 @@ def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
         return read_segments(source)
     parsed = read_candidates(source)
     found: dict[str, Segment] = {}
-    for candidates in (parsed.value or {}).values():
-        for one in candidates:
-            found.setdefault(one.segment.docid, one.segment)
+    for one in chain.from_iterable((parsed.value or {}).values()):
+        found.setdefault(one.docid, one)
     return Parsed(found, parsed.faults)
 
 

@@ -41,12 +41,11 @@ class EngineFailure(Exception):
 @dataclass(frozen=True, slots=True)
 class Margin:
     """``margin`` is log P(yes) − log P(no) of the first reply token, in nats; ``mass`` is
-    P(yes) + P(no); ``tokens_in`` counts the prompt, ``cached`` of which were read before."""
+    P(yes) + P(no); ``tokens_in`` counts the prompt."""
 
     margin: float
     mass: float
     tokens_in: int
-    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +211,7 @@ class GgufEngine:
         except (KeyError, IndexError, TypeError):
             raise EngineFailure("the model gave an empty reply") from None
         margin, mass = yes_no_margin((item["token"], float(item["logprob"])) for item in first)
-        usage = reply["usage"]
-        cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
-        return Margin(margin, mass, int(usage["prompt_tokens"]), int(cached))
+        return Margin(margin, mass, int(reply["usage"]["prompt_tokens"]))
 
     def complete(
         self,

@@ -37,7 +37,6 @@ class GgufHeader:
     user-defined) to its number; ``chat_template`` is Jinja source; ``bos`` and ``eos`` are token
     texts; ``add_bos`` is whether a prompt must start with ``bos``."""
 
-    name: str
     special: dict[str, int]
     chat_template: str | None
     bos: str
@@ -102,7 +101,6 @@ def read_header(path: Path) -> GgufHeader:
     }
     template = meta.get("tokenizer.chat_template")
     return GgufHeader(
-        name=str(meta.get("general.name", path.stem)),
         special=special,
         chat_template=template if isinstance(template, str) else None,
         bos=_token(tokens, meta.get("tokenizer.ggml.bos_token_id")),

@@ -39,8 +39,7 @@ class RunScores:
     the run is silent. ``answered``: for every topic whether the run has documents for it.
     ``shown``: for every topic how many documents the run has for it. ``found``: for every topic how
     many of them are relevant (grade 1 or more). ``unjudged``: topics of the run that the qrels do
-    not have; they are not scored. ``without_relevant``: topics of the qrels with no grade of 1 or
-    more. ``g_max``: the highest grade of the scale.
+    not have; they are not scored.
     """
 
     topics: tuple[str, ...] = field(repr=False)
@@ -49,8 +48,6 @@ class RunScores:
     shown: Integers = field(repr=False)
     found: Integers = field(repr=False)
     unjudged: tuple[str, ...]
-    without_relevant: tuple[str, ...]
-    g_max: float
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -135,8 +132,6 @@ def run_scores(
             shown=shown[number],
             found=found[number],
             unjudged=extra,
-            without_relevant=judged.without_relevant,
-            g_max=judged.g_max,
         )
         for number, extra in enumerate(unjudged)
     ]

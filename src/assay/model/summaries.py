@@ -58,12 +58,11 @@ class SummarySection:
 
 
 class SummaryLine(NamedTuple):
-    """A line: its kind, its text and citations, and the section that it belongs to (−1: none)."""
+    """A line: its kind, its text and its citations."""
 
     kind: LineKind
     text: str
     citations: tuple[int, ...]
-    section: int
 
 
 @dataclass(frozen=True)
@@ -88,14 +87,14 @@ class Summary:
     def lines(self) -> Iterator[SummaryLine]:
         """The lines in reading order (eq. 1): the overview, then every heading and statement; a
         closing summary comes last."""
-        overview = SummaryLine(LineKind.OVERVIEW, self.overview.text, self.overview.citations, -1)
+        overview = SummaryLine(LineKind.OVERVIEW, self.overview.text, self.overview.citations)
         if not self.overview_last:
             yield overview
-        for place, section in enumerate(self.sections):
+        for section in self.sections:
             if section.heading is not None:
-                yield SummaryLine(LineKind.HEADING, section.heading, (), place)
+                yield SummaryLine(LineKind.HEADING, section.heading, ())
             for one in section.statements:
-                yield SummaryLine(LineKind.STATEMENT, one.text, one.citations, place)
+                yield SummaryLine(LineKind.STATEMENT, one.text, one.citations)
         if self.overview_last:
             yield overview
 

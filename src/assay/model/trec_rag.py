@@ -75,22 +75,11 @@ class SubNarrative(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A passage of the corpus (``msmarco_v2.1_doc_…#…``). Offsets are in characters."""
+    """A passage of the corpus (``msmarco_v2.1_doc_…#…``)."""
 
     docid: str
     text: str
     title: str = ""
-    url: str = ""
-    headings: str = ""
-    start: int | None = None
-    end: int | None = None
-
-
-class Candidate(NamedTuple):
-    """A segment of a reference ranked list, best first."""
-
-    segment: Segment
-    score: float
 
 
 class Sentence(NamedTuple):
@@ -186,14 +175,11 @@ class AssignedNugget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AssignedAnswer:
-    """The nuggets of a narrative assigned to one run's answer. ``length`` is in words."""
+    """The nuggets of a narrative assigned to one run's answer."""
 
     run: str
     topic: str
-    query: str
-    text: str
     nuggets: tuple[AssignedNugget, ...]
-    length: int | None = None
     line: int = 0
 
 

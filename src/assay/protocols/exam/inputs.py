@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from sys import intern
@@ -111,7 +111,6 @@ class ExamInputs:
     qrels: Qrels | None = None
     official: ScoreTable | None = None
     untold: int = 0
-    generated: frozenset[str] = field(default_factory=frozenset)
     runs_given: bool = True
 
 
@@ -129,7 +128,6 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     texts: dict[str, str] = {}
     for _, found in reading.many("passages", read_passages):
         texts.update(found)
-    generated: set[str] = set()
     cut = partial(read_responses, most_words=settings.passage_words)
     for path, responses in reading.many("responses", cut):
         own: dict[str, dict[str, Ranking]] = {}
@@ -139,7 +137,6 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             texts.update(one.passages)
         for name, ranking in own.items():
             _add(runs, name, rankings.held(ranking), path, reading)
-            generated.add(name)
     rankings.done()
     qrels = reading.optional("qrels", read_qrels)
     official = reading.optional(
@@ -162,10 +159,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     held = texts_of(texts)
     pool, untold = pool_of(bank, runs, held, given, qrels, settings.k)
     words = _query_texts(bank, {query.id: query.text for query in queries})
-    inputs = ExamInputs(
-        bank, words, runs, held, pool, given, qrels, official, untold, frozenset(generated),
-        own_runs,
-    )  # fmt: skip
+    inputs = ExamInputs(bank, words, runs, held, pool, given, qrels, official, untold, own_runs)
     _check(inputs, folder, settings)
     return inputs
 

@@ -55,12 +55,10 @@ _BRIEF = ("Faithfulness", "Correct", "ClaimF1", "AnswerRelevance")
 
 @dataclass(frozen=True)
 class ScoredRecords:
-    """What was found: ``judged[run][question]`` of every record that is there, ``values`` of every
-    question by run."""
+    """What was found: ``judged[run][question]`` of every record that is there."""
 
     inputs: RagInputs
     judged: Mapping[str, Mapping[str, JudgedRecord]]
-    values: Mapping[str, Mapping[str, Values]]
 
 
 def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
@@ -78,7 +76,7 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         }
         for run in inputs.runs
     }
-    found = ScoredRecords(inputs, judged, values)
+    found = ScoredRecords(inputs, judged)
     ranked, rankings = _rankings(found, settings)
     names = [*ANSWERS, *REFUSALS, *PASSAGES, *ANSWER_CELLS, *REFERENCE_CELLS]
     per_topic: dict[str, dict[str, dict[str, Range | None]]] = {}
