@@ -7,7 +7,6 @@ in one thread, in the order in which it came; scoring, which may take long, in a
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import socket
 import sys
@@ -26,6 +25,7 @@ from aiohttp import web
 
 from assay.api.bank import Added, ChangedQuestion, edit_bank
 from assay.api.opened import Opened
+from assay.labellers.keys import this_machine
 from assay.ledger.chain import Head
 from assay.ledger.claims import claim
 from assay.ledger.exchange import person as named
@@ -318,7 +318,7 @@ def listening(host: str, port: int) -> socket.socket:
 def hosts_of(host: str, port: int) -> Collection[str]:
     """Names, with the port, that the server answers to."""
     names = {host, "localhost", "127.0.0.1", "::1"}
-    if not _is_loopback(host):
+    if not this_machine(host):
         names |= {socket.gethostname(), socket.getfqdn(), *_own_addresses()}
     found = {_in_address(name).casefold() for name in names}
     plain = found if port == _HTTP else ()  # browsers leave it out
@@ -346,14 +346,7 @@ def _own_addresses() -> list[str]:
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         out.connect(("192.0.2.1", 9))
         found[str(out.getsockname()[0])] = None
-    return [one for one in found if not _is_loopback(one)]
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return [one for one in found if not this_machine(one)]
 
 
 def application(bench: Bench, hosts: Collection[str]) -> web.Application:
