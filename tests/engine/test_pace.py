@@ -197,7 +197,7 @@ class Flaky:
     def __init__(self, fault: Exception | Reply) -> None:
         self.fault, self.number, self.under_way, self.most = fault, 0, 0, [0]
 
-    async def post(self, url, headers, body, timeout):
+    async def post(self, sent):
         self.number += 1
         failing = self.number % 3 == 0
         self.under_way += 1
@@ -205,7 +205,7 @@ class Flaky:
         await asyncio.sleep(0.002)
         self.under_way -= 1
         if not failing:
-            said = entailed(json.loads(body), 0)
+            said = entailed(json.loads(sent.body), 0)
             return Reply(200, json.dumps(said).encode())
         if isinstance(self.fault, Reply):
             return self.fault
@@ -251,8 +251,8 @@ class Two:
         self.posts: Counter[str] = Counter()
         self.good: Counter[str] = Counter()
 
-    async def post(self, url, headers, body, timeout):
-        name = url.split("/")[2]
+    async def post(self, sent):
+        name = sent.url.split("/")[2]
         self.posts[name] += 1
         if name == "bad" and self.broken:
             if isinstance(self.fault, Reply):
@@ -260,7 +260,7 @@ class Two:
             raise self.fault
         await asyncio.sleep(0.01)
         self.good[name] += 1
-        return Reply(200, json.dumps(entailed(json.loads(body), 0)).encode())
+        return Reply(200, json.dumps(entailed(json.loads(sent.body), 0)).encode())
 
     async def close(self):
         return None

@@ -646,13 +646,13 @@ def test_embeddings_endpoint(small):
     class Server:
         calls = 0
 
-        async def post(self, url, headers, body, timeout):
+        async def post(self, sent):
             self.calls += 1
             if self.calls == 1:
                 return Reply(503, b"busy")
-            assert url == "http://x/v1/embeddings"
-            assert headers["Authorization"] == "Bearer secret"
-            texts = json.loads(body)["input"]
+            assert sent.url == "http://x/v1/embeddings"
+            assert sent.headers["Authorization"] == "Bearer secret"
+            texts = json.loads(sent.body)["input"]
             rows = [{"index": n, "embedding": [len(t), 1.0]} for n, t in enumerate(texts)]
             return Reply(200, json.dumps({"data": rows[::-1]}).encode())
 
@@ -676,8 +676,8 @@ class Embeds:
     async def sleep(self, seconds):
         self.waits.append(seconds)
 
-    async def post(self, url, headers, body, timeout):
-        texts = json.loads(body)["input"]
+    async def post(self, sent):
+        texts = json.loads(sent.body)["input"]
         rows = [{"index": n, "embedding": [n + 1.0, 1.0]} for n, _ in enumerate(texts)]
         reply = self.script.pop(0) if self.script else None
         if isinstance(reply, Reply):

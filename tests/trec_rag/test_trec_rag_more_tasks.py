@@ -134,7 +134,7 @@ def asking(**answers: bool):
 
     def ask(probe: str, /, *, reason: bool = True, **context: object) -> YesNo:
         asked.append((probe, context))
-        return YesNo(answers.get(probe, False), 0.0, 0.0)
+        return YesNo(answers.get(probe, False))
 
     return ask, asked
 

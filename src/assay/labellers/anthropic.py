@@ -8,7 +8,7 @@ as the input of a tool that the model has to use, whose schema is the verdict's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ import orjson
 from assay.labellers.connecting import HttpTransport
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.replies import json_object
-from assay.labellers.transport import Reply, Transport
+from assay.labellers.transport import Posted, Reply, Transport
 from assay.tasks.rendering import Renderer
 
 VERSION = "2023-06-01"
@@ -35,21 +35,14 @@ class AnthropicTransport:
     def __init__(self, inner: Transport) -> None:
         self._inner = inner
 
-    async def post(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout: float,
-        arrived: Callable[[bytes], None] | None = None,  # whole replies come here
-    ) -> Reply:
-        key = headers.get("Authorization", "").removeprefix("Bearer ")
+    async def post(self, sent: Posted) -> Reply:
+        key = sent.headers.get("Authorization", "").removeprefix("Bearer ")
         own = {"Content-Type": "application/json", "anthropic-version": VERSION}
         if key:
             own["x-api-key"] = key
-        target = url.removesuffix("/chat/completions") + "/messages"
-        sent = orjson.dumps(message_request(orjson.loads(body)))
-        reply = await self._inner.post(target, own, sent, timeout)
+        target = sent.url.removesuffix("/chat/completions") + "/messages"
+        body = orjson.dumps(message_request(orjson.loads(sent.body)))
+        reply = await self._inner.post(Posted(target, own, body, sent.timeout))  # comes whole
         # An error's body has the form that message_of reads, as it is.
         found = json_object(reply.body) if reply.status == 200 else None
         return reply if found is None else replace(reply, body=orjson.dumps(chat_completion(found)))

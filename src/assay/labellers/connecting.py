@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
-from assay.labellers.transport import MAX_REPLY, Reply, Transport
+from assay.labellers.transport import MAX_REPLY, Posted, Reply, Transport
 
 
 class HttpTransport:
@@ -15,20 +13,13 @@ class HttpTransport:
         self._most = most
         self._real: Transport | None = None
 
-    async def post(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout: float,
-        arrived: Callable[[bytes], None] | None = None,
-    ) -> Reply:
+    async def post(self, sent: Posted) -> Reply:
         if self._real is None:
             # aiohttp takes long to import, and whoever only scores makes no request.
             from assay.labellers.http import AiohttpTransport  # noqa: PLC0415
 
             self._real = AiohttpTransport(self._most)
-        return await self._real.post(url, headers, body, timeout, arrived)
+        return await self._real.post(sent)
 
     async def close(self) -> None:
         if self._real is not None:

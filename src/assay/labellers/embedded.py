@@ -175,7 +175,7 @@ class EmbeddedLabeller(BaseLabeller):
 
         def ask(probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
             asked.extend(self._renderer.probe(request.task, request.unit, probe, context))
-            return YesNo(True, 0.0, 0.0)
+            return YesNo(True)
 
         if request.task.decide is not None:
             request.task.decide(request.unit, ask)
@@ -318,7 +318,7 @@ class _Asker:
         text = ""
         if reason and labeller._reasons:
             text = labeller.reason(self.engine, messages, yes, self.sitting)
-        return YesNo(yes, found.margin, limit, text)
+        return YesNo(yes, text)
 
 
 def probes_of(source: str) -> list[str]:

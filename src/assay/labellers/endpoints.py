@@ -25,7 +25,7 @@ import orjson
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.replies import json_object
 from assay.labellers.streams import Heard, Stream, is_stream, joined
-from assay.labellers.transport import Oversized, Reply, Silence, Transport, TransportError
+from assay.labellers.transport import Oversized, Posted, Reply, Silence, Transport, TransportError
 from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
 from assay.model.secrets import excerpt, without_keys
@@ -305,10 +305,9 @@ class Endpoints:
         return chosen
 
     async def _post(self, endpoint: _Endpoint, body: bytes, heard: Heard | None) -> Reply:
-        to = endpoint.target, endpoint.headers, body, self._timeout
-        if heard is None:
-            return await self._transport.post(*to)
-        return await self._transport.post(*to, Stream(heard).feed)
+        arrived = None if heard is None else Stream(heard).feed
+        sent = Posted(endpoint.target, endpoint.headers, body, self._timeout, arrived)
+        return await self._transport.post(sent)
 
     def _read(
         self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form

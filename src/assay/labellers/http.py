@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import aiohttp
 from yarl import URL
 
 from assay.labellers.keys import this_machine
-from assay.labellers.transport import MAX_REPLY, Oversized, Reply, Silence, TransportError
+from assay.labellers.transport import MAX_REPLY, Oversized, Posted, Reply, Silence, TransportError
 
 _FAULTS = (
     aiohttp.ClientError,
@@ -33,41 +33,34 @@ class AiohttpTransport:
         self._proxies = urllib.request.getproxies()
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
 
-    async def post(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout: float,
-        arrived: Callable[[bytes], None] | None = None,
-    ) -> Reply:
+    async def post(self, sent: Posted) -> Reply:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),  # the pace has one
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-        limit = self._timeouts.get(timeout)
+        limit = self._timeouts.get(sent.timeout)
         if limit is None:
-            limit = self._timeouts[timeout] = aiohttp.ClientTimeout(total=timeout)
+            limit = self._timeouts[sent.timeout] = aiohttp.ClientTimeout(total=sent.timeout)
         try:
-            target = self._targets.get(url)
+            target = self._targets.get(sent.url)
             if target is None:
-                target = self._targets[url] = URL(url)
+                target = self._targets[sent.url] = URL(sent.url)
             async with self._session.post(
                 target,
-                data=body,
-                headers=headers,
+                data=sent.body,
+                headers=sent.headers,
                 timeout=limit,
                 allow_redirects=False,
                 proxy=self._proxy(target),
             ) as response:
                 return Reply(
                     response.status,
-                    await self._body(response, arrived if response.status == 200 else None),
+                    await self._body(response, sent.arrived if response.status == 200 else None),
                     {name.lower(): value for name, value in response.headers.items()},
                 )
         except TimeoutError as error:
-            raise Silence(f"no reply within {timeout:g} s") from error
+            raise Silence(f"no reply within {sent.timeout:g} s") from error
         except _FAULTS as error:
             raise TransportError(f"{type(error).__name__}: {error}") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class TransportError(Exception):
@@ -32,20 +32,20 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class Posted(NamedTuple):
+    """A POST request. ``arrived`` takes the pieces of a good reply's body as they come."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+    timeout: float
+    arrived: Callable[[bytes], None] | None = None
+
+
 class Transport(Protocol):
-    """Sends one POST request and returns the reply, whatever its status.
+    """Sends one POST request and returns the reply, whatever its status. Raises TransportError
+    where there is no reply."""
 
-    ``arrived`` takes the pieces of a good reply's body as they come. Raises TransportError where
-    there is no reply.
-    """
-
-    async def post(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout: float,
-        arrived: Callable[[bytes], None] | None = None,
-    ) -> Reply: ...
+    async def post(self, sent: Posted) -> Reply: ...
 
     async def close(self) -> None: ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions
-from assay.labellers.transport import Reply, TransportError
+from assay.labellers.transport import Posted, Reply, TransportError
 from assay.model.errors import PrerequisiteError
 from assay.tasks.rendering import Renderer
 
@@ -75,18 +75,11 @@ class EngineTransport:
         self._starting = asyncio.Lock()
         self._numbers = itertools.count()
 
-    async def post(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        timeout: float,
-        arrived: Callable[[bytes], None] | None = None,  # whole replies come here
-    ) -> Reply:
+    async def post(self, sent: Posted) -> Reply:  # comes whole
         async with self._starting:
             if self._engine is None:
                 await self._start()
-        engine, asked = self._engine, orjson.loads(body)
+        engine, asked = self._engine, orjson.loads(sent.body)
         try:
             prompt = self._tokeniser.apply_chat_template(
                 asked.pop("messages"),

@@ -37,12 +37,9 @@ V = TypeVar("V", bound=Verdict)
 
 @dataclass(frozen=True, slots=True)
 class YesNo:
-    """Answer to one yes/no question: ``margin`` is log P(yes) − log P(no), in nats; ``yes`` is
-    whether it lies above ``threshold``."""
+    """Answer to one yes/no question."""
 
     yes: bool
-    margin: float
-    threshold: float
     reason: str = ""
 
 

@@ -26,7 +26,7 @@ from assay.labellers.endpoints import headers_for, message_of, retry_after
 from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
-from assay.labellers.transport import Oversized, Transport, TransportError
+from assay.labellers.transport import Oversized, Posted, Transport, TransportError
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.extras import brought
 
@@ -320,7 +320,7 @@ class Endpoint:
             await asyncio.sleep(wait)
             wait = min(2.0 ** (attempt + 1) / 4, 20.0)
             try:
-                reply = await transport.post(url, headers, body, settings.timeout)
+                reply = await transport.post(Posted(url, headers, body, settings.timeout))
                 if reply.status == 200:
                     return _rows(reply.body, len(texts))
             except TransportError as error:
