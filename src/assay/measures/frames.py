@@ -172,7 +172,7 @@ def run_hits(
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
     keep_freed()
     lists = np.repeat(np.arange(len(shown)), shown)
-    scores = _scores(rankings, judged.topics, len(lists))
+    scores = _scores(rankings, judged.topics)
     if ties == "trec" and len(judged.flat) <= 2 * len(lists):
         hits = _untied_hits(rankings, lists, scores, shown, judged)
         if hits is not None:
@@ -209,7 +209,7 @@ def _untied_hits(
     Then a rank follows from the score alone, and only judged documents have to be looked up: the
     ids of all others are never touched.
     """
-    if not all(_is_mapping(some) for some in rankings if some):
+    if not all(isinstance(some, Mapping) for some in rankings if some):
         return None
     keys = sort_keys(lists, scores)
     if not (keys[1:] > keys[:-1]).all():
@@ -235,15 +235,11 @@ def _untied_hits(
     return Hits(mine, places - first[mine] + 1, rows, judged.flat[rows], shown)
 
 
-def _is_mapping(documents: object) -> bool:
-    return type(documents) is dict or isinstance(documents, Mapping)
-
-
-def _scores(rankings: Sequence[Ranking], topics: Sequence[str], size: int) -> Floats:
+def _scores(rankings: Sequence[Ranking], topics: Sequence[str]) -> Floats:
     """All scores, one list after the other; ranked lists get falling ones."""
     parts: list[Iterable[float]] = []
     for topic, documents in zip(topics, rankings, strict=True):
-        if type(documents) is dict or isinstance(documents, Mapping):
+        if isinstance(documents, Mapping):
             parts.append(documents.values())
         elif len(set(documents)) < len(documents):
             twice = Counter(documents).most_common(1)[0][0]
