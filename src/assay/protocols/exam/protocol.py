@@ -86,7 +86,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         found = scored(inputs, settings, book, sweep=not direct)
         pool, bank, scorer = found.pool, found.bank, found.scorer
         values, scores = found.values, found.scores
-        measures = _measures(bank, settings)
+        measures = _measures(scorer, settings)
         agreed = agreement(inputs, scorer, settings)
         return Findings(
             topics=scorer.queries,
@@ -166,7 +166,7 @@ def scored(
         settings.least, settings.k, settings.denominator, settings.measures, settings.top
     )
     scorer = ExamScorer(bank, pool.grades, options)
-    measures = _measures(bank, settings)
+    measures = _measures(scorer, settings)
     taus = range(1, settings.top + 1) if sweep else ()
     by_tau = scorer.at(inputs.runs, dict.fromkeys((*taus, settings.least)))
     own = by_tau[settings.least]
@@ -178,13 +178,10 @@ def scored(
     return GradedRuns(pool, bank, scorer, per_topic, scores, sweeps(by_tau) if sweep else {})
 
 
-def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
+def _measures(scorer: ExamScorer, settings: ExamSettings) -> tuple[str, ...]:
     if settings.grading.startswith("direct:"):
         return tuple(name for name in settings.measures if not name.startswith("α"))
-    weighted = any(
-        question.weight != 1.0 for query in bank.queries for question in bank.questions(query)
-    )
-    return (COVER, *([WEIGHTED] if weighted else []), NORMALISED, *settings.measures)
+    return (COVER, *([WEIGHTED] if scorer.weighted else []), NORMALISED, *settings.measures)
 
 
 def _averaged(values: Values, measures: Sequence[str], run: Run, settings: ExamSettings) -> Values:
