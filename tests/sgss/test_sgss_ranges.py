@@ -158,3 +158,10 @@ def test_what_the_report_leaves_out_is_said_and_no_gap_that_is_not_there():
     alone = SGSS.score(inputs({"q": {"A": [1]}}, Weights()), SETTINGS, Told(1, 0))
     said = [" ".join(gap.what for gap in one.gaps) for one in (found, alone)]
     assert ["nothing to be compared with" in one for one in said] == [False, True]
+
+
+def test_a_baseline_knows_a_summary_by_its_lines_and_where_they_stand():
+    told = SGSS.contents(inputs({"p": {"A": [1, 2]}}, Weights()), "A")["p"]
+    lines = [(str(kind), section) for kind, _, _, section in told.answer]
+    assert lines[:2] == [("overview", -1), ("heading", 0)]
+    assert lines[2:] == [("statement", 0), ("heading", 1), ("statement", 1), ("statement", 1)]

@@ -58,11 +58,12 @@ class SummarySection:
 
 
 class SummaryLine(NamedTuple):
-    """A line: its kind, its text and its citations."""
+    """A line: its kind, its text and citations, and the section that it belongs to (−1: none)."""
 
     kind: LineKind
     text: str
     citations: tuple[int, ...]
+    section: int
 
 
 @dataclass(frozen=True)
@@ -87,14 +88,14 @@ class Summary:
     def lines(self) -> Iterator[SummaryLine]:
         """The lines in reading order (eq. 1): the overview, then every heading and statement; a
         closing summary comes last."""
-        overview = SummaryLine(LineKind.OVERVIEW, self.overview.text, self.overview.citations)
+        overview = SummaryLine(LineKind.OVERVIEW, self.overview.text, self.overview.citations, -1)
         if not self.overview_last:
             yield overview
-        for section in self.sections:
+        for place, section in enumerate(self.sections):
             if section.heading is not None:
-                yield SummaryLine(LineKind.HEADING, section.heading, ())
+                yield SummaryLine(LineKind.HEADING, section.heading, (), place)
             for one in section.statements:
-                yield SummaryLine(LineKind.STATEMENT, one.text, one.citations)
+                yield SummaryLine(LineKind.STATEMENT, one.text, one.citations, place)
         if self.overview_last:
             yield overview
 
