@@ -68,10 +68,9 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
     for record in inputs.records():
         judged[record.run][record.id] = walk.judged(record)
         walk.take()
-    half = settings.partial == "half"
     values = {
         run: {
-            question: _values(inputs, settings, run, question, judged[run].get(question), half=half)
+            question: _values(inputs, settings, run, question, judged[run].get(question))
             for question in inputs.questions
         }
         for run in inputs.runs
@@ -115,10 +114,9 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
 
 
 def _values(
-    inputs: RagInputs, settings: RagSettings, run: str, question: str, judged: JudgedRecord | None,
-    *, half: bool,
-) -> Values:  # fmt: skip
-    about = inputs.questions[question]
+    inputs: RagInputs, settings: RagSettings, run: str, question: str, judged: JudgedRecord | None
+) -> Values:
+    about, half = inputs.questions[question], settings.partial == "half"
     if not about.answerable:
         if judged is None:
             return {"DeclinedRightly": Range.certain(0.0)}

@@ -79,6 +79,13 @@ def sides(query: str, one: Summary, other: Summary) -> tuple[Summary, Summary]:
     return first, second
 
 
+def compared_in(inputs: SgssInputs) -> Iterator[tuple[str, Summary, Summary]]:
+    """Every two summaries of a query that were handed in, in the order that is asked first."""
+    for query in inputs.summaries:
+        for one, other in combinations(inputs.originals(query), 2):
+            yield query, *sides(query, one, other)
+
+
 def preference(left: Summary, right: Summary) -> Content:
     """Two summaries side by side."""
     return {"query": left.query_text, "left": left.text, "right": right.text}
@@ -133,12 +140,11 @@ def original_of(inputs: SgssInputs, summary: Summary) -> Summary:
 
 def asked(inputs: SgssInputs, task: AnyTask) -> Asked:
     """Everything that is asked under a task (equal things are asked once), with its place."""
+    if task is PREFERENCE:
+        for query, one, other in compared_in(inputs):
+            yield preference(one, other), Place("", query, "preference")
+        return
     for query, by_run in inputs.summaries.items():
-        if task is PREFERENCE:
-            for one, other in combinations(inputs.originals(query), 2):
-                content = preference(*sides(query, one, other))
-                yield content, Place("", query, "preference")
-            continue
         wanted = task is COVERAGE and "Comp" not in inputs.unasked
         pooled = pool(inputs, query) if wanted else []
         for run, summary in by_run.items():

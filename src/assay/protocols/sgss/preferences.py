@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from assay.labellers.base import Request
 from assay.measures.ranges import OPEN, Range
-from assay.model.summaries import Preference, Summary
+from assay.model.summaries import Preference
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, is_test
-from assay.protocols.sgss.labels import JudgedSummary, preference, sides
+from assay.protocols.sgss.labels import JudgedSummary, compared_in, preference
 from assay.tasks.sgss import PREFERENCE
 
 
@@ -86,13 +85,6 @@ def turned(inputs: SgssInputs, book: LabelBook) -> Iterator[Request]:
         if label is not None and label.verdict is not None and not label.labeller.is_human:
             unit = PREFERENCE.unit.model_validate(preference(other, one))
             yield Request(PREFERENCE, unit, topic=query)
-
-
-def compared_in(inputs: SgssInputs) -> Iterator[tuple[str, Summary, Summary]]:
-    """Every two summaries of a query that were handed in, in the order that is asked first."""
-    for query in inputs.summaries:
-        for one, other in combinations(inputs.originals(query), 2):
-            yield query, *sides(query, one, other)
 
 
 def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
