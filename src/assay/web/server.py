@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
@@ -51,6 +51,8 @@ T = TypeVar("T")
 _HOURS = 24 * 14  # how long an invitation holds
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 (a person asks for it)
 _HTTP = 80
+_PAGE = 0.5
+"""Seconds for a page of a report that nobody waits for any more to be written: its folder goes."""
 _CLAIM = "workbench.sqlite-open"
 _IN_LOGS = 1000  # labels, some 30 MB
 
@@ -69,6 +71,7 @@ class Bench:
     _thread: ThreadPoolExecutor = field(init=False)
     _scoring: ThreadPoolExecutor = field(init=False)
     _trying: ThreadPoolExecutor = field(init=False)
+    _writing: Future[None] | None = field(default=None, init=False)
     _stopped: threading.Event = field(default_factory=threading.Event, init=False)
     _context: Context = field(default_factory=copy_context, init=False)
     _rests_until: float = field(default=0.0, init=False)
@@ -117,6 +120,8 @@ class Bench:
             one.shutdown(wait=False, cancel_futures=True)
         self.now(self._open.close)
         self._thread.shutdown()
+        if self._writing is not None:
+            wait([self._writing], timeout=_PAGE)
         self.report.close()
 
     def now(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
@@ -221,7 +226,8 @@ class Bench:
                 raise _Left
             told(what, done, share)
 
-        await self._in_scoring_thread(write_live, self.opened, folder, heard)
+        self._writing = self._in(self._scoring, write_live, self.opened, folder, heard)
+        await asyncio.wrap_future(self._writing)
 
     async def _head(self) -> Head:
         return await self.do(lambda: self.desk.ledger.head())
