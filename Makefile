@@ -12,6 +12,7 @@ help:
 	@echo "make docs         install, then the documentation site in build/site"
 	@echo "make dist         what a release consists of, in dist: wheel, source, bill of materials"
 	@echo "make judge        train the embedded judge anew (minutes of a GPU, days of one core; training/README.md)"
+	@echo "make judge-further  train the judge that is there further, on one core"
 	@echo "make lock         bring requirements*.lock up to date"
 
 $(BIN)/python:
@@ -129,6 +130,22 @@ judge: .venv-train/.installed
 	$(TRAIN) --teacher $(WORK)/said.npy --start $(START) --out $(WORK)/first --pairs $(FIRST) --batch $(BATCH)
 	$(TRAIN) --teacher $(WORK)/said.npy --start $(WORK)/first/judge.pt --out $(WORK)/second --pairs $(SECOND) --batch $(BATCH) --rate 2.5e-4 --seed 6
 	.venv-train/bin/python training/export.py --weights $(WORK)/second/judge.pt --out $(WORK)/judge.onnx
+	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
+	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)
+
+# Trains the judge that is there further on a processor (an hour or two of one core), on the texts
+# written for it beside a part of the pool, of which it is its own teacher; what is shipped is the
+# mean of what it was and what it became.
+FURTHER ?= 85000
+
+.PHONY: judge-further
+judge-further: .venv-train/.installed
+	.venv-train/bin/python training/start.py --out $(WORK)/start
+	.venv-train/bin/python training/prepare.py --shared $(SHARED) --out $(WORK)/data
+	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part .35 --written .4
+	.venv-train/bin/python training/export.py --weights $(JUDGE)/judge.onnx --out $(WORK)/former.pt
+	$(TRAIN) --start $(WORK)/former.pt --former $(WORK)/former.pt --out $(WORK)/further --pairs $(FURTHER) --batch 64 --rate 1e-4 --dropout 0 --threads 1
+	.venv-train/bin/python training/export.py --weights $(WORK)/former.pt --weights $(WORK)/further/judge.pt --out $(WORK)/judge.onnx
 	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)
 

@@ -8,8 +8,10 @@ rules were once mended, ``FRESH``, which were written later, ``THIRD``, written 
 that accept a sentence by its frame, ``FOURTH`` (``fourth.py``), written by a second reader of
 these rules, as was ``FIFTH``, and ``SIXTH``, written by somebody who had read neither rules nor
 wordings. No rule is made of the words of these three. The seventh and eighth (``blind.json``)
-were written blind as well; two rules were narrowed after a look at the seventh. ``--package`` is
-another judge, written by ``training/calibrate.py --out FOLDER``, under the same rules.
+were written blind as well; two rules were narrowed after a look at the seventh. ``frames`` are
+those of ``training/frames`` that are held out: new to the judge, but by the writers of what it
+learnt from. ``--package`` is another judge, written by ``training/calibrate.py --out FOLDER``,
+under the same rules.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from fourth import (
     FOURTH,
     HEADED_FOURTH,
 )
+from frames import frames
 from rows import Row, read_split
 from sixth import ANSWERED_SIXTH, ASSERTED_SIXTH, SIXTH
 
@@ -50,16 +53,31 @@ from assay.tasks.r2c2 import (
     RelevanceUnit,
 )
 
-BLIND = Path(__file__).parents[1] / "training/blind.json"
+TRAINING = Path(__file__).parents[1] / "training"
+
+
+def held_frames() -> dict[str, list[str]]:
+    """What stands around claims and answers, of the twins that are held out."""
+    kinds = {"E": ("asserted", "not asserted"), "C": ("given", "not given")}
+    found: dict[str, list[str]] = {kind: [] for pair in kinds.values() for kind in pair}
+    for twins in frames(TRAINING / "frames", held=True):
+        for kind, text in zip(kinds[twins.ability], (twins.yes, twins.no), strict=True):
+            found[kind].append(text)
+    return found
+
+
 WORDINGS: dict[str, Mapping[str, Sequence[str]]] = {
     "held": HELD, "fresh": FRESH, "third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH,
-    **json.loads(BLIND.read_text(encoding="utf-8")),
+    "frames": held_frames(), **json.loads((TRAINING / "blind.json").read_text(encoding="utf-8")),
 }  # fmt: skip
 KINDS = {
-    "E": ("denied", "asked", "supposed", "praised", "attributed and rejected", "opinion"),
+    "E": (
+        "denied", "asked", "supposed", "praised", "attributed and rejected", "opinion",
+        "not asserted",
+    ),
     "C": (
         "denied answer", "several answers", "declined", "unsure answer", "conditional answer",
-        "answer of others", "evaded answer",
+        "answer of others", "evaded answer", "not given",
     ),
 }  # fmt: skip
 FIELDS = {"E": "entailed", "A": "relevant", "C": "correct"}

@@ -20,7 +20,7 @@ PAGES = (
     *(ROOT / name for name in (
         "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md",
         "benchmarks/judges.md", "benchmarks/mutants.md", "calibration/README.md",
-        "training/README.md", "training/written/README.md",
+        "training/README.md", "training/frames/README.md", "training/written/README.md",
         "src/assay/labellers/judge/data/CARD.md",
     )),
 )  # fmt: skip

@@ -1,6 +1,10 @@
 """Write the trained judge as an ONNX file with 8-bit weights.
 
-    python training/export.py --weights judge.pt --out judge.onnx
+    python training/export.py --weights judge.pt [--weights judge.pt] --out judge.onnx
+    python training/export.py --weights judge.onnx --out judge.pt
+
+Of several networks it writes the mean of their weights: that of a judge and of the same trained
+further knows nearly all of both. From an ONNX file it takes the weights back, to train it further.
 
 Matrices are stored as 8-bit integers with a scale for every 128 weights of a column, the word
 vectors with a scale for every word. While it runs, every row of activations is brought to 8 bits by
@@ -11,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +23,7 @@ import onnx
 import torch
 from encoder import ABILITIES, HEADS, LAYERS, LEVELS, WIDTH, started
 from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor
 
 BLOCK = 128
 """Weights that share a scale."""
@@ -121,6 +127,42 @@ def build(state: dict[str, Array], *, bits: int = 8) -> onnx.ModelProto:
     return model
 
 
+def weights_of(model: onnx.ModelProto) -> dict[str, Tensor]:
+    """The weights that ``build`` made ``model`` of, as near as their 8 bits tell."""
+    stored = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    nodes = [(one.op_type, [stored.get(name) for name in one.input]) for one in model.graph.node]
+    found: dict[str, Array] = {}
+
+    def each(kind: str, place: int) -> Iterator[tuple[int, list[Array]]]:
+        """The nodes of ``kind`` of which input ``place`` is stored."""
+        return (
+            (at, inputs)
+            for at, (name, inputs) in enumerate(nodes)
+            if name == kind and inputs[place] is not None
+        )
+
+    (_, (small, _)), (_, (scale, _)), (_, (found["kinds.weight"], _)) = each("Gather", 0)
+    found["words.weight"] = small.astype(np.float32) * scale
+    found["places.weight"] = next(each("Slice", 0))[1][0]
+    norms = [inputs[1:] for _, inputs in each("LayerNormalization", 1)]
+    linear = []
+    for at, (_, packed, scale) in each("MatMulNBits", 1):
+        blocks = (packed.astype(np.float32) - 128) * scale.reshape(*packed.shape[:2], 1)
+        linear.append((blocks.reshape(len(blocks), -1), nodes[at + 1][1][1]))
+    head, (_, weight) = next(each("MatMul", 1))
+    parts = {"norm": norms[0], "head": (weight.T, nodes[head + 1][1][1])}
+    for number in range(LAYERS):
+        *qkv, out, up, down = linear[6 * number : 6 * number + 6]
+        own = {
+            "qkv": map(np.concatenate, zip(*qkv, strict=True)), "out": out, "up": up, "down": down,
+            "norm1": norms[2 * number + 1], "norm2": norms[2 * number + 2],
+        }  # fmt: skip
+        parts |= {f"layers.{number}.{name}": pair for name, pair in own.items()}
+    for name, pair in parts.items():
+        found[f"{name}.weight"], found[f"{name}.bias"] = pair
+    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}
+
+
 def layer(g: Graph, x: str, hidden: str, state: dict[str, Array], name: str) -> str:
     def get(part: str) -> tuple[Array, Array]:
         return state[f"{name}.{part}.weight"], state[f"{name}.{part}.bias"]
@@ -142,21 +184,38 @@ def layer(g: Graph, x: str, hidden: str, state: dict[str, Array], name: str) -> 
     return g.norm(g.op("Add", x, g.linear(inner, *get("down"))), *get("norm2"))
 
 
+def mean(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    return {
+        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
+    }
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """The weights in a judge.pt, checkpoint.pt, judge.onnx or of the published encoder."""
+    if path.suffix == ".safetensors":  # the start weights, for their mean vectors
+        return started(path).state_dict()
+    if path.suffix == ".onnx":
+        return weights_of(onnx.load(path))
+    state = torch.load(path, weights_only=True)
+    return state.get("network", state)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "--weights", type=Path, required=True, help="judge.pt, checkpoint.pt or model.safetensors"
-    )
+        "--weights", type=Path, required=True, action="append",
+        help="judge.pt, checkpoint.pt, judge.onnx or model.safetensors",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--bits", type=int, default=8, choices=(8, 32))
     options = parser.parse_args()
-    if options.weights.suffix == ".safetensors":  # the start weights, for their mean vectors
-        state = started(options.weights).state_dict()
-    else:
-        state = torch.load(options.weights, weights_only=True)
-    arrays = {name: value.float().numpy() for name, value in state.get("judge", state).items()}
+    state = mean([read(path) for path in options.weights])
+    if options.out.suffix == ".pt":
+        torch.save(state, options.out)
+        return 0
+    arrays = {name: value.numpy() for name, value in state.items()}
     options.out.write_bytes(build(arrays, bits=options.bits).SerializeToString(deterministic=True))
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
     return 0

@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from augment import sentences
 from broaden import Broadener
+from frames import Twins, framed, frames
 from prepare import assign, load
 from rows import Row
 from tokenizers import Encoding, Tokenizer
@@ -30,6 +31,7 @@ from written import written
 
 from assay.labellers.judge.evidence import FIRST_TOKENS, WINDOW
 
+HERE = Path(__file__).parent
 MOST = 6000
 """People's pairs of a source and label at most."""
 SMALL = 0.55
@@ -46,8 +48,12 @@ SHARES = {
 }
 """Of the pairs that have labels and were not written for the judge; ``made_mixed`` is what
 augment.py makes."""
-WRITTEN = {"written claim": 0.50, "written question": 0.25, "written answer": 0.25}
-"""Of those that were (written.py); of each kind yes is drawn as often as everything else."""
+WRITTEN = {
+    "written claim": 0.35, "written question": 0.20, "written answer": 0.20,
+    "written framed claim": 0.15, "written framed answer": 0.10,
+}  # fmt: skip
+"""Of those that were (written.py, frames.py); of each kind yes is drawn as often as everything
+else."""
 WRITTEN_SHARE = 0.25
 """Of all that is drawn, how much was written for the judge."""
 FRAMED = (24_000, 6_000, 18_000)
@@ -59,6 +65,8 @@ MIXED = {
     "beside": 5000, "joined answers": 2500, "attacked": 4000, "emptied": 400, "stranger": 3500,
 }  # fmt: skip
 UNLABELLED = 60_000
+FRAMES = 16
+"""How often every text around a claim or an answer is filled."""
 
 
 class Stranger:
@@ -145,11 +153,16 @@ def people(rows: Iterable[Row], most: int, chance: random.Random) -> list[Row]:
 
 
 def pool(
-    rows: list[Row], own_texts: list[Row], tokenizer: Tokenizer, seed: str, part: float = 1.0
+    rows: list[Row],
+    own_texts: list[Row],
+    around: list[Twins],
+    tokenizer: Tokenizer,
+    seed: str,
+    part: float = 1.0,
 ) -> list[Row]:
-    """All pairs, ``source`` being their kind, of people's ``rows`` and of ``own_texts``, which were
-    written for the judge; ``part``: so much of all that is made of the former, and only labelled
-    pairs where it is below 1."""
+    """All pairs, ``source`` being their kind, of people's ``rows`` and of ``own_texts`` and what
+    stands ``around`` claims and answers, which were written for the judge; ``part``: so much of all
+    that is made of the first, and only labelled pairs where it is below 1."""
     chance = random.Random(seed)
     broadener = Broadener(rows, tokenizer, chance)
     maker, framer = broadener.maker, broadener.framer
@@ -188,6 +201,7 @@ def pool(
     found += broadener.connector.rows(round(part * CONNECTED))
     if part == 1.0:
         found += Stranger(rows, chance).rows(UNLABELLED)
+    found += framed(framer, around, FRAMES)
     found += own_texts
     found += [maker.dressed(row) for row in own_texts if row.passage and chance.random() < 0.35]
     return [broadener.cut(row) for row in found]
@@ -266,10 +280,10 @@ def store(
     return {**dict(sorted(count.items())), "pairs": len(rows), "tokens": bounds[-1]}
 
 
-def texts() -> list[Row]:
-    """What was written for the judge to be trained on."""
-    found = written(Path(__file__).parent / "written")
-    return [row for row in found if row.split == "train"]
+def texts() -> tuple[list[Row], list[Twins]]:
+    """What was written for the judge to be trained on: pairs, and frames around people's."""
+    found = [row for row in written(HERE / "written") if row.split == "train"]
+    return found, frames(HERE / "frames", held=False)
 
 
 def whole_texts(start: Path) -> Tokenizer:
@@ -303,7 +317,8 @@ def main() -> int:
     split = assign(rows, options.shared)
     train = [row for row in rows if split[row.id] == "train"]
     tokenizer = whole_texts(options.start)
-    made = pool(train, texts() if options.written else [], tokenizer, options.seed, options.part)
+    own = texts() if options.written else ([], [])
+    made = pool(train, *own, tokenizer, options.seed, options.part)
     print(json.dumps(store(made, tokenizer, options.out, options.written), indent=1))
     return 0
 

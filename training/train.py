@@ -3,12 +3,15 @@ where it was stopped.
 
     python training/train.py --pool FILE --start FILE --out FOLDER --pairs N [--teacher FILE.npy]
     python training/train.py --large --pool FILE --start FILE --out FOLDER --pairs N --read FILE.npy
+    python training/train.py --pool FILE --start judge.pt --former judge.pt --out FOLDER --pairs N
 
 ``--large`` trains the network that teaches; ``--read`` then writes what it says of every pair of
-the pool, which ``--teacher`` of the judge's training takes. Which pairs are drawn, the learning
-rate and the weights at the start depend on the seed alone; sums differ in their last digits from
-machine to machine, a training that was stopped drops other values out after it goes on, and so the
-weights differ a little.
+the pool, which ``--teacher`` of the judge's training takes. ``--former`` is a judge that is trained
+further and should not lose what it knows: it is asked about every pair as it is drawn, but for
+those written for the judge (written.py), which are there for what it does not know. Which pairs are
+drawn, the learning rate and the weights at the start depend on the seed alone; sums differ in their
+last digits from machine to machine, a training that was stopped drops other values out after it
+goes on, and so the weights differ a little.
 """
 
 from __future__ import annotations
@@ -38,6 +41,9 @@ WARM = 12
 FROZEN = ("words.weight", "places.weight", "near.weight")
 EVERY = 240
 """Seconds between checkpoints."""
+TOGETHER, STEP = 16, 16
+"""On a processor so many pairs are read at once, filled up to a multiple of so many tokens: every
+new shape is compiled."""
 
 
 class Pool:
@@ -48,6 +54,8 @@ class Pool:
             self.bounds = found["bounds"].astype(np.int64)
             self.weight, self.level = found["weight"].astype(np.float64), found["level"]
             parts = (self.bounds, found["first"], found["ability"], self.level)
+            names = [str(name).startswith("written ") for name in found["kinds"]]
+            self.is_written = np.array(names)[found["kind"]]
             self.ids = torch.from_numpy(found["ids"].astype(np.int32)).to(device)
         self.device = device
         self.length = np.diff(self.bounds) + 3
@@ -59,8 +67,11 @@ class Pool:
         return len(self.length)
 
     def micro_batches(self, rows: np.ndarray, most: int) -> list[np.ndarray]:
-        """``rows`` by length, in parts of at most ``most`` padded tokens."""
+        """``rows`` by length, in parts of at most ``most`` padded tokens; on a processor in
+        ``TOGETHER``."""
         order = rows[np.argsort(self.length[rows], kind="stable")]
+        if self.device == "cpu":
+            return [order[begin : begin + TOGETHER] for begin in range(0, len(order), TOGETHER)]
         parts, begin = [], 0
         for at, row in enumerate(order):
             if at > begin and (at + 1 - begin) * self.length[row] > most:
@@ -72,11 +83,12 @@ class Pool:
         return torch.from_numpy(rows).to(self.device, non_blocking=True)
 
     def batch(self, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
-        """Ids, kinds and mask of ``rows``, padded to the longest."""
+        """Ids, kinds and mask of ``rows``, padded to the longest, rounded up to ``STEP``."""
         chosen = self.here(rows)
         begin, own = self._bounds[chosen][:, None], self._first[chosen][:, None]
         whole = self._bounds[chosen + 1][:, None] - begin
-        place = torch.arange(int(self.length[rows].max()), device=self.device)[None]
+        longest = -(-int(self.length[rows].max()) // STEP) * STEP
+        place = torch.arange(longest, device=self.device)[None]
         at = begin + place - 1 - (place > own).long()
         ids = self.ids[at.clamp(0, len(self.ids) - 1)].long()
         ids = torch.where(place == 0, CLS, ids)
@@ -104,9 +116,29 @@ class Pool:
         return np.cumsum(weight / weight.sum())
 
 
-def loss_of(logits: Tensor, level: Tensor, taught: Tensor | None) -> Tensor:
+class Teacher:
+    """What another network says of pairs: a large one that read the whole pool (``said``, its
+    logits), or a former judge, which reads them as they are drawn."""
+
+    def __init__(self, said: Tensor | None = None, former: nn.Module | None = None) -> None:
+        self._said, self._former = said, former
+
+    @property
+    def is_former(self) -> bool:
+        return self._former is not None
+
+    @torch.no_grad()
+    def of(self, pool: Pool, rows: np.ndarray) -> Tensor:
+        """Logits of ``rows``, of shape (rows, levels)."""
+        if self._former is not None:
+            return pool.logits(self._former, rows)
+        assert self._said is not None
+        return self._said[pool.here(rows)]
+
+
+def loss_of(logits: Tensor, level: Tensor, taught: Tensor | None, alone: Tensor) -> Tensor:
     """The summed loss of pairs: of people's labels (``level`` −1 where there is none), and of what
-    the teacher says of them, where there is one."""
+    the teacher says of them, where there is one; not of those that count ``alone``."""
     known = level >= 0
     own = functional.cross_entropy(
         logits, level.clamp(min=0), label_smoothing=SMOOTHING, reduction="none"
@@ -114,17 +146,24 @@ def loss_of(logits: Tensor, level: Tensor, taught: Tensor | None) -> Tensor:
     if taught is None:
         return (own * known).sum()
     other = -(taught.float().softmax(-1) * logits.log_softmax(-1)).sum(-1)
-    return torch.where(known, (1 - TAUGHT) * own + TAUGHT * other, other).sum()
+    both = torch.where(known, (1 - TAUGHT) * own + TAUGHT * other, other)
+    return torch.where(alone, own, both).sum()
 
 
 def one_step(
-    network: nn.Module, pool: Pool, rows: np.ndarray, taught: Tensor | None, micro: int
+    network: nn.Module,
+    pool: Pool,
+    rows: np.ndarray,
+    taught: Teacher | None,
+    options: argparse.Namespace,
 ) -> Tensor:
     """Gradients of the mean loss over ``rows``, and that loss."""
     total = torch.zeros((), device=pool.device)
-    for part in pool.micro_batches(rows, micro):
-        said = None if taught is None else taught[pool.here(part)]
-        loss = loss_of(pool.logits(network, part, DROPOUT), pool.levels(part), said) / len(rows)
+    for part in pool.micro_batches(rows, options.micro):
+        said = None if taught is None else taught.of(pool, part)
+        alone = pool.here(pool.is_written[part] & (taught is not None and taught.is_former))
+        logits = pool.logits(network, part, options.dropout)
+        loss = loss_of(logits, pool.levels(part), said, alone) / len(rows)
         loss.backward()
         total += loss.detach()
     return total
@@ -145,7 +184,7 @@ def make_optimiser(network: nn.Module) -> torch.optim.Optimizer:
 
 
 def train(
-    network: nn.Module, pool: Pool, options: argparse.Namespace, taught: Tensor | None
+    network: nn.Module, pool: Pool, options: argparse.Namespace, taught: Teacher | None
 ) -> bool:
     """Whether the training came to its end; SIGTERM stops it after a step."""
     steps, checkpoint = options.pairs // options.batch, options.out / "checkpoint.pt"
@@ -157,7 +196,8 @@ def train(
         optimiser.load_state_dict(state["optimiser"])
         begin = state["step"]
         print(f"going on from step {begin} of {steps}", flush=True)
-    share, chance = pool.drawn(taught is not None), np.random.default_rng(options.seed)
+    share = pool.drawn(taught is not None and not taught.is_former)
+    chance = np.random.default_rng(options.seed)
     chance.random(begin * options.batch)  # what was drawn before
     stop: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
@@ -168,7 +208,7 @@ def train(
         for group in optimiser.param_groups:
             group["lr"] = options.rate * schedule(step, steps)
         rows = np.searchsorted(share, chance.random(options.batch)).clip(0, len(pool) - 1)
-        losses.append(one_step(network, pool, rows, taught, options.micro))
+        losses.append(one_step(network, pool, rows, taught, options))
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
@@ -222,9 +262,14 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--teacher", type=Path, help="what the large network said, of --read")
+    parser.add_argument("--former", type=Path, help="the judge.pt of a former judge")
+    parser.add_argument("--dropout", type=float, default=DROPOUT)
+    parser.add_argument("--threads", type=int, help="of a processor")
     parser.add_argument("--read", type=Path, help="where what the network says of the pool goes")
     options = parser.parse_args()
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    if options.threads:
+        torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     torch.set_float32_matmul_precision("high")
     options.out.mkdir(parents=True, exist_ok=True)
@@ -235,11 +280,14 @@ def main() -> int:
     pool = Pool(options.pool, device)
     taught = None
     if options.teacher:
-        taught = torch.from_numpy(np.load(options.teacher)).to(device)
-        if len(taught) != len(pool):
+        said = torch.from_numpy(np.load(options.teacher)).to(device)
+        if len(said) != len(pool):
             raise SystemExit(
-                f"{options.teacher} is of {len(taught)} pairs, and {options.pool} has {len(pool)}"
+                f"{options.teacher} is of {len(said)} pairs, and {options.pool} has {len(pool)}"
             )
+        taught = Teacher(said=said)
+    elif options.former:
+        taught = Teacher(former=begun(options.former).eval().to(device))
     start = time.monotonic()
     if not train(network, pool, options, taught):
         return 128 + signal.SIGTERM  # there is no network yet for who would go on with it

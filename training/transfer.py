@@ -131,7 +131,7 @@ class Study:
             return found
         if not data.exists():
             tokenizer = whole_texts(self.start)
-            made = pool(self.part("train", left), texts(), tokenizer, f"without {left}", PART)
+            made = pool(self.part("train", left), *texts(), tokenizer, f"without {left}", PART)
             fresh = folder / "new.npz"
             store(made, tokenizer, fresh, WRITTEN_SHARE)
             fresh.replace(data)
