@@ -323,6 +323,11 @@ def test_kinds_are_drawn_by_their_share_and_yes_as_often_as_no(training):
         for row in people(grammar)
         for label in (0.0, 0.5, 1.0)
     ]
+    texts += [
+        grammar.replace(row, source=row.source.replace("written", "written framed"))
+        for row in texts
+        if row.ability != "A"
+    ]
     weight = pool.drawn(rows, 0)
     beside = pool.drawn([*rows, *texts], 0.25)
     assert beside[: len(rows)] == pytest.approx(0.75 * weight / weight.sum())
