@@ -145,7 +145,7 @@ judge-further: .venv-train/.installed
 	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part .35 --written .4
 	.venv-train/bin/python training/export.py --weights $(JUDGE)/judge.onnx --out $(WORK)/former.pt
 	$(TRAIN) --start $(WORK)/former.pt --former $(WORK)/former.pt --out $(WORK)/further --pairs $(FURTHER) --batch 64 --rate 1e-4 --dropout 0 --threads 1
-	.venv-train/bin/python training/export.py --weights $(WORK)/former.pt --weights $(WORK)/further/judge.pt --out $(WORK)/judge.onnx
+	.venv-train/bin/python training/export.py --weights $(WORK)/former.pt $(WORK)/further/judge.pt --shares .35 .65 --out $(WORK)/judge.onnx
 	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)
 

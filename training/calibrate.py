@@ -57,7 +57,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder of prepare.py")
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, default=PACKAGE)
-    parser.add_argument("--version", default="6.1")
+    parser.add_argument("--version", default="7")
     parser.add_argument("--most", type=int, default=120, help="pairs of a source")
     parser.add_argument("--readings", type=Path, help="JSONL of what was read before")
     options = parser.parse_args()

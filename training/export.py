@@ -1,10 +1,12 @@
 """Write the trained judge as an ONNX file with 8-bit weights.
 
-    python training/export.py --weights judge.pt [--weights judge.pt] --out judge.onnx
+    python training/export.py --weights judge.pt --out judge.onnx
+    python training/export.py --weights former.pt further.pt --shares .35 .65 --out judge.onnx
     python training/export.py --weights judge.onnx --out judge.pt
 
-Of several networks it writes the mean of their weights: that of a judge and of the same trained
-further knows nearly all of both. From an ONNX file it takes the weights back, to train it further.
+Of several networks it writes the mean of their weights by ``--shares``: that of a judge and of the
+same trained further knows nearly all of both. From an ONNX file it takes the weights back, to train
+it further.
 
 Matrices are stored as 8-bit integers with a scale for every 128 weights of a column, the word
 vectors with a scale for every word. While it runs, every row of activations is brought to 8 bits by
@@ -184,10 +186,9 @@ def layer(g: Graph, x: str, hidden: str, state: dict[str, Array], name: str) -> 
     return g.norm(g.op("Add", x, g.linear(inner, *get("down"))), *get("norm2"))
 
 
-def mean(states: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    return {
-        name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]
-    }
+def mean(states: list[dict[str, Tensor]], shares: list[float]) -> dict[str, Tensor]:
+    pairs = list(zip(states, shares, strict=True))
+    return {name: sum(share * state[name].float() for state, share in pairs) for name in states[0]}
 
 
 def read(path: Path) -> dict[str, Tensor]:
@@ -205,13 +206,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument(
-        "--weights", type=Path, required=True, action="append",
+        "--weights", type=Path, required=True, nargs="+",
         help="judge.pt, checkpoint.pt, judge.onnx or model.safetensors",
     )  # fmt: skip
+    parser.add_argument("--shares", type=float, nargs="+", default=[1.0], help="of the weights")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--bits", type=int, default=8, choices=(8, 32))
     options = parser.parse_args()
-    state = mean([read(path) for path in options.weights])
+    state = mean([read(path) for path in options.weights], options.shares)
     if options.out.suffix == ".pt":
         torch.save(state, options.out)
         return 0
