@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from itertools import combinations, product
 from pathlib import Path
@@ -532,6 +533,16 @@ def test_scores_that_are_older_than_labels_are_said_to_be(assay, tmp_path):
     assert "came since" not in assay("status", folder).stdout
     assert "came to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
     shutil.copytree(folder / "out", tmp_path / "sent")
+    shutil.copytree(folder / "out", folder / "out-before")
+    line["labeller"] = "human:LEE"
+    (tmp_path / "more.jsonl").write_text(json.dumps(line) + "\n")
+    assert assay("labels", "import", folder, tmp_path / "more.jsonl").returncode == 0
+    assert "1 label came" in assay("compare", folder, "-m", "Correct").stderr
+    kept = assay("compare", folder / "out-before", "-m", "Correct")  # which score never writes
+    assert (kept.returncode, "came to the ledger" in kept.stderr) == (0, False)
+    manifest = folder / "out" / "manifest.json"
+    manifest.write_text(re.sub(r'"head": "\w', '"head": "x', manifest.read_text()))
+    assert "came to the ledger" not in assay("compare", folder, "-m", "Correct").stderr
     (folder / "labels.sqlite").unlink()
     for given in (folder, tmp_path / "sent"):
         assert assay("compare", given, "-m", "Correct").returncode == 0

@@ -386,3 +386,9 @@ def test_whatever_a_file_holds_faults_or_finite_scores_come_out(tmp_path, header
             assert fault.cure
         if parsed.ok and read is read_matrix:
             assert all(math.isfinite(one) for row in parsed.require().scores for one in row)
+
+
+def test_lines_between_two_stray_quotes_are_told(tmp_path):
+    rows = "".join(f"A,{n},.5\n" for n in range(20_000))
+    parsed = scores(tmp_path / "f", f'run,topic,AP\nA,"x,.5\n{rows}A,y",.5\nB,1,.5\n')
+    assert any(fault.line == 2 and "valid CSV" in fault.why for fault in parsed.errors)

@@ -6,6 +6,7 @@ import http.client
 import json
 import re
 import resource
+import shutil
 import signal
 import socket
 import sqlite3
@@ -290,8 +291,14 @@ def test_ctrl_c_ends_it(server):
 
 
 def never_written():
-    """Has reports take longer than any test waits."""
-    web_server.write_live = lambda *_: time.sleep(600)
+    """Has reports take longer than any test waits, with the ledger open."""
+
+    def held(opened, *_):
+        with opened.folder.open_ledger() as ledger:
+            ledger.head()
+            time.sleep(600)
+
+    web_server.write_live = held
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -305,6 +312,18 @@ def test_it_ends_while_a_report_is_made_and_keeps_every_label(serve, tmp_path, n
     assert client.give(screens[0], {"act": "answer"})[0] == 200
     server.process.send_signal(number)
     assert server.process.wait(60) == 0
-    assert human_labels(folder) == 1
+    (tmp_path / "copy").mkdir()  # of the ledger alone, without a log beside it
+    shutil.copy(folder / "labels.sqlite", tmp_path / "copy")
+    assert human_labels(tmp_path / "copy") == human_labels(folder) == 1
     left = Client(serve(folder)).start("r2c2.dialogue_act")["screens"]
     assert screens[0]["unit"] not in {one["unit"] for one in left}
+
+
+def test_a_second_ctrl_c_ends_it_too(serve, tmp_path):
+    server = serve(write_folder(tmp_path / "f"), before=never_written)
+    client = Client(server)
+    assert "being made" in client.get("/report")[1]
+    server.process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(60) in (0, 130)

@@ -17,7 +17,8 @@ from assay.model.wording import listed
 TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative", "narrative_id")
 RUN = ("run", "run_id", "runid")
 
-_LONGEST = (1 << 31) - 1  # characters of a cell, as much as csv can be told on any system
+_LONG = 1 << 17  # characters of a cell
+_LONGEST = (1 << 31) - 1  # as much as csv can be told on any system
 LARGEST = 1e100  # as in the statistics, whose squares and sums would overflow
 
 
@@ -54,11 +55,14 @@ def is_table(path: Path) -> bool:
     return path.name.lower().removesuffix(".gz").removesuffix(".bz2").endswith((".csv", ".tsv"))
 
 
-def read_cells(lines: Sequence[str], faults: FaultList, *, tabs: bool = True) -> Cells | None:
+def read_cells(
+    lines: Sequence[str], faults: FaultList, *, tabs: bool = True, texts: bool = False
+) -> Cells | None:
     """Split the lines of a CSV or TSV file into cells; None where there is no line with text.
 
     The header decides what separates: commas, tabs (with a warning where not ``tabs``) or, with a
-    warning, semicolons. Rows that are not as wide as the header are reported and left out.
+    warning, semicolons. Rows that are not as wide as the header are reported and left out. Cells
+    of ``texts`` may be of any length; elsewhere a long one is what two stray quotes make of lines.
     """
     header = next((line for line in lines if line.strip()), "")
     mark = separator(header)
@@ -67,8 +71,7 @@ def read_cells(lines: Sequence[str], faults: FaultList, *, tabs: bool = True) ->
         why = f"The columns are separated by {odd[mark]}."
         faults.warning(1, why, "Write commas; read all the same.")
     text = "\n".join(lines)
-    if len(text) > csv.field_size_limit():  # a guard for streams; all of it is here
-        csv.field_size_limit(_LONGEST)
+    csv.field_size_limit(_LONGEST if texts else _LONG)  # of the whole process
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
     found: list[tuple[int, tuple[str, ...]]] = []
     line = 0

@@ -70,7 +70,7 @@ def _rows(
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The rows of a table as records; without a column of ids they are numbered from 1. Several
     gold answers are a list in JSON."""
-    cells = read_cells(source.lines, faults)
+    cells = read_cells(source.lines, faults, texts=True)
     if cells is None:
         return
     columns = ("id", *FIELDS[task])

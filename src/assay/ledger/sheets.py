@@ -29,7 +29,7 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
     """The rows of a sheet with their lines, as an export of labels has them. A row whose verdict is
     empty is still to be labelled, and left out; so are columns of places, which are there for
     people, as those of texts are, but see :func:`shown_unit`."""
-    cells = read_cells(source.lines, faults)
+    cells = read_cells(source.lines, faults, texts=True)
     said = [] if cells is None else [name for name in cells.names if name.startswith(VERDICT)]
     shown = [] if cells is None else [name for name in cells.names if name.startswith(UNIT)]
     if cells is None or not said or not set(_UNITS) & set(cells.names):

@@ -133,8 +133,11 @@ class LiveReport:
 
     async def age(self, page: Path) -> float | None:
         """For how many seconds a page has been there to whose report labels came since; None for
-        one of the labels as they stand."""
-        written = page.stat().st_mtime
+        one of the labels as they stand, and for one that has just been taken away."""
+        try:
+            written = page.stat().st_mtime
+        except FileNotFoundError:
+            return None
         replaced = self._begun > self._done and written < self._started
         return time.time() - written if replaced or self._of != await self._state() else None
 

@@ -84,6 +84,7 @@ class Bench:
     _flushing: asyncio.Task[None] | None = field(default=None, init=False)
     _unflushed: int = field(default=0, init=False)
     _unmoved: int = field(default=0, init=False)
+    _logged: list[Path] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.progress = Behind(self._progress)
@@ -109,6 +110,8 @@ class Bench:
 
     def _start(self) -> None:
         self.desk = self._open.enter_context(Desk.open(self.opened))
+        places = (self.desk.ledger.place, self.desk.state.path)
+        self._logged = [place for place in places if isinstance(place, Path)]
         self.desk.sync()
         self._move_logs()
 
@@ -122,6 +125,7 @@ class Bench:
         self._thread.shutdown()
         if self._writing is not None:
             wait([self._writing], timeout=_PAGE)
+        self._move_logs()  # who scores has the ledger open still
         self.report.close()
 
     def now(self, job: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
@@ -155,10 +159,9 @@ class Bench:
                 await asyncio.to_thread(self._move_logs)
 
     def _move_logs(self) -> None:
-        for place in (self.desk.ledger.place, self.desk.state.path):
+        for place in self._logged:
             with suppress(LedgerError):  # it is tried again, and nothing is lost meanwhile
-                if isinstance(place, Path):
-                    move_log(place)
+                move_log(place)
 
     async def beside(self, look: Callable[[WorkbenchState], T]) -> T:
         """What a look into the state finds that takes long: nobody's label waits for it."""
@@ -374,9 +377,10 @@ def serve(
     sys.setswitchinterval(SHARED)
     app = application(bench, hosts)
     app.on_startup.append(started)
-    web.run_app(
-        app, sock=found, print=None, access_log=None, shutdown_timeout=2, handle_signals=True
-    )
+    with suppress(web.GracefulExit):  # of a second signal while it ends
+        web.run_app(
+            app, sock=found, print=None, access_log=None, shutdown_timeout=2, handle_signals=True
+        )
 
 
 def me() -> str:
