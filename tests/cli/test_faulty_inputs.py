@@ -3,6 +3,8 @@ theirs; and topics that fit no others are told."""
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -35,6 +37,23 @@ def test_a_topic_that_stands_twice_is_one_fault(tmp_path, assay, name, file):
     assert done.returncode == 2
     assert "assay: 1 fault in the input:" in done.stderr
     assert f"{file}:{len(rows) + 1}" in done.stderr
+
+
+def test_what_comes_next_lists_the_faults_of_all_files(tmp_path, assay):
+    folder = example(tmp_path, "trec-rag")
+    for file in ("r/WORDS.txt", "rag/FLUENT.jsonl"):
+        (folder / file).write_text("{", encoding="utf-8")
+    found = json.loads(assay("status", folder, "--json").stdout)
+    (command, _), *_ = found["next"]
+    listed = assay(*shlex.split(command)[1:]).stderr
+    assert ("WORDS.txt:1" in listed, "FLUENT.jsonl:1" in listed) == (True, True)
+
+
+def test_of_two_runs_of_one_name_both_files_are_named(tmp_path, assay):
+    folder = example(tmp_path, "trec-rag")
+    shutil.copy(folder / "rag" / "BRIEF.jsonl", folder / "rag" / "copy.jsonl")
+    told = assay("score", folder).stderr
+    assert "rag/copy.jsonl The run of rag/BRIEF.jsonl is called 'BRIEF' too." in told
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_assay_alone_says_what_comes_next(tmp_path: Path, assay: Assay):
     (place / "runs" / "main.jsonl").write_text("{")
     done = assay(cwd=place)
     assert done.returncode == 1
-    assert "assay validate runs/main.jsonl" in done.stdout
+    assert "assay judge . --dry-run" in done.stdout
     (place / "assay.toml").write_text("[evaluation]")
     assert assay(cwd=place).returncode == 2
 

@@ -189,6 +189,25 @@ def test_a_list_that_is_no_json_is_told_with_one_to_go_by(folder, assay):
     assert """Write it so: [{"nugget": …, "helped": …}].""" in done.stderr
 
 
+def test_a_sheet_that_somebody_filled_in_is_not_written_over(folder, rows, assay):
+    again = ("labels", "export", folder, "--task", "entailment", "--sheet", "-o")
+    assert assay(*again, folder / "sheet.csv").returncode == 0
+    rows[0]["verdict.entailed"] = "NO"
+    write(folder / "sheet.csv", rows)
+    done = assay(*again, folder / "sheet.csv")
+    assert (done.returncode, "with 1 row filled in" in done.stderr) == (2, True)
+    assert read(folder / "sheet.csv") == rows
+    assert assay(*again, folder / "other.csv").returncode == 0
+
+
+def test_whose_a_sheet_is_has_to_be_said_and_how_is_told(folder, rows, assay):
+    done = assay(
+        *IMPORT, folder, write(folder / "sheet.csv", [rows[0] | {"verdict.entailed": "NO"}])
+    )
+    assert (done.returncode, "sheet.csv:2 There is no usable" in done.stderr) == (2, True)
+    assert "Give --by human:NAME" in done.stderr
+
+
 def test_a_sheet_by_several_people_whose_texts_a_spreadsheet_changed(folder, rows, assay):
     filled = [
         {"labeller": f"human:{who}", **row, "unit.nugget": "#NAME?", "verdict.entailed": "NO"}

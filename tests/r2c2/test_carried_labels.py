@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.labellers.base import Request
+from assay.model.labels import LabellerId
 from assay.model.rag import Mark
 from assay.protocols.answers.requests import (
     acts_asked,
@@ -97,8 +98,8 @@ def pair(world: World, run: str, number: int) -> Request:
     return request(ENTAILMENT, entailment_content(nugget.nugget, nugget.passage))
 
 
-def person_says(world: World, request: Request, **verdict: object) -> None:
-    world.ledger.add([label(request, KIM, verdict, "by hand")])
+def person_says(world: World, request: Request, who: LabellerId = KIM, **verdict: object) -> None:
+    world.ledger.add([label(request, who, verdict, "by hand")])
 
 
 def machine_says(world: World, run: str, correct: bool) -> None:
@@ -133,6 +134,19 @@ def test_a_label_stays_with_its_answer_when_a_person_changes_a_mark(two: World):
     assert (found.state, found.correct) == (LabelState.CARRIED, False)
     machine = two.score("machine").answers["B"]["0001"]
     assert (machine.state, machine.correct) == (LabelState.COUNTED, True)
+
+
+@pytest.mark.parametrize(("policy", "last"), [("majority", "MAX"), ("adjudicated", "LEE")])
+def test_people_who_disagreed_for_a_while_leave_nothing_open(two: World, policy: str, last: str):
+    machine_says(two, "B", True)
+    for name, entailed in (("KIM", False), ("LEE", True), (last, False)):
+        who = LabellerId(f"human:{name}", "human", {})
+        person_says(two, pair(two, "B", 2), who, entailed=entailed)
+        disagree = name == "LEE" and entailed
+        warned = any("nothing is settled" in one for one in two.result(policy).warnings)
+        assert warned is disagree
+    found = two.score(policy).answers["B"]["0001"]
+    assert (found.state, found.correct) == (LabelState.CARRIED, True)
 
 
 def test_what_is_said_later_of_a_former_unit_is_about_the_other_run(two: World):

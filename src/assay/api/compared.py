@@ -58,17 +58,17 @@ def read_tables(
 ) -> list[Comparable]:
     """The scores that ``names`` say of a table (None: its only one); those of a measure of
     confidence that it has no scores of single topics for are taken from the confidences that it
-    holds. An evaluation folder stands for the table of its topics; ``note`` hears of labels that
-    came since. ``option`` is how messages call a name. Raises FormatError with all faults,
-    ValueError for several names of a table of one score, SettingsError for a folder without a
-    table."""
+    holds. An evaluation folder stands for the table of its topics; ``note`` hears what
+    :func:`assay.api.since_scored.told_of` it. ``option`` is how messages call a name. Raises
+    FormatError with all faults, ValueError for several names of a table of one score, SettingsError
+    for a folder without a table."""
     path = scores_in(path)
     if path.with_name("manifest.json").is_file():
         # Opening a folder and its ledger takes longer to load than all that tables need.
-        from assay.api.since_scored import labels_since  # noqa: PLC0415
+        from assay.api.since_scored import told_of  # noqa: PLC0415
 
-        if since := labels_since(path):
-            note(since)
+        for one in told_of(path):
+            note(one)
     tables = all_used((partial(read_table, path, name, option) for name in names), note)
     if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
         raise ValueError(f"{printable(str(path))} holds one score only")

@@ -1,42 +1,54 @@
-"""Whether scores that were written are those of the labels that a ledger holds now."""
+"""Whether scores that were written are those of the labels and inputs that a folder has now, and
+may be compared."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from assay.model.errors import AssayError
+from assay.model.places import file_sha256
 from assay.model.wording import counted, printable
-from assay.protocols.folder import Folder
+from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import read_manifest
 
 
-def labels_since(table: Path) -> str:
-    """What to know of a file in the ``out/`` of an evaluation folder to whose ledger labels came
-    after it was written; empty where none came, where the ledger cannot be asked, is another one
-    or a server's (which may take long to answer), and of files that lie elsewhere, such as a copy
-    of ``out/``."""
+def told_of(table: Path) -> Iterator[str]:
+    """What to know of a file in the ``out/`` of an evaluation before runs are compared by it:
+    whether labels came or inputs changed since it was written, and whether people labelled more of
+    some runs than of others. Of labels and inputs nothing is known where the ledger cannot be
+    asked, is another one or a server's (which may take long to answer), and of files that lie
+    elsewhere, such as a copy of ``out/``."""
+    manifest, file = read_manifest(table.parent), printable(str(table))
     for place in table.absolute().parents[1:3]:  # of several protocols it is in out/PROTOCOL
         if (place / "assay.toml").is_file():
             with suppress(AssayError):
                 folder = Folder.open(place)
-                is_own = table.absolute().is_relative_to((folder.path / "out").absolute())
-                if is_own and isinstance(folder.ledger_place, Path):
-                    return _since(table, folder)
+                if table.absolute().is_relative_to((folder.path / "out").absolute()):
+                    yield from (f"{file}: {one}" for one in _since(manifest, folder))
             break
-    return ""
+    if manifest.get("uneven"):
+        yield (
+            f"{file}: people labelled more of some runs than of others: these scores are for no "
+            "comparison of runs. 'assay score FOLDER --policy machine' writes such, 'assay draw' "
+            "and 'assay trust' correct all."
+        )
 
 
-def _since(table: Path, folder: Folder) -> str:
-    count = later_labels(read_manifest(table.parent), folder)
-    if not count:
-        return ""
-    came = f"{counted(count, 'label')} came to the ledger after it was written"
-    command = printable(f"assay score {shlex.quote(str(folder.path))}")
-    return f"{printable(str(table))}: {came}. '{command}' takes in those that count for scores."
+def _since(manifest: Mapping[str, Any], folder: Folder) -> Iterator[str]:
+    place = printable(shlex.quote(str(folder.path)))
+    local = isinstance(folder.ledger_place, Path)
+    if local and (count := later_labels(manifest, folder)):
+        came = f"{counted(count, 'label')} came to the ledger after it was written"
+        yield f"{came}. 'assay score {place}' takes in those that count for scores."
+    if count := changed_inputs([manifest], folder):
+        yield (
+            f"{counted(count, 'input file')} changed after it was written. 'assay evaluate {place}'"
+            " judges what is new of it and scores anew."
+        )
 
 
 def later_labels(manifest: Mapping[str, Any], folder: Folder) -> int:
@@ -50,3 +62,16 @@ def later_labels(manifest: Mapping[str, Any], folder: Folder) -> int:
         if ledger.faulty_head(head):
             return 0
         return ledger.head().labels - scored
+
+
+def changed_inputs(manifests: Iterable[Mapping[str, Any]], folder: Folder) -> int:
+    """How many of the input files that manifests name are others now, or gone. Raises AssayError
+    where an entry of ``[inputs]`` matches no file any more."""
+    before: dict[str, object] = {}
+    for one in manifests:
+        before |= found if isinstance(found := one.get("inputs"), dict) else {}
+    files = (path for entry in folder.config.inputs for path in folder.input_files(entry))
+    now = {relative_to(folder.path, path): path for path in files}
+    return sum(
+        name not in now or file_sha256(now[name]) != digest for name, digest in before.items()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -11,12 +12,14 @@ import orjson
 from assay.api.correcting import open_units
 from assay.api.labels import tasks_named
 from assay.api.opened import Opened
+from assay.formats.parsed import FaultList
+from assay.formats.text import read_text
 from assay.labellers.base import Request
 from assay.ledger import Ledger
-from assay.ledger.sheets import UNIT, VERDICT
-from assay.model.errors import SettingsError
+from assay.ledger.sheets import UNIT, VERDICT, sheet_rows
+from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Status
-from assay.model.wording import listing
+from assay.model.wording import counted, listing
 from assay.protocols.places import Place, WhereUsed
 from assay.tasks.registry import REGISTRY
 
@@ -56,6 +59,22 @@ def export_sheet(
     header = ["task", "unit_hash", *Place._fields, *(f"{UNIT}{name}" for name in units)]
     by_place = sorted(rows, key=lambda row: (row[3], row[2], *row[4:]))
     return [*header, *said, "reason"], by_place
+
+
+def require_unfilled(path: Path) -> None:
+    """Raises SettingsError for a sheet in which verdicts were filled in: to write over it would
+    lose them."""
+    if not path.is_file():  # a pipe would be waited for
+        return
+    try:
+        source = read_text(path)
+    except FormatError:
+        return
+    if rows := sum(1 for _ in sheet_rows(source, FaultList(source.file))):
+        raise SettingsError(
+            f"{path} is a sheet with {counted(rows, 'row')} filled in, which would be lost. Import "
+            "it, or name another file."
+        )
 
 
 def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator[Request]:

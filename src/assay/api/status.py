@@ -12,7 +12,7 @@ import polars as pl
 
 from assay.api.correcting import Drawn
 from assay.api.opened import Opened
-from assay.api.since_scored import later_labels
+from assay.api.since_scored import changed_inputs, later_labels
 from assay.api.trust import drawn_so_far
 from assay.judging.progress import saved_words
 from assay.model.csv_cells import from_csv_cell
@@ -42,9 +42,9 @@ def status(path: Path) -> Stands:
     try:
         opened = Opened.open(path)
     except FormatError as error:
-        file = shlex.quote(error.faults[0].file)
         said = f"{counted(len(error.faults), 'fault')} in the inputs, as {told(error.faults[0])}"
-        return Stands(tuple(rows), (said,), ((f"assay validate {file}", "lists all of them"),))
+        every = f"assay judge {place} --dry-run", "lists all of them; asks nobody"
+        return Stands(tuple(rows), (said,), (every,))
     except AssayError as error:
         return Stands(tuple(rows), (told(error),), ((f"assay doctor {place}", "says what to do"),))
     rows.append(("inputs", opened.inputs_in_words()))
@@ -106,9 +106,13 @@ def _results(opened: Opened, written: Mapping[str, Any]) -> str:
     out = opened.folder.out
     if not written:
         return "none yet"
-    made = f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"
-    since = later_labels(written, opened.folder)
-    return f"{made}; {counted(since, 'label')} came since" if since else made
+    said = [f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"]
+    if since := later_labels(written, opened.folder):
+        said.append(f"{counted(since, 'label')} came since")
+    every = (read_manifest(one.folder.out) for one in opened.parts.values())
+    if changed := changed_inputs(every, opened.folder):
+        said.append(f"{counted(changed, 'input file')} changed since")
+    return "; ".join(said)
 
 
 def _next(

@@ -28,7 +28,7 @@ from assay.api.labels import (
 from assay.api.labels_parquet import write_parquet
 from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
 from assay.api.paths import expanded
-from assay.api.spreadsheet import Which, export_sheet
+from assay.api.spreadsheet import Which, export_sheet, require_unfilled
 from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
@@ -163,6 +163,7 @@ def export_command(
     if sheet:
         if parquet or output is None:
             raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
+        require_unfilled(output)
         opened = open_folder(folder)
         with opened.ledger() as ledger:
             where = where_used(lambda: opened, ledger, remark)

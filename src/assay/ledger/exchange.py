@@ -209,7 +209,10 @@ def _label_from(
         return _Problem(f"There is no task {row.get('task')!r}.", f"Tasks: {', '.join(REGISTRY)}.")
     labeller = _labeller(row["labeller"]) if row.get("labeller") is not None else by
     if labeller is None:
-        cure = f'Write "human:NAME", or an object with name, kind ({", ".join(_KINDS)}), params.'
+        cure = (
+            'Give --by human:NAME, or write there "human:NAME" or an object with name, kind '
+            f"({', '.join(_KINDS)}), params."
+        )
         return _Problem("There is no usable 'labeller'.", cure)
     secret = secret_in(row.get("labeller"))
     if secret is not None:

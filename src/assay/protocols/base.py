@@ -84,6 +84,7 @@ class Reading:
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
+    _of_runs: dict[str, Path] = field(default_factory=dict, init=False)
 
     def one(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
         """The single file that an entry of ``[inputs]`` names; None where it has faults."""
@@ -137,8 +138,10 @@ class Reading:
     def unique(self, name: str, path: Path, known: Container[str]) -> None:
         """A fault where a run's name is ``known``."""
         if name in known:
-            cure = "Rename one of the files: the name is the run's name in all tables."
-            self.fault(path, f"Another run is called '{name}' too.", cure)
+            other = relative_to(self.folder.path, self._of_runs.get(name, path))
+            cure = "Give each its own: the one that the file holds, else the file's, is the run's."
+            self.fault(path, f"The run of {other} is called '{name}' too.", cure)
+        self._of_runs[name] = path
 
     def named(
         self,

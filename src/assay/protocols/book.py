@@ -213,11 +213,12 @@ class Book:
         """The label of a unit that counts, which may be a failed one; the one that counted when the
         label with the number ``before`` was not there yet."""
         labels = self.labels(task, unit, content)
-        if before is not None:
+        present = partial(self._asked_now, task, content)
+        if before is None:
+            found = self.among(task, unit, labels, present) if labels else None
+        else:
             labels = [label for label in labels if label.rowid < before]
-        if not labels:
-            return None
-        found = self.among(task, unit, labels, partial(self._asked_now, task, content))
+            found = choose(labels, self.policy, self.configured[task.name], present)
         if found is None or task.name not in self._sources:
             return found
         own = any(found.rowid == one.rowid for one in self.of(unit))
@@ -307,8 +308,8 @@ class Book:
         if self._unsettled:
             remarks.append(
                 f"On {len(self._unsettled)} units people disagree and nothing is settled: under "
-                f"the policy {self.policy.name} they count as missing. 'assay ui' has them in the "
-                "queue of disagreements."
+                f"the policy {self.policy.name} they count as missing, and no labeller is "
+                "asked. 'assay ui' has them in the queue of disagreements."
             )
         if missing and (by_others := self._others()):
             remarks.append(

@@ -41,9 +41,9 @@ def carried(
     given: dict[str, tuple[Label, Sequence[Label]]] = {}
     for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
         said = [label for part in parts if (label := book.find(*part, before=end)) is not None]
-        # Earlier still not all parts had a label, and there was no unit.
+        # Then there was no unit: not all parts had a label yet, or people disagreed on one.
         if len(said) < len(parts):
-            break
+            continue
         former = unit_beside(said)
         identity = unit_hash(task.name, former)
         if identity != now and identity not in given:

@@ -34,8 +34,9 @@ _POLICIES = {
 
 def page_of(result: Result, *, sections: bool = True) -> Page:
     """The page of a result, with its ``sections`` or (for the terminal) without."""
-    found = result.fair.findings
-    asked = sum(result.asked.values())
+    fair = result.fair
+    found = fair.findings
+    asked = sum(fair.asked.values())
     level = result.settings.get("level")
     basis = stands_on(result)
     return Page(
@@ -52,13 +53,13 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         parts=_sections(result) if sections else (),
         definitions=found.definitions,
         settings=result.settings,
-        gaps=result.gaps,
+        gaps=fair.gaps,
         nothing=found.nothing or all_usable(asked),
-        usable=all_usable(asked) if asked and not result.lacking else "",
+        usable=all_usable(asked) if asked and not fair.lacking else "",
         lede=(*found.lede, *([f"Stands on: {basis}."] if basis else [])),
         facts=found.facts,
         warnings=result.warnings,
-        labelled=tuple(_labelled(result)),
+        labelled=tuple(_labelled(fair)),
         juries=tuple(_jury(jury, result.task_titles.get(jury.task, jury.task))
                      for jury in result.juries),
         level=level if isinstance(level, float) else None,
@@ -68,12 +69,20 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
 
 
 def _sections(result: Result) -> tuple[Part, ...]:
-    """The protocol's own sections and those that all have; cards, which are many, come last."""
+    """The protocol's own sections and those that all have; cards, which are many, come last. Where
+    runs are set beside each other it is by the fair scores; cards show what people said, too."""
+    fair = result.fair
     own = list(result.findings.parts())
-    cards = [one for one in own if any(isinstance(item, Cards) for item in one.items)]
-    first = [one for one in own if not any(one is other for other in cards)]
+    first = [
+        one for one in (own if fair is result else fair.findings.parts()) if not _is_of_cards(one)
+    ]
+    cards = [one for one in own if _is_of_cards(one)]
     beside = result.beside().parts()
-    return (*first, *beside, *_categories(result), *_topics(result), *cards)
+    return (*first, *beside, *_categories(fair), *_topics(fair), *cards)
+
+
+def _is_of_cards(part: Part) -> bool:
+    return any(isinstance(item, Cards) for item in part.items)
 
 
 def all_usable(asked: int) -> str:

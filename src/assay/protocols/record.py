@@ -167,6 +167,7 @@ def write_manifest(
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": len(counted),
         "stands_on": stands_on(result),
+        **({"uneven": sorted(result.uneven)} if result.uneven else {}),
         "labels_sha256": counted.digest(),
         "ledger": head.in_manifest(),
         "report": REPORT,

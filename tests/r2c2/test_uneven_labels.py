@@ -1,0 +1,86 @@
+"""Where people labelled more of some runs than of others, runs are compared by the machine's labels
+alone, wherever they are set beside each other."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+TOML = """[evaluation]
+protocol = "r2c2"
+[inputs]
+questions = "questions.tsv"
+pr_runs = "pr.txt"
+ac_runs = "ac/*.txt"
+[labellers]
+default = "recorded:said.jsonl"
+dialogue_act = "rules"
+[settings]
+resamples = 100
+"""
+
+
+def said(run: str, number: int, correct: str, **more: str) -> str:
+    unit = {"question": f"Who was number {number}?", "answer": f"{run} {number}"}
+    unit |= {"gold": ["Bo"], "nuggets": []}
+    return json.dumps({"task": "r2c2.answer", "unit": unit, "verdict": {"correct": correct}} | more)
+
+
+@pytest.fixture
+def uneven(tmp_path: Path, assay) -> Path:
+    """The machine called all answers of A and B right; a person called all of A wrong."""
+    folder, numbers = tmp_path / "uneven", range(1, 7)
+    (folder / "ac").mkdir(parents=True)
+    (folder / "assay.toml").write_text(TOML)
+    questions = (f"{n}\tWho was number {n}?\tSimple\tBo\n" for n in numbers)
+    (folder / "questions.tsv").write_text("".join(questions))
+    (folder / "pr.txt").write_text("1;1;d;x\n")
+    for run in "AB":
+        answers = (f"<{n}>\n{run} {n};80\n</{n}>\n" for n in numbers)
+        (folder / "ac" / f"{run}.txt").write_text("".join(answers))
+    lines = [said(run, n, "YES") for run in "AB" for n in numbers]
+    (folder / "said.jsonl").write_text("\n".join(lines))
+    assert assay("evaluate", folder).returncode == 0
+    person = [said("A", n, "NO", labeller="human:KIM") for n in numbers]
+    (tmp_path / "kim.jsonl").write_text("\n".join(person))
+    assert assay("labels", "import", folder, tmp_path / "kim.jsonl").returncode == 0
+    return folder
+
+
+def test_all_of_the_report_compares_by_the_same_labels(uneven: Path, assay):
+    assert assay("report", uneven).returncode == 0
+    page = (uneven / "out" / "report.html").read_text(encoding="utf-8")
+    text = " ".join(html.unescape(re.sub("<[^>]+>", " ", page)).split())
+    assert "the judge’s labels for all runs" in text
+    assert text.count("6 right, 0 wrong") == 2
+    assert "0 right, 6 wrong" not in text
+    assert "by human:KIM" not in text  # of the labels that count
+    assert re.search(r"Judged not correct \(? ?person ?human:KIM", text)
+
+
+def test_who_compares_the_scores_with_peoples_labels_is_told(uneven: Path, assay):
+    assert assay("score", uneven).returncode == 0
+    for place in (uneven, uneven / "out" / "per_topic.csv"):
+        done = assay("compare", place, "-m", "Accuracy")
+        assert "labelled more of some runs than of others" in done.stderr
+        assert "for no comparison of runs" in done.stderr
+    assert assay("score", uneven, "--policy", "machine").returncode == 0
+    fair = assay("compare", uneven / "out" / "machine", "-m", "Accuracy")
+    assert "for no comparison" not in fair.stderr
+
+
+def test_scores_of_inputs_that_changed_are_said_to_be(uneven: Path, assay):
+    assert assay("score", uneven).returncode == 0
+    assert "changed since" not in assay("status", uneven).stdout
+    assert "changed after" not in assay("compare", uneven, "-m", "Accuracy").stderr
+    run = uneven / "ac" / "B.txt"
+    run.write_text(run.read_text().replace(";80", ";20"))  # no label is asked
+    assert "; 1 input file changed since" in assay("status", uneven).stdout
+    told = assay("compare", uneven, "-m", "HMR").stderr
+    assert "per_topic.csv: 1 input file changed after it was written. 'assay evaluate" in told
+    (uneven / "ac" / "A.txt").unlink()
+    assert "; 2 input files changed since" in assay("status", uneven).stdout
