@@ -150,6 +150,16 @@ def test_missing_judgments_make_the_win_rate_a_range(assay, tmp_path, env):
     assert row["value"] == ""
 
 
+def test_win_rates_of_topics_are_those_that_are_set(assay, tmp_path, env):
+    folder = make(tmp_path / "f", 'prior = 1\nwin_rate = "opponents"')
+    assert assay("evaluate", folder, env=env).returncode == 0
+    with (folder / "out" / "per_topic.csv").open() as file:
+        found = {(row["run"], row["topic"]): float(row["value"]) for row in csv.DictReader(file)}
+    # Topic 2 has ties alone, which nobody won.
+    assert [found[run, "2"] for run in STRENGTH] == [0, 0, 0]
+    assert [found[run, "1"] for run in STRENGTH] == [1, 0.5, 0]
+
+
 def test_a_persons_judgment_of_one_order_settles_a_battle(assay, tmp_path, env):
     folder = make(tmp_path / "f", "prior = 1")
     assay("judge", folder, env=env)

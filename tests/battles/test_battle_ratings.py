@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import minimize, root
 
 from assay.statistics.battles import (
     components,
     error_interval,
     rate,
     ratings,
+    resampled_ratings,
     tally,
     win_rates,
 )
+from assay.statistics.corrected.order import ranks_between
 from assay.statistics.pair_models import BradleyTerry, Davidson, RaoKupper, fit
 from assay.statistics.pairing import (
     all_battles,
@@ -26,7 +28,7 @@ from assay.statistics.pairing import (
     swapped,
 )
 
-A, TIE, B = 1, 0.5, 0
+A, TIE, B, NAN = 1, 0.5, 0, np.nan
 B1 = [(0, 1, A)] * 3 + [(1, 0, A)]
 B2 = [*B1, *[(0, 1, TIE)] * 4]
 B3 = [*B1, *[(1, 2, A)] * 3, (2, 1, A), *[(0, 2, A)] * 2, *[(2, 0, TIE)] * 2]
@@ -96,6 +98,113 @@ def test_b6_resamples_of_two_topics():
     # Without the prior the resample with the first topic twice has no finite ratings.
     found = rated(rows, 2, 2, resamples=400)
     assert 60 < found.intervals[0].undefined < 140
+
+
+def plain_ratings(rows, runs, ties):
+    """Wins expected are wins seen, and ties are where they have a chance of their own; NaN where
+    some run cannot be reached from another by wins and ties."""
+    better = {(a, b) for a, b, o, _ in rows if o != B} | {(b, a) for a, b, o, _ in rows if o != A}
+    reached = np.eye(runs, dtype=bool)
+    for _ in range(runs):
+        for a, b in better:
+            reached[a] |= reached[b]
+    if not reached.all():
+        return np.full(runs, np.nan)
+
+    def surplus(strengths):
+        *r, s = strengths
+        found = np.zeros(runs + 1)
+        for a, b, outcome, _ in rows:
+            win, lose = np.exp((r[a] - r[b]) / 2), np.exp((r[b] - r[a]) / 2)
+            tie = np.exp(s) if ties else 0.0
+            more = outcome - (win + tie / 2) / (win + tie + lose)
+            found[[a, b, runs]] += more, -more, (outcome == TIE) - tie / (win + tie + lose)
+        found[0] = sum(r)  # the surpluses sum to 0, so that one says nothing
+        return found if ties else [*found[:runs], s]
+
+    return 1000 + 400 / np.log(10) * root(surplus, np.zeros(runs + 1), tol=1e-12).x[:runs]
+
+
+@pytest.mark.parametrize("model", [BradleyTerry(), Davidson()])
+def test_intervals_and_ranks_are_of_topics_drawn_anew(model):
+    rows = [(0, 1, A, 0), (1, 0, A, 0), (1, 2, TIE, 0), (2, 0, A, 1), (0, 1, A, 1), (1, 2, A, 1)]
+    rows += [(0, 2, A, 2), (0, 1, TIE, 2), (2, 1, A, 2), (0, 2, A, 3), (1, 2, A, 3)]
+    found = rated(rows, 3, 4, model, level=0.8, seed=6)
+    memory, rates = {}, []
+    draws = np.sort(np.random.default_rng(6).integers(0, 4, size=(50, 4)))
+    for drawn_topics in map(tuple, draws):
+        sample = [row for topic in drawn_topics for row in rows if row[3] == topic]
+        if drawn_topics not in memory:
+            memory[drawn_topics] = plain_ratings(sample, 3, model.fitted)
+        own = [
+            [o if a == run else 1 - o for a, b, o, _ in sample if run in (a, b)] for run in range(3)
+        ]
+        rates.append([np.mean(one) for one in own])
+    ratings_drawn = np.array([memory[tuple(one)] for one in draws])
+    unrated = int(np.isnan(ratings_drawn[:, 0]).sum())
+    assert 0 < unrated < 40
+    for run in range(3):
+        rating, rate_of = found.intervals[run], found.rate_intervals[run]
+        expected = np.nanquantile(ratings_drawn[:, run], [0.1, 0.9])
+        assert (rating.low, rating.high) == pytest.approx(expected)
+        assert rating.undefined == unrated
+        expected = np.quantile(np.array(rates)[:, run], [0.1, 0.9])
+        assert (rate_of.low, rate_of.high) == pytest.approx(expected)
+    spread = np.cov(ratings_drawn[~np.isnan(ratings_drawn[:, 0])].T)
+    together = ranks_between(found.rating, spread, 3, level=0.8, seed=6)
+    assert found.ranks.critical == pytest.approx(together.critical, rel=1e-6)
+    assert found.ranks.best.tolist() == together.best.tolist()
+
+
+def test_a_topic_without_a_battle_is_not_drawn():
+    """Two topics of which one says nothing are one, of which there is no interval."""
+    rows = [(0, 1, A, 1), (1, 0, A, 1), (1, 0, A, 1)]
+    found = rated(rows, 2, 3)
+    assert found.intervals == found.rate_intervals == (None, None)
+    assert found.ranks is None
+    rows += [(0, 1, A, 3), (0, 1, TIE, 3)]
+    wide, narrow = rated(rows, 2, 5), rated([(*row[:3], row[3] // 2) for row in rows], 2, 2)
+    assert wide.intervals == narrow.intervals
+    assert wide.rate_intervals == narrow.rate_intervals
+
+
+@pytest.mark.parametrize("how", ["half", "opponents"])
+def test_what_has_no_verdict_is_lost_at_worst_and_won_at_best(how):
+    rows = [(0, 1, B, 0), (0, 1, TIE, 0), (0, 2, NAN, 0), (1, 2, NAN, 1), (0, 1, NAN, 2)]
+    rows += [(0, 2, A, 2), (2, 3, NAN, 3)]
+
+    def completed(run, outcome, sample):
+        """A run's win rate where its open battles have this outcome for it."""
+        mine = [(b, o) if a == run else (a, 1 - o) for a, b, o, _ in sample if run in (a, b)]
+        mine = [(other, outcome if np.isnan(o) else o) for other, o in mine]
+        if how == "half":
+            return np.mean([o for _, o in mine]) if mine else np.nan
+        by_opponent = {other: [o == A for one, o in mine if one == other] for other, _ in mine}
+        return np.mean([np.mean(won) for won in by_opponent.values()]) if mine else np.nan
+
+    found = rated(rows, 4, 4, win_rate=how, level=0.8, resamples=60, seed=2)
+    draws = np.random.default_rng(2).integers(0, 4, size=(60, 4))
+    samples = [[row for topic in drawn for row in rows if row[3] == topic] for drawn in draws]
+    for run in range(4):
+        assert found.rate[run] == pytest.approx(completed(run, 0, rows))
+        assert found.rate_ceiling[run] == pytest.approx(completed(run, 1, rows))
+        worst, best = ([completed(run, end, one) for one in samples] for end in (0, 1))
+        ends = np.nanquantile(worst, 0.1), np.nanquantile(best, 0.9)
+        interval = found.rate_intervals[run]
+        assert (interval.low, interval.high) == pytest.approx(ends)
+        assert interval.undefined == np.isnan(worst).sum()
+    judged = rated([row for row in rows if not np.isnan(row[2])], 4, 4)
+    assert found.rating == pytest.approx(judged.rating, nan_ok=True)
+
+
+@pytest.mark.parametrize("model", [BradleyTerry(), Davidson(), RaoKupper()])
+def test_with_a_prior_no_resample_is_left_out(model):
+    """Of battles that are all tied, or none at all, it makes ratings of 1000."""
+    rows = [(0, 1, A, 0), (0, 1, TIE, 1), (1, 2, TIE, 1)]
+    found = rated(rows, 3, 3, model, prior=1.0, resamples=200)
+    assert [one.undefined for one in found.intervals] == [0, 0, 0]
+    drawn = resampled_ratings(table(rows, 3, 3), np.array([[0, 3, 0], [0, 0, 3]]), model, 1.0)
+    assert drawn == pytest.approx(np.full((2, 3), 1000.0))
 
 
 def test_b7_the_order_is_a_bit_of_a_hash():

@@ -280,6 +280,14 @@ def test_means_tie_by_their_distance_wherever_they_lie(unit: float) -> None:
         assert found.rows[0].value == 1
 
 
+def test_scores_that_rounding_parts_are_tied() -> None:
+    x, y = [0.1 + 0.2, 0.3, 0.7], [0.5, 0.5, 0.9]
+    assert x[0] != x[1]
+    for coefficient in (cor.kendall_tau, cor.spearman_rho, cor.rbo):
+        assert coefficient(x, y) == pytest.approx(1, abs=1e-12)
+    assert cor.ap_correlation(x, y) == cor.ap_correlation([0.3, 0.3, 0.7], y)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -147,7 +147,7 @@ class BattleScores:
             rates = win_rates(self.table, self.table.counts, self.settings.win_rate)
             for place in order:
                 for number, topic in enumerate(self.topics):
-                    single = replace(self.table, counts=self.table.counts[number : number + 1])
+                    single = self.table.of_topics([number])
                     count = int(single.fought[place])
                     if count:
                         share = float(rates[number, place])

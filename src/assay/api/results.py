@@ -16,7 +16,7 @@ from assay.measures.scores import Score
 from assay.protocols.results import Redrawn, Result
 from assay.protocols.standing import stands_on
 from assay.statistics.correlation import kendall_tau, spearman_rho
-from assay.statistics.ranks import tau_rows
+from assay.statistics.ranks import near_ranks, tau_rows
 
 AGREEMENT_COLUMNS = ("first", "second", "tau", "rho", "runs", "low", "high")
 _LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0
@@ -104,7 +104,7 @@ def _interval(one: RankedBoard, other: RankedBoard, runs: list[str]) -> Interval
     first, second = (board.drawn(runs, topics, weights) for board in (one, other))
     taus = np.full(len(weights), np.nan)
     known = ~(np.isnan(first) | np.isnan(second)).any(axis=1)
-    taus[known] = tau_rows(first[known], second[known])
+    taus[known] = tau_rows(near_ranks(first[known]), near_ranks(second[known]))
     return percentile_interval(taus, _LEVEL)
 
 

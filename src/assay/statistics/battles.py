@@ -8,7 +8,7 @@ battles that were won or tied (Ford 1957); where not, nothing is rated unless a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -46,17 +46,24 @@ class Battles:
 
     ``runs``: n. ``first``: P runs of the pairs that fought at all, ``first < second``. ``second``:
     the others. ``counts``: T × 3 × P: how often the first won, it was a tie, the second won.
+    ``lacking``: T × P: how many battles have no verdict yet.
     """
 
     runs: int
     first: Integers
     second: Integers
     counts: Floats
+    lacking: Floats
 
     @property
     def total(self) -> Floats:
         """3 × P, over all topics."""
         return np.asarray(self.counts.sum(axis=0))
+
+    def of_topics(self, which: npt.ArrayLike) -> Battles:
+        """Those in some topics, by their numbers or by whether each is one."""
+        places = np.asarray(which)
+        return replace(self, counts=self.counts[places], lacking=self.lacking[places])
 
     @property
     def fought(self) -> Integers:
@@ -80,29 +87,32 @@ def tally(
     """Count battles.
 
     ``a``: the number of each battle's first run, from 0. ``b``: that of its second. ``outcome``: 1
-    where ``a`` won, ½ for a tie, 0 where ``b`` did. ``topic``: the number of each battle's topic,
-    from 0. ``runs``: how many runs there are. ``topics``: how many topics. Raises ValueError where
-    the lists differ in length, a run fights itself or an outcome is none.
+    where ``a`` won, ½ for a tie, 0 where ``b`` did, NaN where there is no verdict. ``topic``: the
+    number of each battle's topic, from 0. ``runs``: how many runs there are. ``topics``: how many
+    topics. Raises ValueError where the lists differ in length, a run fights itself or an outcome is
+    none.
     """
     one, other, where = (np.asarray(values, dtype=np.int64) for values in (a, b, topic))
-    said = numbers(outcome, "outcomes")
+    said = numbers(outcome, "outcomes", missing=True)
     if one.ndim != 1 or not one.shape == other.shape == said.shape == where.shape:
         raise ValueError(
             "give four flat lists of one length: runs, their opponents, outcome, topic"
         )
     if (one == other).any():
         raise ValueError(f"battle {np.flatnonzero(one == other)[0] + 1} is of a run with itself")
-    if not np.isin(said, (WIN, TIE, LOSS)).all():
-        raise ValueError("outcomes are 1 (the first won), 0.5 (a tie) and 0")
+    judged = ~np.isnan(said)
+    if not np.isin(said[judged], (WIN, TIE, LOSS)).all():
+        raise ValueError("outcomes are 1 (the first won), 0.5 (a tie), 0 and NaN (no verdict)")
     turned = one > other
     low, high = np.where(turned, other, one), np.where(turned, one, other)
-    # 0 where the run of the lower number won, 1 for a tie, 2 where the other did.
-    column = np.rint(2 * np.where(turned, said, 1 - said)).astype(np.int64)
+    # 0 where the run of the lower number won, 1 for a tie, 2 where the other did, 3 for nothing.
+    lost = np.where(judged, np.where(turned, said, 1 - said), 1.5)
+    column = np.rint(2 * lost).astype(np.int64)
     pairs, place = np.unique(low * runs + high, return_inverse=True)
-    size = (topics, 3, len(pairs))
-    cell = (where * 3 + column) * len(pairs) + place
+    size = (topics, 4, len(pairs))
+    cell = (where * 4 + column) * len(pairs) + place
     counts = np.bincount(cell, minlength=int(np.prod(size))).reshape(size).astype(np.float64)
-    return Battles(runs, pairs // runs, pairs % runs, counts)
+    return Battles(runs, pairs // runs, pairs % runs, counts[:, :3], counts[:, 3])
 
 
 def components(battles: Battles, counts: Floats | None = None) -> Integers:
@@ -139,13 +149,26 @@ def sandwich(battles: Battles, found: Fit, model: Model) -> Floats:
     return np.asarray(POINTS * np.sqrt(variance))
 
 
-def win_rates(battles: Battles, counts: Floats, how: WinRates = "half") -> Floats:
+def win_rates(
+    battles: Battles,
+    counts: Floats,
+    how: WinRates = "half",
+    lacking: Floats | None = None,
+    *,
+    won: bool = False,
+) -> Floats:
     """B × n win rates, NaN for a run without a battle.
 
-    ``battles``: of which runs. ``counts``: B × 3 × P. ``how``: see :data:`WinRates`.
+    ``battles``: of which runs. ``counts``: B × 3 × P. ``how``: see :data:`WinRates`. ``lacking``: B
+    × P battles without a verdict, which each run loses, or wins where they are ``won``; without
+    them they do not count.
     """
     wins, ties, losses = (counts[:, one] for one in range(3))
     n = wins + ties + losses
+    if lacking is not None:
+        n = n + lacking
+        if won:  # each run by itself, so that both sides win
+            wins, losses = wins + lacking, losses + lacking
     places = np.arange(len(battles.first))
     shape = (len(places), battles.runs)
     own, other = (
@@ -170,9 +193,11 @@ class Rated:
     ``rating``: NaN where there is none. ``intervals``: of the ratings, over topics; ``undefined``
     counts the resamples without a finite fit, which are left out. ``errors``: standard errors by
     the sandwich; NaN where there is none. ``tie``: the fitted or fixed tie parameter, None where
-    the model has none or nothing is rated. ``rate``: win rates, NaN for a run without a battle.
-    ``rate_intervals``: theirs, over topics. ``ranks``: simultaneous rank sets of the rated runs, in
-    their order; None without intervals. ``reason``: why there is no rating; None where there is.
+    the model has none or nothing is rated. ``rate``: win rates, NaN for a run without a battle; a
+    run loses what has no verdict. ``rate_ceiling``: the same, but that it wins that.
+    ``rate_intervals``: of both together, over topics. ``ranks``: simultaneous rank sets of the
+    rated runs, in their order; None without intervals. ``reason``: why there is no rating; None
+    where there is.
     """
 
     parts: Integers
@@ -181,6 +206,7 @@ class Rated:
     errors: Floats
     tie: float | None
     rate: Floats
+    rate_ceiling: Floats
     rate_intervals: tuple[Interval | None, ...]
     ranks: RankSets | None
     reason: str | None = None
@@ -208,13 +234,13 @@ def rate(
     probability(level, "level")
     if not 0 <= prior < np.inf:
         raise ValueError(f"the prior must not be below 0, got {prior}")
-    n, topics = battles.runs, len(battles.counts)
+    n = battles.runs
+    # A topic without a battle says nothing, so that nothing is drawn of it.
+    judged = battles.of_topics(battles.counts.any(axis=(1, 2)))
+    topics = len(judged.counts)
     active = np.flatnonzero(battles.fought)
     parts = np.full(n, -1, dtype=np.int64)
     parts[active] = np.unique(components(battles)[active], return_inverse=True)[1]
-    total = battles.total[None]
-    nothing: tuple[Interval | None, ...] = (None,) * n
-    drawn_rates: Floats = np.empty((0, n))
     drawn = np.empty((0, len(active)))
     found = None
     among = _among(battles, active)
@@ -225,16 +251,11 @@ def rate(
         rating[active] = ratings(found.strength[0])
         errors[active] = sandwich(among, found, model)
         tie = None if np.isnan(found.tie[0]) else float(found.tie[0])
-    if topics > 1:
+    if topics > 1 and reason is None:
         weights = np.concatenate(list(topic_counts(topics, resamples, seed)))
-        drawn_rates = np.concatenate(
-            [win_rates(battles, part, win_rate) for part in _blocks(battles, weights)]
-        )
-        if reason is None:
-            drawn = resampled_ratings(battles, weights, model, prior, found)[:, active]
-    ends = _intervals(drawn, level)
-    intervals = list(nothing)
-    for run, interval in zip(active, ends, strict=False):
+        drawn = resampled_ratings(judged, weights, model, prior, found)[:, active]
+    intervals: list[Interval | None] = [None] * n
+    for run, interval in zip(active, _intervals(drawn, level), strict=False):
         intervals[run] = interval
     return Rated(
         parts,
@@ -242,11 +263,36 @@ def rate(
         tuple(intervals),
         errors,
         tie,
-        win_rates(battles, total, win_rate)[0],
-        _intervals(drawn_rates, level) if len(drawn_rates) else nothing,
+        *_rates(battles, win_rate, level, resamples, seed),
         _ranks(rating[active], drawn, level, topics, seed),
         reason,
     )
+
+
+def _rates(
+    battles: Battles, how: WinRates, level: float, resamples: int, seed: int
+) -> tuple[Floats, Floats, tuple[Interval | None, ...]]:
+    """The win rates, at worst and at best, and the intervals of both together."""
+    known = battles.of_topics(battles.counts.any(axis=(1, 2)) | battles.lacking.any(axis=1))
+    topics = len(known.counts)
+    weights = np.ones((1, topics))
+    if topics > 1:
+        weights = np.concatenate([weights, *topic_counts(topics, resamples, seed)])
+    floor, ceiling = (
+        np.concatenate(
+            [
+                win_rates(known, counts, how, drawn @ known.lacking, won=won)
+                for drawn, counts in _blocks(known, weights)
+            ]
+        )
+        for won in (False, True)
+    )
+    intervals: list[Interval | None] = [None] * battles.runs
+    ends = zip(_intervals(floor[1:], level), _intervals(ceiling[1:], level), strict=True)
+    for run, (worst, best) in enumerate(ends):
+        if worst is not None and best is not None:
+            intervals[run] = replace(worst, high=best.high)
+    return floor[0], ceiling[0], tuple(intervals)
 
 
 def error_interval(value: float, error: float, level: float) -> tuple[float, float]:
@@ -256,9 +302,13 @@ def error_interval(value: float, error: float, level: float) -> tuple[float, flo
 
 
 def _among(battles: Battles, active: Integers) -> Battles:
-    """The battles with the runs that have any numbered from 0."""
-    first, second = (np.searchsorted(active, runs) for runs in (battles.first, battles.second))
-    return Battles(len(active), first, second, battles.counts)
+    """The battles with a verdict, with the runs that have any numbered from 0."""
+    fought = battles.total.any(axis=0)
+    first, second = (
+        np.searchsorted(active, runs[fought]) for runs in (battles.first, battles.second)
+    )
+    counts, lacking = battles.counts[:, :, fought], battles.lacking[:, fought]
+    return Battles(len(active), first, second, counts, lacking)
 
 
 def _why_not(parts: Integers, among: Battles, model: Model, prior: float) -> str | None:
@@ -315,7 +365,7 @@ def resampled_ratings(
     among = _among(battles, active)
     found = np.full((len(weights), battles.runs), np.nan)
     start = 0
-    for counts in _blocks(battles, weights):
+    for _, counts in _blocks(among, weights):
         good = np.array([_fits(among, one, model, prior) for one in counts])
         if good.any():
             fitted = fit(counts[good], among.first, among.second, among.runs, model, prior, near)
@@ -324,21 +374,22 @@ def resampled_ratings(
     return found
 
 
-def _blocks(battles: Battles, weights: Floats) -> Iterator[Floats]:
-    """The counts of resamples, b × 3 × P, as many at once as fit into memory."""
-    flat = battles.counts.reshape(len(battles.counts), -1)
+def _blocks(battles: Battles, weights: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """Rows of ``weights`` with the counts of their resamples, b × 3 × P, as many at once as fit
+    into memory."""
+    flat = battles.counts.reshape(len(battles.counts), 3 * len(battles.first))
     for block in in_parts(
         weights, _CELLS_AT_ONCE // max(1, flat.shape[1], (battles.runs + 1) ** 2)
     ):
-        yield (block @ flat).reshape(len(block), *battles.counts.shape[1:])
+        yield block, (block @ flat).reshape(len(block), *battles.counts.shape[1:])
 
 
 def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> bool:
     """Whether a resample has a finite fit."""
-    if model.fitted and not counts[[0, 2]].any():
-        return False
     if prior:
         return True
+    if model.fitted and not counts[[0, 2]].any():
+        return False
     return not components(among, counts).any() and (not model.fitted or _bounded(among, counts))
 
 

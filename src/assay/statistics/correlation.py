@@ -1,7 +1,8 @@
 """Whether two sets of scores rank runs alike: τ-b, ρ, AP correlation and RBO, in three settings.
 
 The first scores are the truth and the second the estimate; that matters to AP correlation alone.
-Higher scores are better. Ties:
+Higher scores are better. Scores of runs that are nearer to each other than 10⁻¹² of the largest
+are tied: rounding parts means. Ties:
 
 - Kendall's τ-b leaves out pairs that are tied (Kendall 1945), Spearman's ρ takes middle ranks.
 - AP correlation (Yilmaz, Aslam & Robertson, SIGIR 2008) is the expectation over all orders of tied
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.confidence import Floats
 from assay.measures.settings import probability
 from assay.statistics import ranks
 from assay.statistics.checks import defined, score_pair
@@ -43,15 +45,13 @@ from assay.statistics.shared_scores import (
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
     """Kendall's τ-b, ``None`` where all x or all y are equal. Raises ValueError where the
     lists differ in length, have fewer than 2 scores or hold a non-number."""
-    first, second = score_pair(x, y)
-    return defined(ranks.tau_rows(first[None], second[None])[0])
+    return defined(ranks.tau_rows(*_ranked(x, y))[0])
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
     """Spearman's ρ, ``None`` where all x or all y are equal. Raises ValueError for as
     :func:`kendall_tau`."""
-    first, second = score_pair(x, y)
-    return defined(ranks.rho_rows(first[None], second[None])[0])
+    return defined(ranks.rho_rows(*_ranked(x, y))[0])
 
 
 def ap_correlation(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float | None:
@@ -61,8 +61,7 @@ def ap_correlation(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float | Non
     symmetric. ``None`` where all true or all estimated scores are equal. Raises ValueError for as
     :func:`kendall_tau`.
     """
-    first, second = score_pair(truth, estimate)
-    return defined(ranks.ap_rows(first[None], second[None])[0])
+    return defined(ranks.ap_rows(*_ranked(truth, estimate))[0])
 
 
 def rbo(x: npt.ArrayLike, y: npt.ArrayLike, p: float = 0.9) -> float:
@@ -72,8 +71,13 @@ def rbo(x: npt.ArrayLike, y: npt.ArrayLike, p: float = 0.9) -> float:
     persistence: the first d ranks carry about 1 − p^d of the weight. Raises ValueError where as
     :func:`kendall_tau` (one item is enough), or p is not between 0 and 1.
     """
-    first, second = score_pair(x, y, least=1)
-    return float(ranks.rbo_rows(first[None], second[None], probability(p, "p"))[0])
+    return float(ranks.rbo_rows(*_ranked(x, y, least=1), probability(p, "p"))[0])
+
+
+def _ranked(x: npt.ArrayLike, y: npt.ArrayLike, least: int = 2) -> tuple[Floats, Floats]:
+    """The ranks of two lists of scores, as rows."""
+    first, second = score_pair(x, y, least=least)
+    return ranks.near_ranks(first[None]), ranks.near_ranks(second[None])
 
 
 # --- tables of scores ----------------------------------------------------------------------------
@@ -130,8 +134,6 @@ def correlate_runs(
 ) -> CorrelationReport:
     """Correlate two lists of run scores; without topics in both there are no intervals.
 
-    Scores nearer to each other than 10⁻¹² of the largest count as tied.
-
     ``first``: score by run, the truth, or scores by run and topic, of which the mean is taken; a
     run without any score (``None``, NaN) is left out. ``second``: the same of the estimate. ``p``:
     the persistence of RBO. ``missing``: what becomes of topics that a run lacks, see
@@ -172,8 +174,8 @@ def correlate(
 ) -> CorrelationReport:
     """Correlate two tables of scores by run and topic in the three settings of the TREC RAG paper.
 
-    Runs and topics that both tables have are used. Run means nearer to each other than 10⁻¹² of
-    the largest score count as tied. Intervals resample topics: a topic drawn twice counts twice.
+    Runs and topics that both tables have are used. Intervals resample topics: a topic drawn twice
+    counts twice.
 
     ``first``: the truth. ``second``: the estimate. ``p``: the persistence of RBO. ``missing``: what
     becomes of topics that a run lacks, see :data:`Missing`. ``level``: of the intervals.

@@ -22,6 +22,8 @@ _HALVINGS = 40
 _SETTLED = 1e-10
 _NO_TIES = {"Davidson": -40.0, "RaoKupper": 1e-12}
 """The tie parameter where there are no ties: as good as its limit."""
+_MOST_TIES = 0.99
+"""The share of ties from which the tie parameter starts where nearly all battles are tied."""
 
 
 class Model(Protocol):
@@ -74,7 +76,7 @@ class Davidson:
     fitted: bool = True
 
     def start(self, ties: Floats) -> Floats:
-        some = np.where(ties > 0, ties, 0.5)
+        some = np.where(ties > 0, np.minimum(ties, _MOST_TIES), 0.5)
         return np.where(ties > 0, np.log(2 * some / (1 - some)), _NO_TIES["Davidson"])
 
     def _logs(self, d: Floats, s: Floats) -> Floats:
@@ -112,7 +114,7 @@ class RaoKupper:
     def start(self, ties: Floats) -> Floats:
         if self.theta is not None:
             return np.full_like(ties, np.log(self.theta))
-        some = np.minimum(ties, 0.99)
+        some = np.minimum(ties, _MOST_TIES)
         return np.where(ties > 0, np.log((1 + some) / (1 - some)), _NO_TIES["RaoKupper"])
 
     def outcomes(self, d: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
@@ -220,7 +222,7 @@ def fit(
     """Fit ``model`` to B data sets at once.
 
     Each must have a finite maximum, which the caller sees to: without a prior every run can be
-    reached from every other by wins and ties; a fitted tie parameter needs a decided battle.
+    reached from every other by wins and ties, and a fitted tie parameter needs a decided battle.
 
     ``counts``: B × 3 × P, how often each outcome came of each pair. ``first``: P numbers of runs.
     ``second``: those that they fought, no pair twice in either order. ``n``: how many runs there
@@ -232,7 +234,9 @@ def fit(
     total = counts.sum(axis=(1, 2))
     ties = counts[:, 1].sum(axis=1) / np.maximum(total, 1)
     r, s = np.zeros((len(counts), n)), model.start(ties)[:, None]
-    free = ties > 0 if model.fitted else np.zeros(len(counts), dtype=np.bool_)
+    # Where all battles are tied the tie parameter has no end, and the prior's strengths do not
+    # hang on it.
+    free = (ties > 0) & (ties < 1) if model.fitted else np.zeros(len(counts), dtype=np.bool_)
     if near is not None:
         r, s = np.repeat(near.strength, len(counts), axis=0), np.where(free[:, None], near.s, s)
     loss = whole.loss(r, s, counts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.measures.confidence import Floats
 
@@ -16,6 +17,23 @@ _CELLS_AT_ONCE = 2_000_000
 
 _NEGLIGIBLE = 1e-15
 """Ranks whose weight in RBO is below this are left out."""
+
+_NEAR = 1e-12
+"""Scores nearer to each other than this share of the largest absolute score are tied."""
+
+
+def near_ranks(scores: Floats, largest: npt.ArrayLike | None = None) -> Floats:
+    """The ranks of every row, the lowest first; neighbours that are nearer than :data:`_NEAR` of
+    the ``largest`` absolute score (that of the row where none is given) have the same one: rounding
+    parts them."""
+    if largest is None:
+        largest = np.abs(scores).max(axis=1, keepdims=True)
+    order = np.argsort(scores, axis=1, kind="stable")
+    ascending = np.take_along_axis(scores, order, axis=1)
+    higher = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > np.multiply(_NEAR, largest)
+    found = np.empty_like(scores)
+    np.put_along_axis(found, order, higher.cumsum(axis=1).astype(np.float64), axis=1)
+    return np.asarray(found)
 
 
 def all_rows(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
@@ -77,9 +95,7 @@ def ap_rows(truth: Floats, estimate: Floats) -> Floats:
     return _bounded(np.where(constant, np.nan, 2 * total / max(1, n - 1)))
 
 
-def ap_weights(
-    above: np.typing.NDArray[np.integer], group: np.typing.NDArray[np.integer], n: int
-) -> Floats:
+def ap_weights(above: npt.NDArray[np.integer], group: npt.NDArray[np.integer], n: int) -> Floats:
     """What a surplus of right items above an item weighs in the AP correlation.
 
     An item of a group of g ties with t items above is at rank t + 1 + k, k from 0 to g − 1, in one
@@ -137,7 +153,7 @@ def _middle_ranks(scores: Floats) -> Floats:
 
 def _group_ranks(
     scores: Floats,
-) -> tuple[np.typing.NDArray[np.integer], np.typing.NDArray[np.integer]]:
+) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
     """The first and the last rank of those with the same score, 1 for the lowest."""
     n = scores.shape[1]
     order = np.argsort(scores, axis=1, kind="stable")

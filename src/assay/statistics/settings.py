@@ -19,9 +19,6 @@ _EQUAL = "all scores of a table are equal"
 _EQUAL_IN_TOPICS = "in every topic all scores of a table are equal"
 _NO_PAIR = "no topic has two runs"
 
-_NEAR = 1e-12
-"""Run means nearer to each other than this share of the largest absolute score are tied."""
-
 
 @dataclass(frozen=True)
 class Correlation:
@@ -102,20 +99,13 @@ def all_settings(
 def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
     """The ranks of the run means of every resample, resamples × runs, the lowest first.
 
-    A run that has none of a resample's topics ranks by its mean over all of them. Neighbours that
-    are nearer than :data:`_NEAR` of the largest score have the same rank: rounding parts them.
+    A run that has none of a resample's topics ranks by its mean over all of them.
     """
     present = ~np.isnan(scores)
     n = weights @ present
     overall = np.broadcast_to(np.nanmean(scores, axis=0), n.shape)
     means = np.divide(weights @ np.nan_to_num(scores), n, out=overall.copy(), where=n > 0)
-    slack = _NEAR * float(np.nanmax(np.abs(scores)))
-    order = np.argsort(means, axis=1, kind="stable")
-    ascending = np.take_along_axis(means, order, axis=1)
-    higher = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > slack
-    found = np.empty_like(means)
-    np.put_along_axis(found, order, higher.cumsum(axis=1).astype(np.float64), axis=1)
-    return np.asarray(found)
+    return ranks.near_ranks(means, np.nanmax(np.abs(scores)))
 
 
 def _topic_values(x: Floats, y: Floats, p: float) -> dict[str, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal, Self
 
@@ -160,8 +160,7 @@ class Counted(Redrawn):
 
     def redrawn(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
         places = [self.topics.index(topic) for topic in topics]
-        table = replace(self.table, counts=self.table.counts[places])
-        found = resampled_ratings(table, weights, self.model, self.prior)
+        found = resampled_ratings(self.table.of_topics(places), weights, self.model, self.prior)
         return found[:, [self.runs.index(run) for run in runs]]
 
 

@@ -83,16 +83,19 @@ def turned(
                 yield Request(BATTLE, second)
 
 
-def count(inputs: BattleInputs, results: Iterable[Battle]) -> Counted:
-    """Battles as arrays."""
+def count(
+    inputs: BattleInputs, results: Iterable[Battle], lacking: Iterable[Match] = ()
+) -> Counted:
+    """Battles as arrays, and those that are ``lacking`` a judgment."""
     run_number = {run: place for place, run in enumerate(inputs.runs)}
     topic_number = {topic: place for place, topic in enumerate(inputs.topics)}
-    every = list(results)
+    every = [(one.a, one.b, one.topic or "", one.outcome_for(one.a)) for one in results]
+    every += [(a, b, topic, None) for topic, a, b in lacking]
     table = tally(
-        [run_number[one.a] for one in every],
-        [run_number[one.b] for one in every],
-        [one.outcome_for(one.a) or 0.0 for one in every],
-        [topic_number[one.topic or ""] for one in every],
+        [run_number[a] for a, *_ in every],
+        [run_number[b] for _, b, *_ in every],
+        [np.nan if outcome is None else outcome for *_, outcome in every],
+        [topic_number[topic] for _, _, topic, _ in every],
         runs=len(run_number),
         topics=len(topic_number),
     )

@@ -80,7 +80,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
     def score(self, inputs: BattleInputs, settings: BattleSettings, book: LabelBook) -> Findings:
         every = [fought(inputs, book, match) for match in _matches(inputs, book)]
         results = [one.result for one in every if one.result is not None]
-        counts = count(inputs, results)
+        counts = count(inputs, results, (one.match for one in every if one.lacks))
         rated = rate(
             counts.table,
             counts.model,
@@ -88,13 +88,12 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
             win_rate=settings.win_rate,
             **settings.resampling,
         )
-        lacking = _lacking(inputs, every)
         twice = [one for one in every if len(one.judgments) > 1]
         disagree = sum(one.disagrees for one in twice)
         return Findings(
             topics=inputs.topics,
-            scores=_scores(counts, rated, lacking),
-            per_topic=_per_topic(counts, lacking),
+            scores=_scores(counts, rated),
+            per_topic=_per_topic(counts, settings),
             boards=(
                 Board(
                     "Runs",
@@ -149,32 +148,14 @@ def _matches(inputs: BattleInputs, book: LabelBook) -> list[Match]:
     return [*inputs.sample, *(one.match for one in more), *wanted]
 
 
-def _lacking(inputs: BattleInputs, every: Sequence[Fought]) -> dict[str, dict[str, int]]:
-    """run → topic → how many battles lack a judgment."""
-    found: dict[str, dict[str, int]] = {run: {} for run in inputs.runs}
-    for one in every:
-        if one.lacks:
-            topic, *pair = one.match
-            for run in pair:
-                found[run][topic] = found[run].get(topic, 0) + 1
-    return found
-
-
-def _scores(
-    counts: Counted, rated: Rated, lacking: Mapping[str, Mapping[str, int]]
-) -> dict[str, dict[str, Score]]:
-    topics = (counts.table.counts.sum(axis=1) > 0).astype(int)
+def _scores(counts: Counted, rated: Rated) -> dict[str, dict[str, Score]]:
     found: dict[str, dict[str, Score]] = {}
     for place, run in enumerate(counts.runs):
         mine = (counts.table.first == place) | (counts.table.second == place)
-        fought_on = int((topics[:, mine].sum(axis=1) > 0).sum())
-        missing = len(lacking[run])
+        fought_on = int(counts.table.counts[:, :, mine].any(axis=(1, 2)).sum())
+        missing = int(counts.table.lacking[:, mine].any(axis=1).sum())
         rating, share = defined(rated.rating[place]), defined(rated.rate[place])
-        battles, more = int(counts.table.fought[place]), sum(lacking[run].values())
-        ends = None
-        if battles + more:
-            won = (share or 0.0) * battles
-            ends = Range(won / (battles + more), (won + more) / (battles + more))
+        ends = None if share is None else Range(share, float(rated.rate_ceiling[place]))
         found[run] = {
             "Rating": Score.undefined(run, "Rating", topics=fought_on, missing=missing)
             if rating is None
@@ -193,21 +174,23 @@ def _scores(
 
 
 def _per_topic(
-    counts: Counted, lacking: Mapping[str, Mapping[str, int]]
+    counts: Counted, settings: BattleSettings
 ) -> dict[str, dict[str, dict[str, Range | None]]]:
-    rates = win_rates(counts.table, counts.table.counts)
-    found: dict[str, dict[str, dict[str, Range | None]]] = {}
-    for place, run in enumerate(counts.runs):
-        mine = (counts.table.first == place) | (counts.table.second == place)
-        battles = counts.table.counts[:, :, mine].sum(axis=(1, 2))
-        values: dict[str, Range | None] = {}
-        for number, topic in enumerate(counts.topics):
-            n, more = battles[number], lacking[run].get(topic, 0)
-            if n + more:
-                won = float(n and rates[number, place] * n)
-                values[topic] = Range(won / (n + more), (won + more) / (n + more))
-        found[run] = {"WinRate": values}
-    return found
+    table = counts.table
+    floor, ceiling = (
+        win_rates(table, table.counts, settings.win_rate, table.lacking, won=won)
+        for won in (False, True)
+    )
+    return {
+        run: {
+            "WinRate": {
+                topic: Range(float(floor[number, place]), float(ceiling[number, place]))
+                for number, topic in enumerate(counts.topics)
+                if not np.isnan(floor[number, place])
+            }
+        }
+        for place, run in enumerate(counts.runs)
+    }
 
 
 def _note(settings: BattleSettings) -> str:
@@ -260,8 +243,9 @@ def _parts(counts: Counted, rated: Rated, every: Sequence[Fought]) -> Iterator[P
     cells: list[list[float | None]] = [[None] * len(runs) for _ in runs]
     wins, ties, losses = counts.table.total
     for place, (i, j) in enumerate(zip(counts.table.first, counts.table.second, strict=True)):
-        share = float((wins + ties / 2)[place] / (wins + ties + losses)[place])
-        cells[i][j], cells[j][i] = share, 1 - share
+        if n := wins[place] + ties[place] + losses[place]:
+            share = float((wins[place] + ties[place] / 2) / n)
+            cells[i][j], cells[j][i] = share, 1 - share
     names = tuple(runs[one] for one in order)
     grid = Grid(
         "Who beats whom",
