@@ -516,6 +516,17 @@ def test_labels_of_a_further_way_are_missed_where_nothing_else_is_asked(tmp_path
     assert "trec_rag.relevance" not in result.missing
 
 
+@pytest.mark.parametrize(
+    ("relevance", "told"), [("0-3", True), ("counted", False), ("none", False)]
+)
+def test_given_grades_above_the_scale_are_told(tmp_path: Path, relevance: str, told: bool):
+    settings = f'relevance = "{relevance}"'
+    folder = make(tmp_path / "e", inputs='qrels = "qrels.txt"', settings=settings)
+    (folder / "qrels.txt").write_text("1 0 d1 4\n2 0 d4 3\n")
+    said = "1 grade above 3, the highest of relevance = '0-3': 4 of d1, topic 1."
+    assert any(said in one for one in opened(folder).warnings) is told
+
+
 @pytest.mark.parametrize("policy", ["people", "human", "majority", "adjudicated"])
 def test_what_people_gave_counts_wherever_peoples_labels_do(tmp_path: Path, policy: str):
     folder = given(tmp_path)
@@ -573,6 +584,22 @@ def test_nuggets_are_edited_in_an_editor_and_every_change_is_a_label(assay: Assa
     # Back to what it was: the machine's list counts again, all edits stay on record.
     text = assay("nuggets", "edit", folder, "1", "--print", env=ENV).stdout
     assert "okay [2] Canals have locks" in text
+
+
+def test_all_nuggets_of_a_topic_that_two_runs_answer_alike_may_go(assay: Assay, tmp_path: Path):
+    folder = make(tmp_path / "e")
+    text = (folder / "rag" / "good.jsonl").read_text().replace('"good"', '"twin"')
+    (folder / "rag" / "twin.jsonl").write_text(text)
+    judged(folder)
+    edit = ("nuggets", "edit", folder, "2", "--as", "KIM", "--file", tmp_path / "none.txt")
+    (tmp_path / "none.txt").write_text("")
+    done = assay(*edit, env=ENV)  # a slip: nothing was saved, say
+    assert (done.returncode, "Delete the nuggets' lines alone" in done.stderr) == (2, True)
+    (tmp_path / "none.txt").write_text("# Nuggets\n")
+    assert "2 dropped" in assay(*edit, env=ENV).stdout
+    _, after = judged(folder)
+    assert values(after, "good") == values(after, "twin")
+    assert after.findings.scores["good"]["all"].topics == 1
 
 
 def test_what_a_person_adds_to_a_given_bank_is_asked_about(assay: Assay, tmp_path: Path):

@@ -59,8 +59,16 @@ def edit_narrative(opened: Opened, topic: str, name: str | None, edit: Edit) -> 
 
 
 def from_file(path: Path) -> Edit:
-    """Edits that stand in a file. Raises FormatError with all its faults."""
-    return lambda _text, read: read("\n".join(read_text(path).lines), file=str(path)).require()
+    """Edits that stand in a file. Raises FormatError with all its faults, SettingsError where it
+    holds nothing, as one does that was not saved."""
+
+    def edit(_text: str, read: Reader) -> Lines:
+        text = "\n".join(read_text(path).lines)
+        if not text.strip():
+            raise SettingsError(f"{path} is empty. Delete the nuggets' lines alone to drop all.")
+        return read(text, file=str(path)).require()
+
+    return edit
 
 
 _Becomes = tuple[tuple[str, str | None, str | None], ...]

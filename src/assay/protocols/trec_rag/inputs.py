@@ -184,6 +184,7 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     reading.warnings += chain(
         *(_strangers(f"[inputs] r_runs, {run}", one.scores, every) for run, one in r_runs.items()),
         _strangers("[inputs] qrels", () if qrels is None else qrels.grades, every),
+        _off_the_scale({} if qrels is None else qrels.grades, settings),
         _strangers("[inputs] nuggets", nuggets or (), every),
         _strangers("[inputs] sub_narratives", aspects, every),
         _strangers("[inputs] assignments", [topic for _, topic in assignments], every),
@@ -235,6 +236,21 @@ def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> I
             f"the narratives ({listing(strange, 5)}), while {counted(len(silent), 'narrative')} "
             f"{named(len(silent), 'is', 'are')} not there ({listing(silent, 5)}). Are ids written "
             "alike?"
+        )
+
+
+def _off_the_scale(qrels: Qrels, settings: TrecRagSettings) -> Iterator[str]:
+    """Says where given grades are above those that labellers are asked for beside them."""
+    above = [
+        f"{grade} of {doc}, topic {topic}"
+        for topic, grades in qrels.items()
+        for doc, grade in grades.items()
+        if grade > settings.highest
+    ]
+    if above and settings.relevance != "none":
+        yield (
+            f"[inputs] qrels: {counted(len(above), 'grade')} above {settings.highest}, the highest "
+            f"of relevance = '{settings.relevance}': {listing(above, 3)}. They count as they are."
         )
 
 

@@ -160,7 +160,7 @@ class Responses:
             if self._subjects[subject := self._subject(answer)] > 1:
                 # The same of another run, which is asked about once.
                 seen = self._seen.setdefault(subject, set())
-                fresh = [one not in seen for one in nuggets]
+                fresh = np.array([one not in seen for one in nuggets], np.bool_)
                 seen.update(compress(nuggets, own.tolist()))
                 own &= fresh
         missing, silent = (int((wanted & one).sum()) for one in (label == NONE, np.isnan(worth)))
