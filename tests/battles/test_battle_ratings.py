@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize, root
+from scipy.special import expit
 
 from assay.statistics.battles import (
     components,
@@ -375,4 +376,22 @@ def test_the_next_battle_is_of_runs_that_are_close_and_little_known():
     assert first[2] == 3  # that never fought
     assert first[0] == 7
     assert second != first  # the topic is used up for that pair
+    # Each takes most from the volume of what is not known.
+    strength = (rate(counts, prior=1.0, resamples=1).rating - 1000) * np.log(10) / 400
+    strength = np.nan_to_num(strength)
+    known = np.diag(expit(strength) * expit(-strength))
+
+    def told(i, j):
+        apart = np.eye(4)[i] - np.eye(4)[j]
+        p = expit(strength[i] - strength[j])
+        return p * (1 - p) * np.outer(apart, apart)
+
+    for a, b, _ in rows:
+        known += told(a, b)
+    left = {(i, j) for i in range(4) for j in range(i + 1, 4)}
+    for _, i, j in (first, second):
+        volumes = {pair: np.linalg.slogdet(known + told(*pair))[1] for pair in left}
+        assert volumes[i, j] == pytest.approx(max(volumes.values()))
+        known += told(i, j)
+        left.remove((i, j))
     assert next_battles(counts, 3, possible=lambda i, j: []) == []

@@ -246,12 +246,14 @@ def test_intervals_resample_topics_not_labels() -> None:
     b = np.where(generator.random(60) < 0.6, a, generator.integers(0, 3, 60))
     found = agree(a, b, topics=list(topics), resamples=100, level=0.9, seed=3)
     order = list(dict.fromkeys(topics))
-    kappas, alphas = [], []
+    resampled: dict[str, list[float | None]] = {name: [] for name in found.estimates}
     for drawn in np.random.default_rng(3).integers(0, 6, size=(100, 6)):
         items = np.concatenate([np.flatnonzero(topics == order[t]) for t in drawn])
-        kappas.append(agr.cohen_kappa(a[items], b[items]))
-        alphas.append(agr.krippendorff_alpha([a[items], b[items]], "ordinal"))
-    for name, values in (("kappa", kappas), ("alpha_ordinal", alphas)):
+        alone = agree(a[items], b[items], scale=found.labels).estimates
+        for name, values in resampled.items():
+            values.append(alone[name].value)
+    assert list(resampled)[-2:] == ["kappa@1", "kappa@2"]
+    for name, values in resampled.items():
         interval = found.estimates[name].interval
         assert interval is not None
         low, high = np.quantile(np.array(values, dtype=float), [0.05, 0.95])

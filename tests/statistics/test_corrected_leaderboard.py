@@ -7,8 +7,9 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from assay.measures import confidence as measures
 from assay.statistics import corrected
@@ -115,6 +116,58 @@ def test_hmr_is_within_its_interval_and_hangs_on_no_order(seed: int, population:
     wider = hmr_quietly(p, c, judge, drawn, population="like these")
     narrower = hmr_quietly(p, c, judge, drawn)
     assert (wider.high - wider.low >= narrower.high - narrower.low - 1e-9).all()
+
+
+def plain_hmr(p, c, judge, drawn, population):
+    """Values and half widths, answer by answer, as the specification has them."""
+    count, places = len(p), np.flatnonzero(drawn)
+    n, mean, right = len(places), p.mean(), c[drawn].mean()
+    alike = [[j for j in places if judge[j] == said] for said in judge]
+    m = np.array([(sum(c[j] for j in of) + 2 * right) / (len(of) + 2) for of in alike])
+    a = m.mean() + np.mean([c[i] - m[i] for i in places])
+    b = (m * p).mean() + np.mean([(c[i] - m[i]) * p[i] for i in places])
+    a = min(max(a, 0.5 / count), 1 - 0.5 / count)
+    b = min(max(b, 1e-4 * a, a + mean - 1 + 1e-6), min(a, mean) - 1e-6)
+    over, under = 1 - (mean - b) / (1 - a), b / a
+    by_over = np.array([-(mean - b) / (1 - a) ** 2, 1 / (1 - a)])
+    by_under = np.array([-b / a**2, 1 / a])
+    by_hmr = (2 * under**2 * by_over + 2 * over**2 * by_under) / (over + under) ** 2
+    values = [2 * over * under / (over + under), over, under, a]
+    e = {i: (c[i] - m[i]) / (1 - 1 / (len(alike[i]) + 2)) for i in places}
+    q = m * (1 - m)
+    excess = (sum(x**2 for x in e.values()) + 2) / (sum(q[i] for i in places) + 2)
+    modelled = excess * q
+    if sum((c[i] - right) ** 2 for i in places) < 2:  # the rule of three
+        modelled = modelled + max(0, 3 / n - np.mean([modelled[i] for i in places]))
+    halves = []
+    for gradient in (by_hmr, by_over, by_under, np.array([1.0, 0.0])):
+        reach = gradient[0] + gradient[1] * p
+        omega = q * reach**2
+        k = n / count * omega.sum() ** 2 / (omega**2).sum() if omega.any() else 0.0
+        own = k / (k + 20) * (1 - n / count) * np.var([e[i] * reach[i] for i in places], ddof=1) / n
+        pooled = 20 / (k + 20) * (1 - n / count) * (modelled * reach**2).mean() / n
+        df = (own + pooled) ** 2 / (own**2 / max(k, 0.5) + pooled**2 / n) if own + pooled else 0
+        variance = own + pooled
+        if population == "like these":
+            variance += np.var([c[i] * reach[i] for i in places], ddof=1) / count
+        halves.append(stats.t.ppf(0.9, max(df, 4)) * np.sqrt(variance))
+    return np.array(values), np.array(halves)
+
+
+@given(st.integers(0, 40), st.sampled_from([0.05, 0.5, 0.97]), populations)
+@settings(max_examples=20)
+def test_hmr_is_the_plain_sums(seed: int, share: float, population: str) -> None:
+    generator = np.random.default_rng(seed)
+    count = int(generator.integers(12, 26))
+    p = generator.integers(0, 11, count) / 10
+    c = (generator.random(count) < share).astype(float)
+    judge = np.where(generator.random(count) < 0.2, 1 - c, c)
+    drawn = corrected.draw_topics(count, int(generator.integers(10, count)), seed)
+    found = hmr_quietly(p, c, judge, drawn, population=population, level=0.8)
+    value, half = plain_hmr(p, c, judge, drawn, population)
+    assert found.value == pytest.approx(value, **EXACT)
+    assert found.low == pytest.approx(np.clip(value - half, 0, 1), abs=1e-7)
+    assert found.high == pytest.approx(np.clip(value + half, 0, 1), abs=1e-7)
 
 
 @given(seeds)

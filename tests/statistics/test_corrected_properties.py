@@ -6,10 +6,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from assay.statistics import corrected
+from assay.statistics.corrected.calibration import cross_fitted
 from tests.statistics.trust_made import (
     EXACT,
     Items,
@@ -188,6 +190,41 @@ def test_items_are_the_plain_sums(seed: int, alike: bool) -> None:
     assert found.covariance == pytest.approx(covariance, **EXACT)
     assert found.df == pytest.approx(df, **EXACT)
     assert found.judge_weight == pytest.approx(weight, **EXACT)
+
+
+@given(st.integers(0, 30), st.booleans())
+@settings(max_examples=20)
+def test_items_of_topics_like_these_vary_as_the_topics_do(seed: int, alike: bool) -> None:
+    """... and by no less than those of these items."""
+    data = made_items(seed)
+    if alike:
+        data = data._replace(people=np.ones(len(data.people)))
+    found = corrected.items(*data, population="like these", level=0.8)
+    these = corrected.items(*data, level=0.8)
+    m = cross_fitted(
+        data.people, data.judge[None], data.pi, data.drawn,
+        np.unique(data.topic, return_inverse=True)[1],
+    ).given_judge  # fmt: skip
+    topics = np.unique(data.topic)
+    parts = [
+        [
+            len(topics)
+            * sum(
+                row[i] * (m[i] + (data.drawn[i] and (data.people[i] - m[i]) / data.pi[i]))
+                for i in np.flatnonzero(data.topic == topic)
+            )
+            for topic in topics
+        ]
+        for row in data.weights
+    ]
+    expected = np.atleast_2d(np.cov(parts)) / len(topics)
+    t = stats.t.ppf(0.9, len(topics) - 1)
+    half = np.maximum(t * np.sqrt(np.diag(expected)), (these.high - these.low) / 2)
+    assert found.value == pytest.approx(these.value, **EXACT)
+    assert found.high - found.value == pytest.approx(half, **EXACT)
+    apart = ~np.eye(len(half), dtype=bool)
+    assert found.covariance[apart] == pytest.approx(expected[apart], **EXACT)
+    assert (found.df == len(topics) - 1).all()
 
 
 @given(seeds, populations)

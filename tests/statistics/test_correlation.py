@@ -194,6 +194,56 @@ def test_the_three_settings_against_plain_loops() -> None:
     assert found.run_means[0].first == pytest.approx(x[0].mean())
 
 
+def test_scores_that_are_missing_leave_their_cells_alone() -> None:
+    """Means are over what a run has of the drawn topics, or of all where it has none of these; a
+    topic's coefficient is that of the runs that it has, undefined where these tie."""
+    x = (
+        np.array([[1, 2, np.nan, 4], [3, 3, 1, 0], [np.nan, 4, np.nan, np.nan], [2, np.nan, 4, 1]])
+        / 4
+    )
+    y = (
+        np.array([[2, 1, np.nan, 3], [1, 3, 2, 2], [np.nan, 3, np.nan, np.nan], [3, np.nan, 3, 0]])
+        / 4
+    )
+    first, second = (
+        {f"r{r}": {f"t{t}": float(v) for t, v in enumerate(row)} for r, row in enumerate(table)}
+        for table in (x, y)
+    )
+    report = cor.correlate(first, second, missing="cells", resamples=25, level=0.8, seed=5)
+    functions = {"tau": cor.kendall_tau, "rho": cor.spearman_rho, "ap": cor.ap_correlation}
+    order = [int(topic[1]) for topic in report.topics]
+    x, y = x[:, order], y[:, order]
+
+    def means(table: np.ndarray, drawn: np.ndarray) -> list[float]:
+        return [
+            float(np.nanmean(row[drawn] if not np.isnan(row[drawn]).all() else row))
+            for row in table
+        ]
+
+    def plain(drawn: np.ndarray) -> dict[tuple[str, str], float | None]:
+        values: dict[tuple[str, str], float | None] = {}
+        for name, function in functions.items():
+            values["runs", name] = function(means(x, drawn), means(y, drawn))
+            columns = [~np.isnan(x[:, t]) for t in drawn]
+            each = [function(x[k, t], y[k, t]) for k, t in zip(columns, drawn, strict=True)]
+            known = [one for one in each if one is not None]
+            values["topics-mean", name] = float(np.mean(known)) if known else None
+        return values
+
+    point = plain(np.arange(4))
+    drawn_values = [plain(one) for one in np.random.default_rng(5).integers(0, 4, size=(25, 4))]
+    rows = {(row.setting, row.measure): row for row in report.rows}
+    for key, value in point.items():
+        row = rows[key]
+        assert row.value == pytest.approx(value)
+        found = [one[key] for one in drawn_values]
+        ends = np.nanquantile(np.array(found, dtype=float), [0.1, 0.9])
+        assert row.interval is not None
+        assert (row.interval.low, row.interval.high) == pytest.approx(ends), key
+        assert row.interval.undefined == found.count(None)
+    assert [mean.topics for mean in report.run_means] == [3, 4, 1, 3]
+
+
 def test_tables_that_rank_alike_correlate_fully_in_every_resample() -> None:
     first, _ = _tables()
     for power, expected in ((2, 1.0), (-1, -1.0)):
