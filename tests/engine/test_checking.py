@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
+import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +17,15 @@ from assay.ledger.hashes import packed
 from assay.ledger.migrations import MIGRATIONS
 from assay.model.errors import LedgerError
 from assay.tasks.base import unit_hash
+from tests.engine.asking import (
+    aloud,
+    ended,
+    forked,
+    keep_and_die,
+    keep_under_one_key,
+    meekly,
+    read,
+)
 from tests.engine.test_ledger import label as any_label
 
 
@@ -272,18 +279,8 @@ def test_only_what_is_new_is_checked_again(path: Path):
 
 
 def test_several_processes_keep_to_one_chain(tmp_path: Path):
-    script = (
-        "import sys; from pathlib import Path; from assay.ledger import Ledger, NewLabel\n"
-        "from assay.model.labels import LabellerId, Status\n"
-        "from assay.tasks.base import unit_hash\n"
-        "with Ledger.open(Path(sys.argv[1])) as ledger:\n"
-        "    for n in range(60): ledger.add([NewLabel(key=sys.argv[2], task='t', version='1',"
-        " unit=unit_hash('t', {'n': n}), content={'n': n}, labeller=LabellerId('m', 'model'),"
-        " status=Status.OK, verdict={})], fresh=n % 2 == 0)"
-    )
-    command = [sys.executable, "-c", script, tmp_path / "l.sqlite"]
-    running = [subprocess.Popen([*command, name]) for name in "abc"]
-    assert [one.wait() for one in running] == [0, 0, 0]
+    running = [forked(keep_under_one_key, tmp_path / "l.sqlite", name, 60) for name in "abc"]
+    assert [ended(one) for one in running] == [0, 0, 0]
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         assert ledger.checked().labels == 180
 
@@ -346,49 +343,27 @@ def test_damage_is_told_or_does_no_harm(path: Path, tmp_path: Path):
     assert told > 60  # much of a small ledger is empty
 
 
-def meek(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Python code, by somebody who may write only where that is allowed (root may anywhere)."""
-    without = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-all"]
-    command = [*(without if os.geteuid() == 0 else []), sys.executable, "-c", code]
-    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True)
+def test_a_ledger_that_may_not_be_written_is_read(path: Path, tmp_path_factory):
+    folder, told = path.parent, tmp_path_factory.mktemp("told") / "told"
 
+    def meekly_read() -> str:
+        ended(forked(meekly, aloud, told, read, path))
+        return told.read_text()
 
-_READ = """
-import sys
-from pathlib import Path
-from assay.ledger import Ledger
-path = Path(sys.argv[1])
-with Ledger.open(path) as ledger:
-    last = [block[-1][0] for block in ledger.lines()]
-    print(ledger.checked().labels, len(list(ledger.labels())), *last)
-"""
-_KILLED = """
-import os, sys
-from pathlib import Path
-from assay.ledger import Ledger
-from tests.engine.test_checking import label
-ledger = Ledger.open(Path(sys.argv[1]))
-ledger.add([label(5)])
-os.kill(os.getpid(), 9)
-"""
-
-
-def test_a_ledger_that_may_not_be_written_is_read(path: Path):
-    folder = path.parent
     folder.chmod(0o555)
     try:
-        assert meek(_READ, path).stdout == "4 4 4\n"
+        assert meekly_read() == "4 4 4\n"
         folder.chmod(0o755)
-        assert meek(_KILLED, path).returncode == -9
+        assert ended(forked(meekly, keep_and_die, path, 1)) == -signal.SIGKILL
         folder.chmod(0o555)
         path.chmod(0o444)
-        assert meek(_READ, path).stdout == "5 5 5\n"  # with what its log holds
+        assert meekly_read() == "5 5 5\n"  # with what its log holds
     finally:
         folder.chmod(0o755)
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 2")
     folder.chmod(0o555)
     try:
-        assert "Copy the folder to where you may write." in meek(_READ, path).stderr
+        assert "Copy the folder to where you may write." in meekly_read()
     finally:
         folder.chmod(0o755)

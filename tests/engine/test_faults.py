@@ -22,7 +22,15 @@ from assay.labellers.pace import Limits
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
-from tests.engine.asking import ended, forked, requests
+from tests.engine.asking import (
+    aloud,
+    ask,
+    ask_until_full,
+    ended,
+    forked,
+    requests,
+    with_small_files,
+)
 from tests.engine.server import Drip, ask_of, completion, serve
 from tests.engine.test_judging import entailed
 
@@ -164,7 +172,7 @@ def test_fifty_kills_and_the_union_is_that_of_an_unbroken_run(place):
     rng = random.Random(11)
     with serve(entailed) as server:
         for _ in range(50):
-            process = forked(path, server.url, count)
+            process = forked(ask, path, server.url, count)
             seen = len(server.requests)
             until = seen + rng.randint(0, 12)
             deadline = time.monotonic() + 20
@@ -174,7 +182,7 @@ def test_fifty_kills_and_the_union_is_that_of_an_unbroken_run(place):
             process.join(10)
             if len(server.requests) >= count:
                 break
-        assert ended(forked(path, server.url, count)) == 0
+        assert ended(forked(ask, path, server.url, count)) == 0
         asked = len(server.requests)
     with Ledger.open(path) as ledger:
         labels = list(ledger.labels())
@@ -187,20 +195,28 @@ def test_fifty_kills_and_the_union_is_that_of_an_unbroken_run(place):
     assert asked <= count + 50 * 5
 
 
-_UNTIL_FULL = """
-import sys
-from pathlib import Path
-from assay.model.errors import LedgerError
-from tests.engine.asking import requests, run
-try:
-    print(run(Path(sys.argv[1]), sys.argv[2], requests(600)).asked)
-except LedgerError as error:
-    print(error)
-"""
 _IN_A_SMALL_DISK = """
-mount -t tmpfs -o size=600k none "$1" && "$3" -c "$4" "$1/l" "$2"
-head -c 2000000 /dev/zero > "$1/rest" 2>/dev/null; "$3" -c "$4" "$1/l" "$2"
-mount -o remount,size=20m "$1" && "$3" -c "$4" "$1/l" "$2" && cp "$1"/l* "$5"
+import multiprocessing, subprocess, sys
+from pathlib import Path
+from tests.engine.asking import ask_until_full
+
+disk, kept, url = sys.argv[1:]
+shell = lambda command: subprocess.run(command, shell=True, check=True)
+
+def ask():
+    given = Path(disk) / "l", url, 600
+    process = multiprocessing.get_context("fork").Process(target=ask_until_full, args=given)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+shell(f"mount -t tmpfs -o size=600k none '{disk}'")
+ask()
+shell(f"head -c 2000000 /dev/zero > '{disk}/rest' 2>/dev/null || true")
+ask()
+shell(f"mount -o remount,size=20m '{disk}'")
+ask()
+shell(f"cp '{disk}'/l* '{kept}'")
 """
 
 
@@ -231,10 +247,8 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_written(tmp_path):
     disk.mkdir()
     kept.mkdir()
     with serve(entailed) as server:
-        run = ["sh", "-c", _IN_A_SMALL_DISK, "sh", disk, server.url, sys.executable, _UNTIL_FULL]
-        done = subprocess.run(
-            [*command, *run, kept], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        run = [*command, sys.executable, "-c", _IN_A_SMALL_DISK, disk, kept, server.url]
+        done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
         asked = len(server.requests)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -245,14 +259,14 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_written(tmp_path):
 
 
 def test_a_limit_on_the_size_of_files_does_no_harm_either(tmp_path):
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))"
     outputs = []
     with serve(entailed) as server:
-        for code in (limit + _UNTIL_FULL, _UNTIL_FULL):
-            run = [sys.executable, "-c", code, tmp_path / "l", server.url]
-            done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
-            assert done.stderr == ""
-            outputs.append(done.stdout)
+        work = ask_until_full, tmp_path / "l", server.url, 600
+        for one in ((with_small_files, 400_000, *work), work):
+            told = tmp_path / "told"
+            assert ended(forked(aloud, told, *one)) == 0
+            outputs.append(told.read_text())
         asked = len(server.requests)
+    assert [len(told.splitlines()) for told in outputs] == [1, 1]
     assert "limit on the size of files" in outputs[0]
     _complete(tmp_path / "l", *outputs, asked)

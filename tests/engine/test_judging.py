@@ -7,13 +7,10 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +24,7 @@ from assay.ledger import Ledger
 from assay.ledger.store import Place
 from assay.model.errors import FormatError, LabellerUnreachable, LedgerError, SettingsError
 from assay.model.labels import LabellerId, Status
-from tests.engine.asking import ended, forked, labeller, requests, run
+from tests.engine.asking import aloud, ask, ended, forked, labeller, requests, run
 from tests.engine.server import ask_of, completion, serve
 
 
@@ -237,25 +234,12 @@ def test_every_faulty_line_of_a_recorded_file_is_named(tmp_path, place):
     assert [fault.line for fault in caught.value.faults] == [1, 2, 3]
 
 
-_CHILD = """
-import sys
-from tests.engine.asking import placed, requests, run
-run(placed(sys.argv[1]), sys.argv[2], requests(int(sys.argv[3])), settings={"concurrency": 4})
-"""
-
-
-def child(path: Place, url: str, count: int, **more) -> subprocess.Popen[bytes]:
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", _CHILD, str(path), url, str(count)]
-    return subprocess.Popen(command, cwd=root, **more)
-
-
 def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(place):
     count, path = 300, place
     random.seed(7)
     with serve(entailed) as server:
         for _ in range(6):
-            process = forked(path, server.url, count)
+            process = forked(ask, path, server.url, count)
             seen = len(server.requests)
             until = seen + random.randint(1, 60)
             deadline = time.monotonic() + 20
@@ -263,7 +247,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(place):
                 time.sleep(0.002)
             process.kill()
             process.join(10)
-        assert ended(forked(path, server.url, count)) == 0
+        assert ended(forked(ask, path, server.url, count)) == 0
         asked = len(server.requests)
     with Ledger.open(path) as ledger:
         labels = list(ledger.labels())
@@ -273,7 +257,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(place):
     assert asked <= count + 6 * 5
 
 
-def test_two_processes_do_not_both_pay(tmp_path, place):
+def test_two_processes_do_not_both_pay(tmp_path, tmp_path_factory, place):
     count, path, go = 300, place, threading.Event()
 
     def held(body, number):
@@ -281,18 +265,19 @@ def test_two_processes_do_not_both_pay(tmp_path, place):
             assert go.wait(20)
         return entailed(body, number)
 
+    told = tmp_path_factory.mktemp("second") / "told"
     with serve(held) as server:
-        first = forked(path, server.url, count)
+        first = forked(ask, path, server.url, count)
         while len(server.requests) < 5:
             time.sleep(0.005)
-        second = child(path, server.url, count, stderr=subprocess.PIPE)
-        told = second.communicate(timeout=20)[1].decode()
+        second = forked(aloud, told, ask, path, server.url, count)
+        second.join(20)
         go.set()
-        assert (ended(first), second.returncode) == (0, 1)
-        assert ended(forked(path, server.url, count)) == 0
+        assert (ended(first), second.exitcode) == (0, 1)
+        assert ended(forked(ask, path, server.url, count)) == 0
         assert len(server.requests) == count
     assert f"openai:m is being asked for 'r2c2.entailment' by another process (number {first.pid}"\
-        in told  # fmt: skip
+        in told.read_text()  # fmt: skip
     with Ledger.open(path) as ledger:
         assert len(list(ledger.labels())) == count
     assert [one.name for one in tmp_path.iterdir()] in (["l"], [])  # no claim is left
@@ -346,11 +331,11 @@ def test_ctrl_c_waits_for_the_answers_under_way(place):
         return entailed(body, number)
 
     with serve(slow) as server:
-        process = child(place, server.url, 2000)
+        process = forked(ask, place, server.url, 2000)
         while len(server.requests) < 20:
             time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        os.kill(process.pid, signal.SIGINT)
+        assert ended(process) == 0
         asked = len(server.requests)
     with Ledger.open(place) as ledger:
         assert len(list(ledger.labels())) == asked

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -21,12 +19,8 @@ from assay.ledger.migrations import MIGRATIONS
 from assay.ledger.store import Place
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
-from tests.conftest import ROOT
+from tests.engine.asking import aloud, ended, forked, keep, keep_and_die, meekly, read
 
-# Of a process that is told a place in words.
-PLACED = (
-    "from pathlib import Path; place = sys.argv[1] if '://' in sys.argv[1] else Path(sys.argv[1])"
-)
 WHO = LabellerId("openai:m", "model", {"temperature": 0})
 
 
@@ -109,18 +103,8 @@ def test_which_tasks_people_labelled_is_seen_of_new_labels_and_not_of_a_trial(pl
 
 
 def test_two_processes_write_to_one_ledger(place: Place):
-    script = (
-        f"import sys; from assay.ledger import *; from assay.model.labels import *; {PLACED}\n"
-        "with Ledger.open(place) as ledger:\n"
-        "  for n in range(200):\n"
-        "    ledger.add([NewLabel(key=f'{sys.argv[2]}{n}', task='t', version='1', unit=f'u{n}',"
-        " content={'n': n}, labeller=LabellerId('m', 'model'), status=Status.OK, verdict={})])\n"
-    )
-    both = [
-        subprocess.Popen([sys.executable, "-c", script, str(place), name], cwd=ROOT)
-        for name in ("a", "b")
-    ]
-    assert [process.wait(60) for process in both] == [0, 0]
+    both = [forked(keep, place, name, 200) for name in ("a", "b")]
+    assert [ended(process) for process in both] == [0, 0]
     with Ledger.open(place) as ledger:
         assert len(list(ledger.labels())) == 400
 
@@ -283,28 +267,14 @@ def test_a_missing_folder_is_named(tmp_path: Path):
 
 
 def test_a_kill_loses_nothing_that_was_added(place: Place):
-    script = (
-        f"import os, sys; from assay.ledger import *; from assay.model.labels import *; {PLACED}\n"
-        "ledger = Ledger.open(place)\n"
-        "for n in range(50):\n"
-        "  ledger.add([NewLabel(key=f'k{n}', task='t', version='1', unit=f'u{n}',"
-        " content={'n': n}, labeller=LabellerId('m', 'model'), status=Status.OK, verdict={})])\n"
-        "os.kill(os.getpid(), 9)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, str(place)], cwd=ROOT, check=False)
-    assert done.returncode == -9
+    assert ended(forked(keep_and_die, place, 50)) == -signal.SIGKILL
     with Ledger.open(place) as ledger:
         assert len(list(ledger.labels())) == 50
 
 
 def test_a_read_only_folder_is_explained(tmp_path: Path):
     (tmp_path / "ro").mkdir(mode=0o555)
-    code = "import sys, pathlib, assay.ledger as it; it.Ledger.open(pathlib.Path(sys.argv[1]))"
-    # Root may write anywhere, unless it gives that up.
-    meek = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-all"]
-    run = [*(meek if os.geteuid() == 0 else []), sys.executable, "-c", code]
-    done = subprocess.run(
-        [*run, tmp_path / "ro" / "l.sqlite"], capture_output=True, text=True, check=False
-    )
-    assert "LedgerError" in done.stderr
-    assert "Check that the folder exists and that you may write to it." in done.stderr
+    told = tmp_path / "told"
+    assert ended(forked(meekly, aloud, told, read, tmp_path / "ro" / "l.sqlite")) == 1
+    assert "LedgerError" in told.read_text()
+    assert "Check that the folder exists and that you may write to it." in told.read_text()
