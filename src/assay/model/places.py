@@ -28,14 +28,20 @@ def inside(folder: Path, name: Path | str, what: str) -> Path:
         real = path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a NUL
         raise SettingsError(f"{what} names no path: {error}.") from error
-    places = (folder, *TRUSTED.get())
-    if any(real.is_relative_to(place.resolve()) for place in places):
+    if any(map(real.is_relative_to, _places(folder))):
         return path
     raise SettingsError(
         f"{what} names {path}, which lies outside of the folder: {real}. Copy it into the folder, "
         "or name its place on the command line: assay --trust DIRECTORY COMMAND … (from Python: "
         "trust=[DIRECTORY])."
     )
+
+
+def _places(folder: Path) -> Iterator[Path]:
+    """Where files may lie. What has no links in it lies below the folder as it is called only where
+    that has none either: to look for them in the folder too takes as long again."""
+    yield folder.absolute()
+    yield from (place.resolve() for place in (folder, *TRUSTED.get()))
 
 
 def files_like(folder: Path, pattern: str, what: str) -> list[Path]:

@@ -341,8 +341,8 @@ class Evaluation:
             )
         }
         gzipped = {out / name: out / of for name, of in found.packed.items()}
-        for path in (*files, *gzipped):  # a folder in out/ may be a link
-            inside(out, path.relative_to(out), f"{self.folder.path}: out/")
+        for place in {path.parent for path in (*files, *gzipped)}:  # each may be a link
+            inside(out, place.relative_to(out), f"{self.folder.path}: out/")
         places, labels = PlacesUsed(result.used, self.protocol.used_at), out / "labels.jsonl"
         # First, as the labels are checked as they are written: nothing is, where one was changed.
         labels_sha256, counted = write_labels(labels, lines, places)

@@ -398,7 +398,8 @@ class Folder:
 
 def relative_to(folder: Path, path: Path) -> str:
     """A file's name as it should stand in manifests: relative to the folder."""
-    try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return path.name
+    real = path.resolve()
+    for place in (folder.absolute, folder.resolve):
+        if real.is_relative_to(place()):
+            return real.relative_to(place()).as_posix()
+    return path.name

@@ -151,7 +151,7 @@ def write_manifest(
     templates = {
         path.name: file_sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))
     }
-    models, ranked = models_of(result.used), result.findings.ranked
+    models, ranked, out = models_of(result.used), result.findings.ranked, folder.out
     document = {
         "assay": __version__,
         "protocol": folder.protocol,
@@ -172,7 +172,7 @@ def write_manifest(
         "ledger": head.in_manifest(),
         "report": REPORT,
         "reproduce": [] if ranked is None else ranked.commands(folder.out_in_words),
-        "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},
+        "outputs": {path.relative_to(out).as_posix(): one for path, one in outputs.items()},
         "warnings": list(result.warnings),
     }
-    return replace_manifest(folder.out, document)
+    return replace_manifest(out, document)
