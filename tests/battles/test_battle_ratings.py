@@ -283,14 +283,38 @@ def _loss(model, parameters, rows):
     return loss + 1e-9 * np.square(r).sum()  # keeps the mean at 0
 
 
-@pytest.mark.parametrize("name", ["davidson", "rao-kupper"])
-def test_models_with_ties_are_at_the_maximum_that_another_optimiser_finds(name):
-    rows = [*B3, (1, 2, TIE)]
-    found = minimize(lambda x: _loss(name, x, rows), np.zeros(4), tol=1e-12)
-    mine = rated(rows, 3, model=Davidson() if name == "davidson" else RaoKupper())
-    assert mine.rating == pytest.approx(ratings(found.x[:3] - found.x[:3].mean()), abs=0.02)
-    tie = np.exp(found.x[3]) + (name == "rao-kupper")
+@pytest.mark.parametrize("model", [Davidson(), RaoKupper(), RaoKupper(1.3)])
+def test_models_with_ties_are_at_the_maximum_that_another_optimiser_finds(model):
+    name, rows = "davidson" if isinstance(model, Davidson) else "rao-kupper", [*B3, (1, 2, TIE)]
+
+    def loss(x, of):
+        return _loss(name, x if model.fitted else [*x[:3], np.log(0.3)], of)
+
+    size = 4 if model.fitted else 3
+    found = minimize(lambda x: loss(x, rows), np.zeros(size), tol=1e-12).x
+    mine = rated(rows, 3, model=model)
+    assert mine.rating == pytest.approx(ratings(found[:3] - found[:3].mean()), abs=0.02)
+    tie = np.exp(found[3]) + (name == "rao-kupper") if model.fitted else 1.3
     assert mine.tie == pytest.approx(tie, abs=1e-4)
+    # The sandwich, with derivatives by small steps; the inner tie parameter is log ν or log θ.
+    places = (mine.rating - 1000) * np.log(10) / 400
+    inner = [*places, *([np.log(mine.tie)] if model.fitted else [])]
+
+    def inside(x, of):
+        if name == "rao-kupper" and model.fitted:
+            x = [*x[:3], np.log(np.expm1(x[3]))]
+        return loss(x, of)
+
+    def slope(x, of):
+        return np.array([(inside(x + e, of) - inside(x - e, of)) / 2e-3 for e in steps])
+
+    steps = 1e-3 * np.eye(size)
+    bend = np.array([(slope(inner + e, rows) - slope(inner - e, rows)) / 2e-3 for e in steps])
+    bend[:3, :3] += 1e-5 * len(rows) * np.eye(3)
+    outer = sum(np.outer(one, one) for one in (slope(np.array(inner), [row]) for row in rows))
+    spread = np.linalg.inv(bend) @ outer @ np.linalg.inv(bend)
+    errors = 400 / np.log(10) * np.sqrt(np.diag(spread)[:3])
+    assert mine.errors == pytest.approx(errors, rel=1e-3)
 
 
 battles = st.lists(

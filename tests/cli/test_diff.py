@@ -71,14 +71,15 @@ def test_of_many_flips_the_first_are_shown_and_it_is_said_how_to_have_all(
 
 
 def test_runs_that_changed_places_are_named(two: tuple[Path, Path], assay: Assay):
-    for path, values in zip(two, ((0.1, 0.2, 0.3), (0.25, 0.2, 0.3)), strict=True):
+    by_run = (0.1, 0.2, 0.3, 0.1 + 0.2), (0.25, 0.2, 0.1 + 0.2, 0.3)  # C and D are equal in both
+    for path, values in zip(two, by_run, strict=True):
         with (path / "out" / "scores.csv").open("a") as file:
-            for run, value in zip("ABC", values, strict=True):
+            for run, value in zip("ABCD", values, strict=True):
                 file.write(f"{run},M,{value},,,1,0,{value},{value}\n")
     shown = assay("diff", *two, "-m", "M").stdout
-    assert "By M 1 of 3 pairs of runs changed places: now A better than B." in shown
+    assert "By M 1 of 5 pairs of runs changed places: now A better than B." in shown
     (order,) = json.loads(assay("diff", *two, "-m", "M", "--json").stdout)["orders"]
-    assert order == {"measure": "M", "pairs": 3, "turned": [["A", "B"]]}
+    assert order == {"measure": "M", "pairs": 5, "turned": [["A", "B"]]}
 
 
 def test_by_what_is_better_low_the_run_with_less_is_named_as_the_better_one(

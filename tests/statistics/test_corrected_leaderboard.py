@@ -233,6 +233,75 @@ def test_shrinking_lies_between_the_judge_moved_and_the_corrected(seed: int) -> 
         assert none[0] == pytest.approx(found.value)
 
 
+def test_scores_that_rounding_parts_are_equal() -> None:
+    """Equal runs have equal weights, but not to the last digit equal sums."""
+    value = [0.1 + 0.2, 0.3, 0.1]
+    assert value[0] > value[1]
+    sure = ~np.eye(3, dtype=bool)
+    assert corrected.tau_bounds(sure, [0.3, 0.2, 0.1], value) == pytest.approx((2 / 3, 2 / 3))
+    known = corrected.rank_sets(estimates(value, np.zeros((3, 3))))
+    assert (known.best.tolist(), known.worst.tolist()) == ([1, 1, 3], [2, 2, 3])
+    nothing, df = np.zeros((3, 3)), np.full(3, 9.0)
+    found = corrected.expected(value, nothing, df, level=0.95, deciding=0.95)
+    assert found.decided == 2
+
+
+@given(seeds)
+@settings(max_examples=20)
+def test_differences_ranks_and_the_best_guess_are_the_plain_ones(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    runs = int(generator.integers(2, 6))
+    spread = generator.normal(size=(runs, runs)) / 50
+    found = dataclasses.replace(
+        estimates(generator.random(runs).tolist(), spread @ spread.T + 1e-6 * np.eye(runs)),
+        df=generator.uniform(4, 30, runs),
+    )
+    value, cov, df = found.value, found.covariance, found.df
+    apart, ranks = corrected.differences(found, level=0.8), corrected.rank_sets(found, draws=200)
+    alone = generator.random(runs)
+    correction = value - alone
+    centred = np.eye(runs) - 1 / runs
+    noise = np.trace(centred @ cov @ centred) / np.square(centred @ correction).sum()
+    guess, s = corrected.shrink(found, alone)
+    assert s == pytest.approx(max(0, 1 - noise))
+    expected = alone + correction.mean() + s * (correction - correction.mean())
+    assert guess == pytest.approx(expected)
+    better = np.zeros((runs, runs), dtype=bool)
+    for a in range(runs):
+        for b in set(range(runs)) - {a}:
+            se = np.sqrt(cov[a, a] + cov[b, b] - 2 * cov[a, b])
+            half = stats.t.ppf(0.9, min(df[a], df[b])) * se
+            assert apart.high[a, b] == pytest.approx(value[a] - value[b] + half)
+            assert apart.se[a, b] == pytest.approx(se)
+            better[a, b] = value[a] - value[b] > ranks.critical * se
+    assert ranks.best.tolist() == [1 + better[:, a].sum() for a in range(runs)]
+    assert ranks.worst.tolist() == [runs - better[a].sum() for a in range(runs)]
+    assert (ranks.decided == (better | better.T)).all()
+
+
+@given(seeds)
+@settings(max_examples=20)
+def test_batches_count_by_their_planned_sizes(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    first, second = corrected.items(*made_items(1)), corrected.items(*made_items(1), offset=0.3)
+    second = dataclasses.replace(second, covariance=3 * first.covariance)
+    half = stats.t.ppf(0.975, second.df) * np.sqrt(np.diag(second.covariance))
+    second = dataclasses.replace(second, low=second.value - half, high=second.value + half)
+    a = generator.uniform(0.1, 0.9)
+    found = corrected.combine([first, second], [a, 1 - a])
+    assert found.value == pytest.approx(first.value + 0.3 * (1 - a))
+    own = a**2 * first.covariance, (1 - a) ** 2 * second.covariance
+    assert found.covariance == pytest.approx(own[0] + own[1])
+    one, other = (np.diag(part) for part in own)
+    df = (one + other) ** 2 / (one**2 / first.df + other**2 / second.df)
+    assert found.df == pytest.approx(np.maximum(df, 4))
+    wide = (first.human_only_high - first.human_only_low) ** 2
+    other_wide = (second.human_only_high - second.human_only_low) ** 2
+    assert (found.human_only_high - found.human_only_low) ** 2 == pytest.approx(
+        a**2 * wide + (1 - a) ** 2 * other_wide
+    )
+
+
 def test_equal_batches_are_as_one_of_their_size() -> None:
     found = corrected.items(*made_items(1))
     once = corrected.combine([found], [50])

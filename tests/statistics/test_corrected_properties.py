@@ -256,6 +256,25 @@ def test_items_in_another_unit_give_estimates_in_that_unit(
         assert scaled.covariance == pytest.approx(unit**2 * found.covariance, **EXACT)
 
 
+@given(seeds, st.booleans(), populations)
+@settings(max_examples=30)
+def test_labels_may_begin_anywhere(seed: int, alike: bool, population: str) -> None:
+    """Labels from 2 to 5 are those from 0 to 1, three times as far apart, and 2 more for each."""
+    data = made_items(seed)
+    if alike:
+        data = data._replace(people=np.ones(len(data.people)))
+    found = corrected.items(*data, population=population)
+    moved = corrected.items(
+        data.weights, 2 + 3 * data.people, *data[2:], population=population, bounds=(2, 5)
+    )
+    more = 2 * data.weights.sum(axis=1)
+    if population == "these":  # topics of other sizes add to the spread of topics
+        assert moved.covariance == pytest.approx(9 * found.covariance, **EXACT)
+        assert moved.low == pytest.approx(more + 3 * found.low, **EXACT)
+    assert moved.value == pytest.approx(more + 3 * found.value, **EXACT)
+    assert moved.judge_weight == pytest.approx(found.judge_weight, **EXACT)
+
+
 @given(seeds, st.booleans())
 def test_topics_like_these_are_never_known_better_than_these(seed: int, alike: bool) -> None:
     data, more = made_items(seed), made_topics(seed)

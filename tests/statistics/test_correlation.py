@@ -304,6 +304,9 @@ def test_undefined_is_none_and_one_topic_has_no_interval() -> None:
     assert [row.value for row in report.rows[:4]] == [None, None, None, 1.0]
     assert all(row.interval is None for row in report.rows)
     assert report.rows[4].n == 0
+    two = {run: {"t": place, "u": place % 2} for place, run in enumerate("abc")}
+    assert all(row.interval is not None for row in cor.correlate(two, two, seed=0).rows)
+    assert cor.rbo([1.0], [2.0]) == 1
     assert [row.reason for row in report.rows[2:5]] == [
         "all scores of a table are equal", None, "in every topic all scores of a table are equal",
     ]  # fmt: skip

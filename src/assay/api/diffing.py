@@ -104,7 +104,7 @@ class Paired:
         the same."""
         if self.first is None or self.second is None:
             return False
-        return not isclose(self.first, self.second, rel_tol=1e-12, abs_tol=1e-12)
+        return not _equal(self.first, self.second)
 
     @property
     def is_real(self) -> bool:
@@ -213,7 +213,14 @@ def _orders(tests: Sequence[Paired]) -> Iterator[Order]:
 
 def _sign(one: float | None, other: float | None) -> int:
     """Which of two values is greater, if they are there."""
-    return 0 if one is None or other is None else (one > other) - (one < other)
+    if one is None or other is None or _equal(one, other):
+        return 0
+    return (one > other) - (one < other)
+
+
+def _equal(one: float, other: float) -> bool:
+    """Whether two sums are the same but for rounding."""
+    return isclose(one, other, rel_tol=1e-12, abs_tol=1e-12)
 
 
 # -- topics ---------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
 from assay.statistics.corrected.estimates import half_widths, satterthwaite
 from assay.statistics.corrected.given import LEAST_TOPICS
+from assay.statistics.corrected.order import apart
 
 COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
 
@@ -359,8 +360,7 @@ def _offered(
 ) -> tuple[list[Purchase], Purchase | None]:
     """Every offer at some sizes (those of ``aim.n`` labels alone, or as many as there are), and the
     cheapest that will do; of runs that score the same ``value`` no order can be settled."""
-    first, second = np.triu_indices(len(value), 1)
-    most = float((value[first] != value[second]).sum())
+    most = float(np.count_nonzero(np.triu(apart(value))))
     found: list[Purchase] = []
     enough: list[Purchase] = []
     for offer, least, total in offers:

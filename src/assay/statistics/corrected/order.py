@@ -10,7 +10,7 @@ import numpy.typing as npt
 from assay.measures.confidence import Bools, Floats
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import numbers
-from assay.statistics.corrected.estimates import Estimates, difference_variance
+from assay.statistics.corrected.estimates import ROUNDING, Estimates, difference_variance
 
 _CELLS_AT_ONCE = 500_000
 """How many drawn scores (draws × runs) are held at a time: 4 MB."""
@@ -72,10 +72,7 @@ def ranks_between(
     se = np.sqrt(difference_variance(covariance))
     largest = _largest_differences(covariance, se, df, draws, seed)
     critical = float(np.quantile(largest, level))
-    difference = value[:, None] - value[None, :]
-    # Where nothing can vary, what is left of a difference is rounding.
-    scale = np.maximum.outer(np.abs(value), np.abs(value))
-    least = np.where(se > 0, critical * se, 1e-12 * scale)
+    difference, least = apart(value), critical * se
     better, worse = difference > least, difference < -least
     runs = len(se)
     return RankSets(
@@ -109,6 +106,16 @@ def _largest_differences(
     return np.concatenate(blocks)
 
 
+def apart(value: Floats) -> Floats:
+    """Each score (row) less each other (column), R × R; 0 where rounding alone tells them apart.
+
+    Equal runs have equal rows, but sums of their products may differ in the last digit.
+    """
+    largest = np.maximum.outer(np.abs(value), np.abs(value))
+    difference = value[:, None] - value[None, :]
+    return np.where(np.abs(difference) > ROUNDING * largest, difference, 0.0)
+
+
 def tau_bounds(
     decided: npt.ArrayLike, value_a: npt.ArrayLike, value_b: npt.ArrayLike
 ) -> tuple[float, float]:
@@ -132,7 +139,7 @@ def tau_bounds(
         )
     first, second = np.triu_indices(len(a), 1)
     known = sure[first, second]
-    concordant = (np.sign(a[first] - a[second]) * np.sign(b[first] - b[second]))[known].sum()
+    concordant = np.sign(apart(a) * apart(b))[first, second][known].sum()
     undecided, pairs = int((~known).sum()), len(known)
     return float((concordant - undecided) / pairs), float((concordant + undecided) / pairs)
 

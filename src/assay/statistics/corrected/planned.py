@@ -18,7 +18,7 @@ from assay.statistics.corrected.estimates import (
     half_widths,
 )
 from assay.statistics.corrected.given import weight_matrix
-from assay.statistics.corrected.order import rank_sets
+from assay.statistics.corrected.order import apart, rank_sets
 
 _OWN = 10.0
 """As in :func:`assay.statistics.corrected.items`."""
@@ -111,7 +111,7 @@ def expected(
         level=deciding, draws=max(_RANK_DRAWS, math.ceil(_BEYOND / (1.0 - deciding))),
     ).critical  # fmt: skip
     first, second = np.triu_indices(len(theta), 1)
-    delta = np.abs(theta[first] - theta[second])
+    delta = np.abs(apart(theta)[first, second])
     se = np.sqrt(difference_variance(covariance)[first, second])
     away = np.divide(delta, se, out=np.where(delta > 0, np.inf, -np.inf), where=se > 0)
     from scipy import special  # noqa: PLC0415 (slow to load)
