@@ -84,3 +84,6 @@ def test_scores_of_inputs_that_changed_are_said_to_be(uneven: Path, assay):
     assert "per_topic.csv: 1 input file changed after it was written. 'assay evaluate" in told
     (uneven / "ac" / "A.txt").unlink()
     assert "; 2 input files changed since" in assay("status", uneven).stdout
+    (uneven / "assay.toml").write_text(f"{TOML}bins = 5\n")
+    told = " ".join(assay("status", uneven).stdout.split())
+    assert "; 2 input files changed since; settings changed since" in told

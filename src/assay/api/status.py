@@ -19,6 +19,7 @@ from assay.model.csv_cells import from_csv_cell
 from assay.model.errors import AssayError, FormatError
 from assay.model.secrets import told
 from assay.model.wording import counted
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import REPORT, read_manifest
 
@@ -109,10 +110,18 @@ def _results(opened: Opened, written: Mapping[str, Any]) -> str:
     said = [f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"]
     if since := later_labels(written, opened.folder):
         said.append(f"{counted(since, 'label')} came since")
-    every = (read_manifest(one.folder.out) for one in opened.parts.values())
-    if changed := changed_inputs(every, opened.folder):
+    every = [(part, read_manifest(part.folder.out)) for part in opened.parts.values()]
+    if changed := changed_inputs((manifest for _, manifest in every), opened.folder):
         said.append(f"{counted(changed, 'input file')} changed since")
+    if any(_has_other_settings(part, manifest) for part, manifest in every):
+        said.append("settings changed since")
     return "; ".join(said)
+
+
+def _has_other_settings(part: Evaluation, manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest was written under other settings than an evaluation has now."""
+    before, now = manifest.get("settings"), part.settings.model_dump(mode="json")
+    return isinstance(before, dict) and any(before.get(n, one) != one for n, one in now.items())
 
 
 def _next(
