@@ -23,6 +23,7 @@ from assay.protocols.answers.columns import (
     JudgedAnswers,
     JudgedRun,
 )
+from assay.protocols.answers.marked import Originals
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.answers.results import AnswerResult, LabelState, NuggetResult
 from assay.protocols.pages import page_of
@@ -87,7 +88,8 @@ def certain(run, name, value, interval=None, topics=3, missing=0):
 
 def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy="people"):
     """A result from questions, PR runs and answers[run][question]."""
-    inputs = R2c2Inputs(tuple(questions), pr_runs, {})
+    every = Originals(tuple(questions), {}, pr_runs)
+    inputs = R2c2Inputs(every.questions, pr_runs, {}, every)
     rests_on = UsedLabels(used(answers))
     grades = DerivedGrades(inputs)
     judged = in_columns(questions, answers, grades)

@@ -109,6 +109,8 @@ def unlike(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
     faults = []
     for run, (path, edited) in edits.files.items():
         for question, answer in edited.answers.items():
+            if question not in after[run]:  # it does not count
+                continue
             result = after[run][question]
             cure = "It hangs on the labels of other marks; give it the mark that it would have."
             if result.refused and result.act_label is not None:
@@ -187,7 +189,8 @@ class _Edited:
             self.spaced.append(path)
         otherwise = {fault.topic for fault in changed}
         for question, answer in edited.run.answers.items():
-            if question in original.run.answers and question not in unread:
+            counts = question in self.published[run] and question in original.run.answers
+            if counts and question not in unread:
                 result = self.published[run][question]
                 self._answer(path, answer, result, same=question not in otherwise)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 from pydantic import Field
 
+from assay.formats.naming import normal_id
 from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import read_questions
+from assay.formats.trec import read_topic_list
 from assay.model.rag import Passage, PassageKey, PassageRun, Question, SharedAnswers
+from assay.model.wording import quoted
+from assay.protocols.answers.marked import Originals
 from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.contents import Content
@@ -56,13 +60,15 @@ class R2C2Settings(CommonSettings):
 class R2c2Inputs:
     """All inputs of an evaluation, checked.
 
-    ``as_support``: step 3 is asked as a question of support; ``strict``: nothing but the yes-no
-    question will do, whatever machines said of the support of a pair.
+    ``questions`` are those that count, ``pr_runs`` their passages; ``handed_in`` has all that the
+    files hold. ``as_support``: step 3 is asked as a question of support; ``strict``: nothing but
+    the yes-no question will do, whatever machines said of the support of a pair.
     """
 
     questions: tuple[Question, ...]
     pr_runs: Mapping[str, PassageRun]
     ac_files: Mapping[str, AnswerRunFile]
+    handed_in: Originals
     as_support: bool = False
     strict: bool = False
 
@@ -129,8 +135,31 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
                 f"{path.name}: the marks that it holds are not used; labels are. "
                 "To bring in a person's marks, use 'assay labels import'."
             )
+    counting = _counting(reading, questions or ())
     reading.done()
-    return R2c2Inputs(questions or (), pr_runs, ac_files, *_asked_as(folder, settings.entailment))
+    handed_in = Originals(questions or (), ac_files, pr_runs)
+    if len(counting) < len(handed_in.questions):
+        ids = [one.id for one in counting]
+        pr_runs = {
+            name: replace(
+                run, passages={one: run.passages[one] for one in ids if one in run.passages}
+            )
+            for name, run in pr_runs.items()
+        }
+    asked_as = _asked_as(folder, settings.entailment)
+    return R2c2Inputs(counting, pr_runs, ac_files, handed_in, *asked_as)
+
+
+def _counting(reading: Reading, questions: tuple[Question, ...]) -> tuple[Question, ...]:
+    """The questions that count: those of a file of ids, all without one."""
+    named = reading.optional("only_questions", read_topic_list)
+    if named is None:
+        return questions
+    wanted, known = {normal_id(one) for one in named}, {one.id for one in questions}
+    for strange in sorted(wanted - known) if questions else ():
+        why = f"There is no question {quoted(strange)} in the question file."
+        reading.fault(reading.files[-1], why, "Use ids of the question file.", topic=strange)
+    return tuple(one for one in questions if one.id in wanted)
 
 
 def _asked_as(folder: Folder, chosen: str) -> tuple[bool, bool]:

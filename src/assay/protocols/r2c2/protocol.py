@@ -40,7 +40,7 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
     name = "r2c2"
     title = "R2C2 · RAG responses: confident and correct?"
     settings = R2C2Settings
-    entries = ("questions", "pr_runs", "ac_runs")
+    entries = ("questions", "only_questions", "pr_runs", "ac_runs")
     shows_labels = True
     own_tasks = tuple(task for task in TASKS if task is not EVERY_ANSWER)
 
@@ -60,11 +60,13 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         return {one.id: inputs.content(run, one) for one in inputs.questions}
 
     def marked(self, inputs: R2c2Inputs) -> Originals:
-        return Originals(inputs.questions, inputs.ac_files, inputs.pr_runs)
+        return inputs.handed_in
 
     def inputs_in_words(self, inputs: R2c2Inputs) -> str:
+        every = len(inputs.handed_in.questions)
+        beside = f" of {every}" if len(inputs.questions) < every else ""
         return (
-            f"{counted(len(inputs.questions), 'question')}, "
+            f"{counted(len(inputs.questions), 'question')}{beside}, "
             f"{counted(len(inputs.pr_runs), 'PR run')}, {counted(len(inputs.ac_files), 'AC run')}"
         )
 
