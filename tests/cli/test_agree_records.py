@@ -6,9 +6,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import ROOT
 
 
 def lines(path: Path, *rows: object) -> Path:
@@ -162,6 +165,45 @@ def test_exported_labels_are_compared_by_their_words(assay, tmp_path):
     )
     assert "labels of 2 tasks" in assay("agree", both, a).stderr
     assert assay("agree", both, a, "--label", "dialogue_act").returncode == 0
+
+
+def test_what_the_ledger_exports_is_compared_labeller_by_labeller(assay, tmp_path):
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
+    assert assay("judge", folder).returncode == 0
+    exported = ("labels", "export", folder, "--task", "entailment")
+    machine = [json.loads(one) for one in assay(*exported).stdout.splitlines()]
+    for wrong in (4, 1):  # the second time KIM says what counts
+        said = [
+            {**{name: one[name] for name in ("task", "unit")}, "labeller": "human:KIM",
+             "verdict": {"entailed": one["verdict"]["entailed"] is not (number < wrong)}}
+            for number, one in enumerate(machine)
+        ]  # fmt: skip
+        people = lines(tmp_path / "said.jsonl", *said)
+        assert assay("labels", "import", folder, people).returncode == 0
+    every = [json.loads(one) for one in assay(*exported).stdout.splitlines()]
+    kim = [one for one in every if one["labeller"]["kind"] == "human"]
+    a, b = lines(tmp_path / "a.jsonl", *machine), lines(tmp_path / "b.jsonl", *kim)
+    document = json.loads(assay("agree", a, b, "--json").stdout)
+    assert (document["units"]["both"], document["rows"][0]["value"]) == (5, 0.8)
+    done = assay("agree", lines(tmp_path / "c.jsonl", *every), a)
+    assert done.returncode == 2
+    assert "by 2 labellers: recorded:recorded.jsonl, human:KIM" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("task", "places"),
+    [
+        ("trec_rag.relevance", ["t1 d1 relevance", "t1 d2 relevance", "t2 d3 relevance"]),
+        ("r2c2.relevance", ["1 passage PR;1", "1 passage PR;2", "2 passage PR;1"]),
+        ("exam.self_rating", ["q p1 q/1", "q p2 q/1", "r p3 r/1"]),
+        ("trec_rag.support", ["A t1 sentence 1", "B t1 sentence 1", "A t2 sentence 1"]),
+    ],
+)
+def test_topics_of_exported_labels_are_topics(assay, tmp_path, task, places):
+    labels = export(*((one, word, "") for one, word in zip(places, "010", strict=True)), task=task)
+    file = lines(tmp_path / "a.jsonl", *labels)
+    assert "3 units of 2 topics labelled in both" in assay("agree", file, file).stdout
 
 
 def test_a_table_may_have_reasons(assay, tmp_path):

@@ -16,7 +16,7 @@ from assay.formats.text import SourceText
 from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
 from assay.formats.trec_rag_support import CODES, read_support
 from assay.model.battles import merged
-from assay.model.labels import NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
+from assay.model.labels import AUDIT, NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
 from assay.model.trec_rag import Assigned, AssignedNugget, Importance
 from assay.model.wording import listed
 
@@ -39,6 +39,10 @@ _SCALES = (
     ("RIGHT", "LEFT"),
 )
 """Words of verdicts that are scales, the least first."""
+
+
+_OF_NO_RUN = re.compile(r"exam\..*|.*\.(relevance\w*|nuggets|importance|mapping|preference)")
+"""Tasks that ask about documents, queries and nuggets: their places begin with the topic."""
 
 
 class LabelNote(NamedTuple):
@@ -170,7 +174,8 @@ def _battles(source: SourceText) -> Parsed[Labels]:
 
 
 def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
-    """The labels that Assay exports, of one task: each where it is used, by its run and topic."""
+    """The labels that Assay exports, of one task: each where it is used, by its run and topic. What
+    a ledger holds has to be one labeller's, whose newest count; all of ``out/labels.jsonl`` do."""
     faults = FaultList(source.file, source.faults)
     every = [(str(record.get("task")), record) for _, record in read_objects(source, faults)]
     wanted = [one for one in every if label in (None, one[0], one[0].rpartition(".")[2])]
@@ -179,10 +184,22 @@ def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
         what = f"labels of {len(tasks)} tasks: {listed(tasks)}" if tasks else "no such label"
         faults.error(0, f"The file has {what}.", "Name one task with --label.")
         return Parsed(None, faults.done())
-    words = [(unit, word, note) for _, record in wanted for unit, word, note in _words(record)]
+    of_ledger = [record for _, record in wanted if record.get("places")]
+    of_ledger = [one for one in of_ledger if not _labeller(one).startswith(f"{AUDIT}:")]
+    names = list(dict.fromkeys(map(_labeller, of_ledger)))
+    if len(names) > 1:
+        why = f"The labels are by {len(names)} labellers: {listed(names)}."
+        cure = "Keep one's, or take out/only-NAME/labels.jsonl ('assay score --policy only:NAME')."
+        faults.error(0, why, cure)
+        return Parsed(None, faults.done())
+    records = [*reversed(of_ledger), *(record for _, record in wanted if not record.get("places"))]
+    words = [one for record in records for one in _words(record)]
     given = [word for _, word, _ in words if word is not None]
     values = _values(given)
-    found = Labels(names={value: word for word, value in values.items() if word != str(value)})
+    found = Labels(
+        names={value: word for word, value in values.items() if word != str(value)},
+        runs=any(run for (_, run, _), _, _ in words),
+    )
     for unit, word, note in words:
         if unit not in found.values:  # a label that is used twice at a place counts once
             found.add(unit, None if word is None else values[word], note)
@@ -200,14 +217,31 @@ def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, Label
     lists = (value for value in unit.values() if several and isinstance(value, list))
     texts = next((one for one in lists if len(one) == len(every)), None)
     why = Why(str(record.get("reason") or ""), _is_edit(record))
-    for place in record.get("used_at") or ():
-        run, _, rest = str(place).partition(" ")
-        topic, _, where = rest.partition(" ")
+    for topic, run, where in _places(record):
         for number, one in enumerate(every, 1):
             own = str(texts[number - 1]) if texts else _about(unit)
             key = f"{where} {number}".strip() if several else where
             word = one if isinstance(one, str) or one is None else str(one)
             yield (topic, run, key), word, LabelNote(own, why)
+
+
+def _places(record: Mapping[str, Any]) -> Iterator[_Unit]:
+    """Where an exported label is used: topic, run if it is of one, and the rest."""
+    for place in record.get("places") or ():
+        if isinstance(place, dict):
+            topic, run, where = (str(place.get(name, "")) for name in ("topic", "run", "position"))
+            yield topic, run, where
+    for place in record.get("used_at") or ():
+        run, text = "", str(place)
+        if not _OF_NO_RUN.fullmatch(str(record.get("task"))):
+            run, _, text = text.partition(" ")
+        topic, _, where = text.partition(" ")
+        yield topic, run, where
+
+
+def _labeller(record: Mapping[str, Any]) -> str:
+    who = record.get("labeller")
+    return str(who.get("name") if isinstance(who, dict) else who)
 
 
 def _about(unit: Mapping[str, Any]) -> str:
