@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from assay import open as open_folder
+
 TOML = """[evaluation]
 protocol = "r2c2"
 [inputs]
@@ -66,8 +68,10 @@ def test_who_compares_the_scores_with_peoples_labels_is_told(uneven: Path, assay
     assert assay("score", uneven).returncode == 0
     for place in (uneven, uneven / "out" / "per_topic.csv"):
         done = assay("compare", place, "-m", "Accuracy")
-        assert "labelled more of some runs than of others" in done.stderr
         assert "for no comparison of runs" in done.stderr
+    assert "for no comparison of runs" in assay("score", uneven, "--csv").stderr
+    assert "for no comparison of runs" in " ".join(open_folder(uneven).remarks)
+    assert "for no comparison" not in " ".join(open_folder(uneven, policy="machine").remarks)
     assert assay("score", uneven, "--policy", "machine").returncode == 0
     fair = assay("compare", uneven / "out" / "machine", "-m", "Accuracy")
     assert "for no comparison" not in fair.stderr

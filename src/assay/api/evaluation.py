@@ -32,6 +32,7 @@ from assay.model.places import TRUSTED
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import read_manifest
+from assay.protocols.standing import UNEVEN
 
 Name = str | PathLike[str]
 T = TypeVar("T")
@@ -247,7 +248,8 @@ class Evaluation:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What people should know of the scores, in sentences."""
-        return self._results().warnings
+        results = self._results()
+        return (*results.warnings, *([UNEVEN] if results.uneven else []))
 
     @property
     def labels(self) -> pl.DataFrame:

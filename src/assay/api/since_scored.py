@@ -14,6 +14,7 @@ from assay.model.places import file_sha256
 from assay.model.wording import counted, printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import read_manifest
+from assay.protocols.standing import UNEVEN
 
 
 def told_of(table: Path) -> Iterator[str]:
@@ -31,11 +32,7 @@ def told_of(table: Path) -> Iterator[str]:
                     yield from (f"{file}: {one}" for one in _since(manifest, folder))
             break
     if manifest.get("uneven"):
-        yield (
-            f"{file}: people labelled more of some runs than of others: these scores are for no "
-            "comparison of runs. 'assay score FOLDER --policy machine' writes such, 'assay draw' "
-            "and 'assay trust' correct all."
-        )
+        yield f"{file}: {UNEVEN}"
 
 
 def _since(manifest: Mapping[str, Any], folder: Folder) -> Iterator[str]:

@@ -48,6 +48,7 @@ from assay.page.tables import Table
 from assay.page.wording import kinds_of
 from assay.protocols.pages import page_of
 from assay.protocols.scores import SCORE_COLUMNS, score_row
+from assay.protocols.standing import UNEVEN
 from assay.reports.terminal import board_tables
 
 if TYPE_CHECKING:
@@ -272,10 +273,7 @@ def _show(
         (SCORE_COLUMNS, map(score_row, results.scores)),
     )
     if results.uneven and FORM.get():
-        tell(
-            "People labelled more of some runs than of others: these scores are for no comparison "
-            "of runs. --policy machine gives such, or 'assay draw' and 'assay trust'."
-        )
+        tell(UNEVEN)
     if not FORM.get():
         for warning in _warned(results):
             remark(warning)

@@ -8,6 +8,12 @@ from assay.model.wording import listed
 from assay.protocols.places import UsedLabels
 from assay.protocols.results import Result
 
+UNEVEN = (
+    "People labelled more of some runs than of others: these scores are for no comparison of runs. "
+    "'assay score FOLDER --policy machine' gives such, 'assay draw' and 'assay trust' correct all."
+)
+"""What to know of scores under a policy by which runs cannot be compared."""
+
 _APART = 0.05
 """Shares of people's labels that lie further apart than this are not even."""
 
