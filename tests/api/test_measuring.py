@@ -6,7 +6,6 @@ import csv
 import io
 from pathlib import Path
 
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -68,6 +67,7 @@ def test_files_dicts_and_frames_mean_the_same(files: tuple[Path, list[Path]]):
     assert measure(grades, runs, wanted).equals(whole)
     assert measure(grades, paths, wanted).equals(whole)
     assert measure(qrels, {path.stem: path for path in paths}, wanted).equals(whole)
+    import pandas as pd  # half a second for each process of tests
     judged = pd.DataFrame(
         [(t, d, g) for t, own in grades.items() for d, g in own.items()],
         columns=["qid", "docno", "label"],

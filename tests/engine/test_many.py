@@ -77,8 +77,8 @@ def requests(count):
 with Ledger.open(Path(sys.argv[1])) as ledger:
     plan(ledger, RulesLabeller(), requests(1000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    made = plan(ledger, RulesLabeller(), requests(100_000))
-    assert sum(1 for _ in made.todo) == 100_000
+    made = plan(ledger, RulesLabeller(), requests(60_000))
+    assert sum(1 for _ in made.todo) == 60_000
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
@@ -92,4 +92,4 @@ def test_a_plan_of_many_takes_little_memory(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) < 100  # MB; 153 where all are held
+    assert int(done.stdout) < 60  # MB; 86 where all are held, 42 however many are not
