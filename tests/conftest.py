@@ -71,6 +71,13 @@ def pytest_collection(session: pytest.Session) -> None:
             importlib.import_module(".".join(name.parts))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests in a browser come first: one process is given them all, and those that take tests from
+    others take what comes last, so that one browser is started."""
+    items.sort(key=lambda item: "chromium" not in getattr(item, "fixturenames", ()))
+
+
 def pytest_collection_finish() -> None:
     """To look for garbage as seldom as the command does saves a twentieth of the tests' time."""
     gc.freeze()

@@ -68,6 +68,7 @@ def test_files_dicts_and_frames_mean_the_same(files: tuple[Path, list[Path]]):
     assert measure(grades, paths, wanted).equals(whole)
     assert measure(qrels, {path.stem: path for path in paths}, wanted).equals(whole)
     import pandas as pd  # half a second for each process of tests
+
     judged = pd.DataFrame(
         [(t, d, g) for t, own in grades.items() for d, g in own.items()],
         columns=["qid", "docno", "label"],
@@ -108,9 +109,9 @@ def test_agreement_is_that_of_the_command(assay: Assay):
 def test_correlation_is_that_of_the_command(assay: Assay):
     a, b = FILES / "manual.csv", FILES / "automatic.csv"
     done = assay("correlate", a, b, "--csv")
-    same(correlate(a, b), done.stdout)
-    frames = pl.read_csv(a), pl.read_csv(b)
-    assert correlate(*frames).equals(correlate(a, b))
+    found = correlate(a, b)
+    same(found, done.stdout)
+    assert correlate(pl.read_csv(a), pl.read_csv(b)).equals(found)
     found = correlate({"x": 1.0, "y": 2.0, "z": 3.0}, {"x": 1.0, "y": 3.0, "z": 2.0})
     assert found["setting"].unique().to_list() == ["runs"]
     assert found.filter(pl.col("measure") == "tau")["value"][0] == pytest.approx(1 / 3)

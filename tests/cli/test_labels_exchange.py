@@ -30,6 +30,8 @@ def example(tmp_path: Path, assay) -> Callable[[str], Path]:
             return folder
         ignore = shutil.ignore_patterns("out", "labels.sqlite*")
         shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
+        toml = folder / "assay.toml"
+        toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
         done = assay("judge", folder)
         assert done.returncode == 0, done.stderr
         return folder

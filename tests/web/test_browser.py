@@ -106,6 +106,8 @@ def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
     folder = tmp_path / "exam"
     ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
     shutil.copytree(EXAMPLES / "exam", folder, ignore=ignored)
+    toml = folder / "assay.toml"
+    toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
     assert assay_process("judge", folder).returncode == 0
     server = serve(folder, "--invite", "KIM")
     page = visit(server.link)
@@ -363,7 +365,7 @@ def test_hostile_texts_are_texts(serve, visit, tmp_path):
     ):
         page.goto(f"{server.base}{path}")
         assert page.evaluate("window.bad") is None
-        assert page.locator("h1").is_visible()
+        page.locator("h1").wait_for()  # the report's page goes to another once it is made
     page.goto(f"{server.base}/search")
     page.locator("input[type=search]").press_sequentially("onerror")
     until(page, "document.querySelectorAll('#found li').length > 0")
