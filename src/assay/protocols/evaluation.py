@@ -334,7 +334,7 @@ class Evaluation:
         files: dict[Path, FileData] = {
             out / name: data
             for name, data in chain(
-                score_files(found.scores, found.per_topic, found.more_scores, found.by_category),
+                score_files(found.scores, found.per_topic, found.more_scores, found.by_category()),
                 found.files.items(),
                 beside_files(result.beside()),
                 ranked_files(found.ranked),

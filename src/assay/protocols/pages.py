@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.measures.scores import Score, Scores, ranks
 from assay.model.labels import LabellerId
@@ -178,12 +178,12 @@ def _jury(jury: Jury, title: str) -> Table:
 
 
 def _categories(result: Result) -> Iterator[Part]:
-    by_category = result.findings.by_category
+    by_category = result.findings.by_category()
     grids = [
         grid
         for board in result.findings.boards
         for measure in board.by_category or board.measures[:1]
-        if by_category and (grid := _by_category(result, board, measure)) is not None
+        if by_category and (grid := _by_category(result, by_category, board, measure)) is not None
     ]
     if grids:
         note = (
@@ -193,8 +193,10 @@ def _categories(result: Result) -> Iterator[Part]:
         yield Part("Scores by category", note, tuple(grids))
 
 
-def _by_category(result: Result, board: Board, measure: str) -> Grid | None:
-    found = {**(result.findings.by_category or {}), "All": result.findings.scores}
+def _by_category(
+    result: Result, by_category: Mapping[str, Scores], board: Board, measure: str
+) -> Grid | None:
+    found = {**by_category, "All": result.findings.scores}
     runs = _runs(result, board)
     if not runs:
         return None

@@ -57,10 +57,10 @@ class Findings:
     labels, which the machinery counts; one of nothing is not shown. ``files`` are the protocol's
     own results by name under ``out/``, ``packed`` names compressed ones and what they are made of,
     ``ranked`` are the rankings that files are written of; ``more_scores`` are further tables of
-    scores by name (``scores_NAME.csv``), ``by_category`` the scores over the topics of each
-    category (None where topics have none). ``parts`` makes its sections of the report where one is
-    wanted, ``document`` what ``--json`` adds, and ``detail`` is what the
-    protocol itself makes of its findings. ``unlabelled`` says what has no usable label where that
+    scores by name (``scores_NAME.csv``). Made where they are wanted are ``by_category``, the scores
+    over the topics of each category (None where topics have none), ``parts``, its sections of the
+    report, and ``document``, what ``--json`` adds. ``detail`` is what the protocol itself makes of
+    its findings. ``unlabelled`` says what has no usable label where that
     is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
     stand on beside the settings, such as who split answers into claims: scores on other grounds are
     not compared (``assay gate``). ``given`` says which labels are among the inputs, and whose.
@@ -83,7 +83,7 @@ class Findings:
     document: Callable[[], Mapping[str, object]] = dict
     warnings: tuple[str, ...] = ()
     more_scores: Mapping[str, Scores] = field(default_factory=dict)
-    by_category: Mapping[str, Scores] | None = None
+    by_category: Callable[[], Mapping[str, Scores] | None] = lambda: None
     unlabelled: Unlabelled | None = None
     detail: Any = None
     grounds: Mapping[str, object] = field(default_factory=dict)

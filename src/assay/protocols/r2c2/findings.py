@@ -115,7 +115,7 @@ def findings(
             "runs": {name: asdict(notes) for name, notes in found.notes.items()},
         },
         more_scores={"attempted": attempted},
-        by_category=scores_by_category(topics.values(), table, scores) or {},
+        by_category=cache(lambda: scores_by_category(topics.values(), table, scores) or {}),
         unlabelled=Unlabelled(found.unlabelled, "answers, nuggets or passages"),
         detail=found,
         topic_texts={question.id: question.text for question in inputs.questions},

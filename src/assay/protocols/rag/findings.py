@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -101,10 +101,13 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         parts=partial(parts, inputs, judged),
         warnings=tuple(_warnings(inputs)),
         topic_texts={name: one.question for name, one in inputs.questions.items()},
-        by_category=scores_by_category(
-            (one.category for one in inputs.questions.values()),
-            lambda at: _table(found, per_topic, settings, [questions[place] for place in at]),
-            table,
+        by_category=cache(
+            partial(
+                scores_by_category,
+                [one.category for one in inputs.questions.values()],
+                lambda at: _table(found, per_topic, settings, [questions[place] for place in at]),
+                table,
+            )
         ),
         grounds={
             "splitter": "rag.claims" if inputs.splits else "sentences",
