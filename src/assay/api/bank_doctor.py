@@ -55,7 +55,7 @@ def examine(
         raise SettingsError("This folder has no question bank: its protocol is not exam.")
     part = opened.parts["exam"]
     with opened.ledger_if_any() as ledger:  # a file of graded passages needs none
-        result = opened.score(ledger).by_protocol["exam"]
+        result = opened.quick().score(ledger).by_protocol["exam"]
         items = items_of(part, result)
         found, inputs, settings = result.findings.detail, part.inputs, part.settings
     if not (

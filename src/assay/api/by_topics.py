@@ -25,19 +25,12 @@ from assay.statistics.corrected import Confidence
 from assay.statistics.corrected.modesty import MEASURES
 
 _SAME = 1e-9
-_FEW_RESAMPLES = 100  # the bootstrap of single scores is not used here
 _ELSEWHERE = ", or it hangs on topics that were not drawn, as a highest grade of all does (g_max)"
-
-
-def quick(part: Evaluation) -> Evaluation:
-    """The evaluation with few resamples, where its own intervals are not used."""
-    settings = part.settings.model_copy(update={"resamples": _FEW_RESAMPLES})
-    return replace(part, settings=settings)
 
 
 def by_machine(part: Evaluation, ledger: Ledger) -> Findings:
     """What the machine's labels alone come to, without intervals that could be used."""
-    return replace(quick(part), policy=Policy.parse("machine")).score(ledger).findings
+    return replace(part.quick(), policy=Policy.parse("machine")).score(ledger).findings
 
 
 def of_people(part: Evaluation, draw: Draw) -> Evaluation:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.api.by_items import ByItems, linear_of
-from assay.api.by_topics import ByTopics, by_machine, of_people, quick
+from assay.api.by_topics import ByTopics, by_machine, of_people
 from assay.api.corrected import Basis, Corrected, off_by_family
 from assay.labellers.base import Request
 from assay.ledger import Ledger
@@ -198,7 +198,7 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
     known = {
         f"{prefix}{measure}": None
         for name, part in evaluations.items()
-        for board in quick(part).score(ledger).findings.boards
+        for board in part.quick().score(ledger).findings.boards
         for measure in board.measures
         for prefix in ("", f"{name}: ")[: len(evaluations)]
     }
@@ -273,7 +273,7 @@ def _boards(
     prefix: str, part: Evaluation, basis: Basis, measures: Sequence[str]
 ) -> Iterator[TrustBoard]:
     """The leaderboards of a protocol."""
-    part = quick(part)
+    part = part.quick()
     given = sum(labelled for _, labelled in open_units({"": part}, basis.ledger, basis.draw))
     judge = by_machine(part, basis.ledger)
     boards, by = judge.boards, _correcting(part, judge, basis)
@@ -344,7 +344,7 @@ def corrected_together(
         prefix = f"{name}: " if len(evaluations) > 1 else ""
         judge = by_machine(part, ledger)
         basis = Basis(ledger, draw or _everything(part, judge), draws, "these", level)
-        by = _correcting(quick(part), judge, basis)
+        by = _correcting(part.quick(), judge, basis)
         for board in judge.boards:
             measure = next((one for one in board.measures if by.together(one)), None)
             if measure is None:

@@ -53,7 +53,7 @@ def save_baseline(opened: Opened, path: Path, asked: Asked) -> tuple[str, int]:
     name = _protocol(opened, asked.protocol)
     part = opened.parts[name]
     with opened.ledger(create=False) as ledger:
-        result = part.score(ledger)
+        result = part.quick().score(ledger)
         ledger.checked()
     run = chosen_run(result, asked.run or opened.folder.config.gate.run)
     found = snapshot(part, result, run)
@@ -67,7 +67,7 @@ def gate_folder(opened: Opened, asked: Asked) -> Gate:
     name = _protocol(opened, asked.protocol)
     part, section = opened.parts[name], opened.folder.config.gate
     with opened.ledger(create=False) as ledger:
-        result = part.score(ledger)
+        result = part.quick().score(ledger)
         trusted = opened.corrected(ledger)
         ledger.checked()
     run = chosen_run(result, asked.run or section.run)

@@ -88,7 +88,7 @@ def import_marked(
     """Write what ``who`` changed in marked answer runs; ``words`` say outright of answers
     (``[RUN/]QUESTION``) whether they are right, and ``note`` hears what the person should know.
     Raises FormatError or SettingsError where anything is wrong; then nothing is written."""
-    policy, originals = evaluation.policy, evaluation.marked
+    policy, originals, scored = evaluation.policy, evaluation.marked, evaluation.quick()
     if originals is None:
         raise SettingsError(f"{evaluation.protocol.title} has no marked answer runs.")
     if not policy.rank(Label("", "", "", "", "", who, Status.OK, None), None):
@@ -99,7 +99,7 @@ def import_marked(
     rulings = _rulings(words, paths, originals)
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
         ledger.checked()  # before anybody's label takes the place of another
-        before = evaluation.score(ledger, whole=True)
+        before = scored.score(ledger, whole=True)
         published = before.findings.detail.answers
         edits = read_edits(paths, originals, published, who, rulings=rulings, reason=reason)
         for path in edits.spaced:
@@ -108,7 +108,7 @@ def import_marked(
         if not edits.labels:
             return Imported(0, 0, 0, labels=())
         trial.add(edits.labels)
-        after = evaluation.score(ledger, whole=True)
+        after = scored.score(ledger, whole=True)
         faults = unlike(edits, after.findings.detail.answers, rulings)
         if faults:
             raise FormatError(faults)
@@ -253,7 +253,7 @@ def _is_marked(path: Path) -> bool:
 def _import_lines(
     folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
 ) -> Imported:
-    opened = Opened.of(folder) if dry_run else None
+    opened = Opened.of(folder).quick() if dry_run else None
 
     def asked() -> Mapping[str, Content]:
         """What people are asked about now, by the units' hashes."""

@@ -107,7 +107,7 @@ def where_used(open_folder: Callable[[], Opened], ledger: Ledger, note: Note) ->
         note(f"more than {MANY:,} labels: the places they are used at are left out.")
         return WhereUsed(())
     try:
-        results = open_folder().score(ledger)
+        results = open_folder().quick().score(ledger)
     except AssayError as error:
         note(f"the places that labels are used at are left out: {error}")
         return WhereUsed(())

@@ -102,6 +102,10 @@ class Opened:
         }
         return cls(replace(folder, policy=policy or None), parts)
 
+    def quick(self) -> Self:
+        """The same where the intervals of scores are not used, which take longest."""
+        return replace(self, parts={name: one.quick() for name, one in self.parts.items()})
+
     def sharing(self, shard: str | None) -> Self:
         """The same, asking only the questions of a shard (``2/8``: the second of eight); None is
         no shard. Raises SettingsError for what is none."""

@@ -134,7 +134,7 @@ def topics_of(opened: Opened, ledger: Ledger) -> list[str]:
     found = {
         topic
         for part in opened.parts.values()
-        for topic in part.score(ledger).findings.topics
+        for topic in part.quick().score(ledger).findings.topics
     }  # fmt: skip
     return sorted(found)
 
@@ -236,7 +236,7 @@ def carried_over(
     opened = Opened.open(folder, policy="machine")
     with opened.ledger(create=False) as ledger:
         ledger.checked()
-        results = opened.score(ledger)
+        results = opened.quick().score(ledger)
     found = [
         one
         for name, result in results.by_protocol.items()

@@ -80,6 +80,10 @@ class Evaluation:
         files = tuple(dict.fromkeys(reading.files))
         return cls(folder, protocol, settings, chosen, inputs, files, tuple(reading.warnings))
 
+    def quick(self) -> Self:
+        """The same where the intervals of scores are not used, which take longest."""
+        return replace(self, settings=self.settings.model_copy(update={"resamples": 1}))
+
     @cached_property
     def tasks(self) -> tuple[AnyTask, ...]:
         """The tasks that the settings ask for, with those that steps are asked under, and that

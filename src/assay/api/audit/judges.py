@@ -17,7 +17,6 @@ import numpy as np
 
 from assay.api.audit.findings import RESAMPLES, Finding, low_high
 from assay.api.audit.people import SELF, of_families
-from assay.api.by_topics import quick
 from assay.api.corrected import Corrected, family_of
 from assay.api.correcting import Evaluations
 from assay.ledger import Ledger
@@ -40,7 +39,7 @@ class JudgedApart:
     @cached_property
     def findings(self) -> Mapping[str, Findings]:
         """By judge."""
-        part = quick(self.part)
+        part = self.part.quick()
         return {
             one: replace(part, policy=Policy.parse(f"only:{one}")).score(self.ledger).findings
             for one in self.judges
