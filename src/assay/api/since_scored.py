@@ -13,7 +13,7 @@ from assay.model.errors import AssayError
 from assay.model.places import file_sha256
 from assay.model.wording import counted, printable
 from assay.protocols.folder import Folder, relative_to
-from assay.protocols.manifest import read_manifest
+from assay.protocols.manifest import MANIFEST, read_manifest
 from assay.protocols.standing import UNEVEN
 
 
@@ -29,19 +29,19 @@ def told_of(table: Path) -> Iterator[str]:
             with suppress(AssayError):
                 folder = Folder.open(place)
                 if table.absolute().is_relative_to((folder.path / "out").absolute()):
-                    yield from (f"{file}: {one}" for one in _since(manifest, folder))
+                    yield from (f"{file}: {one}" for one in _since(manifest, table.parent, folder))
             break
     if manifest.get("uneven"):
         yield f"{file}: {UNEVEN}"
 
 
-def _since(manifest: Mapping[str, Any], folder: Folder) -> Iterator[str]:
+def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[str]:
     place = printable(shlex.quote(str(folder.path)))
     local = isinstance(folder.ledger_place, Path)
     if local and (count := later_labels(manifest, folder)):
         came = f"{counted(count, 'label')} came to the ledger after it was written"
         yield f"{came}. 'assay score {place}' takes in those that count for scores."
-    if count := changed_inputs([manifest], folder):
+    if count := changed_inputs([out], folder):
         yield (
             f"{counted(count, 'input file')} changed after it was written. 'assay evaluate {place}'"
             " judges what is new of it and scores anew."
@@ -61,14 +61,27 @@ def later_labels(manifest: Mapping[str, Any], folder: Folder) -> int:
         return ledger.head().labels - scored
 
 
-def changed_inputs(manifests: Iterable[Mapping[str, Any]], folder: Folder) -> int:
-    """How many of the input files that manifests name are others now, or gone. Raises AssayError
-    where an entry of ``[inputs]`` matches no file any more."""
-    before: dict[str, object] = {}
-    for one in manifests:
-        before |= found if isinstance(found := one.get("inputs"), dict) else {}
+def changed_inputs(outs: Iterable[Path], folder: Folder) -> int:
+    """How many of the input files that the manifests of ``outs`` name are others now, or gone: of
+    those that were touched since a manifest was written, as to hash all may take long. Raises
+    AssayError where an entry of ``[inputs]`` matches no file any more."""
     files = (path for entry in folder.config.inputs for path in folder.input_files(entry))
     now = {relative_to(folder.path, path): path for path in files}
-    return sum(
-        name not in now or file_sha256(now[name]) != digest for name, digest in before.items()
-    )
+    changed: set[str] = set()
+    for out in outs:
+        before = read_manifest(out).get("inputs")
+        if isinstance(before, dict):
+            written = (out / MANIFEST).stat().st_mtime_ns
+            changed |= {
+                name
+                for name, digest in before.items()
+                if name not in now
+                or (_touched(now[name]) >= written and file_sha256(now[name]) != digest)
+            }
+    return len(changed)
+
+
+def _touched(path: Path) -> int:
+    """When a file was changed or put in its place: a copy may keep the time of the former alone."""
+    about = path.stat()
+    return max(about.st_mtime_ns, about.st_ctime_ns)

@@ -110,10 +110,10 @@ def _results(opened: Opened, written: Mapping[str, Any]) -> str:
     said = [f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"]
     if since := later_labels(written, opened.folder):
         said.append(f"{counted(since, 'label')} came since")
-    every = [(part, read_manifest(part.folder.out)) for part in opened.parts.values()]
-    if changed := changed_inputs((manifest for _, manifest in every), opened.folder):
+    parts = opened.parts.values()
+    if changed := changed_inputs((part.folder.out for part in parts), opened.folder):
         said.append(f"{counted(changed, 'input file')} changed since")
-    if any(_has_other_settings(part, manifest) for part, manifest in every):
+    if any(_has_other_settings(part, read_manifest(part.folder.out)) for part in parts):
         said.append("settings changed since")
     return "; ".join(said)
 
