@@ -236,6 +236,18 @@ def test_a_whole_comparison_of_the_worked_example() -> None:
     assert best.paired_effect == pytest.approx(apart.mean() / apart.std(ddof=1))
 
 
+def test_where_less_is_better_the_run_with_the_least_is_first() -> None:
+    more = compare_runs(SCORES, ["one", "two", "three"], seed=1)
+    less = compare_runs(SCORES, ["one", "two", "three"], seed=1, lower_is_better=True)
+    assert list(less.means) == list(more.means)[::-1]
+    assert less.letters == {"three": "a", "one": "ab", "two": "b"}
+    assert less.top == ("three", "one")
+    for pair, turned in zip(less.pairs, more.pairs[::-1], strict=True):
+        assert (pair.run_a, pair.run_b) == (turned.run_b, turned.run_a)
+        assert pair.difference == pytest.approx(-turned.difference)
+        assert pair.p_adjusted == turned.p_adjusted
+
+
 @pytest.mark.parametrize("test", ["t", "randomisation", "bootstrap"])
 def test_pairwise_tests_are_corrected_by_holm(test: str) -> None:
     matrix = np.random.default_rng(6).random((9, 4)) + np.arange(4) / 5
