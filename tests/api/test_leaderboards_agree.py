@@ -61,6 +61,11 @@ def test_means_that_rounding_parts_are_tied_in_every_draw() -> None:
     found = agreement(one, other)
     assert found.tau == found.rho == 1
     assert agreement(one, one).interval.low == 1  # type: ignore[union-attr]
+    two, alone = (
+        of_means({"A": row[:n], "B": row[1:]}) for n, row in ((2, [1, 2, 4]), (1, [1, 2]))
+    )
+    assert agreement(two, two).interval is not None
+    assert agreement(alone, alone).interval is None
 
 
 def test_ratings_are_fitted_anew_to_each_draw() -> None:

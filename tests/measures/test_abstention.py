@@ -42,6 +42,7 @@ def test_by_hand() -> None:
     precision, recall = abstention(BY_HAND)
     assert precision == Range.certain(1 / 2)
     assert recall == Range.certain(1 / 2)
+    assert BY_HAND.tried() == [0, 1, 2, 3, 5]
     points = {point.threshold: point for point in sweep(BY_HAND)}
     assert tuple(points) == THRESHOLDS
     as_it_is = points[0.0]
