@@ -89,6 +89,7 @@ def test_a_rule_against_the_network_leaves_no_probability(judged: dict[str, pl.D
     assert right["yes"] > 0.5 > wrong["yes"]
     assert declined["yes"] is None
     assert "rules on refusals" in declined["warning"]
+    assert not declined["warning"].endswith(".")  # more may follow it
     assert "declines to answer" in declined["warning"]
 
 

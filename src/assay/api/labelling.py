@@ -126,7 +126,7 @@ def warning(
         found.append(f"no label: {label.error or 'the reply could not be used'}")
     elif by_rule(label, level):
         found.append("decided by the judge's rules on refusals and denials, not by its network")
-        found[-1] += f": {label.detail['rule']}" if "rule" in label.detail else ""
+        found[-1] += f": {str(label.detail['rule']).rstrip('.')}" if "rule" in label.detail else ""
     found += _of_texts(task, pair)
     if label is not None and level is not None:
         if label.detail.get("calibrated") is False and "rulings" not in label.detail:
