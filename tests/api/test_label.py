@@ -89,8 +89,13 @@ def test_a_rule_against_the_network_leaves_no_probability(judged: dict[str, pl.D
     assert right["yes"] > 0.5 > wrong["yes"]
     assert declined["yes"] is None
     assert "rules on refusals" in declined["warning"]
-    assert not declined["warning"].endswith(".")  # more may follow it
     assert "declines to answer" in declined["warning"]
+
+
+def test_what_is_said_of_an_answer_is_told_apart_by_semicolons_alone():
+    empty = {"id": "1", "question": "Who wrote it?", "answer": "", "gold": ["Ada"]}
+    (said,) = package.label("correct", [empty])["warning"]
+    assert said.endswith("; the answer is empty") and ".;" not in said
 
 
 def test_without_gold_answers_the_embedded_judge_has_no_label_and_says_why():
