@@ -95,7 +95,8 @@ def test_a_rule_against_the_network_leaves_no_probability(judged: dict[str, pl.D
 def test_what_is_said_of_an_answer_is_told_apart_by_semicolons_alone():
     empty = {"id": "1", "question": "Who wrote it?", "answer": "", "gold": ["Ada"]}
     (said,) = package.label("correct", [empty])["warning"]
-    assert said.endswith("; the answer is empty") and ".;" not in said
+    assert said.endswith("; the answer is empty")
+    assert ".;" not in said
 
 
 def test_without_gold_answers_the_embedded_judge_has_no_label_and_says_why():
