@@ -54,8 +54,12 @@ class Validated:
 
     @property
     def faulty(self) -> list[str]:
-        """Files with errors, and those that cannot be read."""
-        return [one.file for one in self.report.files if one.errors or not one.readable]
+        """Files with errors (or warnings, where these count), and those that cannot be read."""
+        return [
+            one.file
+            for one in self.report.files
+            if one.errors or (self.strict and one.warnings) or not one.readable
+        ]
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
