@@ -184,9 +184,11 @@ def test_pr_run_passes_the_validator_with_the_corpus(assay, films, tmp_path):
 
 
 def test_trec_runs(assay, films, tmp_path):
+    few = tmp_path / "questions.tsv"
+    few.write_text("".join(QUESTIONS.read_text().splitlines(keepends=True)[:4]))
     for kind, unit_ in (("trec", "#"), ("trec-documents", "")):
         run = tmp_path / f"{kind}.run"
-        done = assay("retrieve", films / "index", QUESTIONS, "-o", run, "--format", kind)
+        done = assay("retrieve", films / "index", few, "-o", run, "--format", kind)
         assert done.returncode == 0, done.stderr
         parsed = read_trec_run(run)
         assert not parsed.errors
