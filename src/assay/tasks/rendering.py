@@ -35,11 +35,11 @@ class Renderer:
     @cached_property
     def _templates(self) -> Templates | SandboxedTemplates:
         # Jinja2 takes a tenth of the time that a command takes to start.
-        from assay.tasks.template_files import SandboxedTemplates, Templates  # noqa: PLC0415
+        from assay.tasks.template_files import SandboxedTemplates, packaged  # noqa: PLC0415
 
         if self.overrides is not None and any(self.overrides.glob("*.j2")):
             return SandboxedTemplates(self.overrides)
-        return Templates(None)
+        return packaged()
 
     def chat(self, task: AnyTask, unit: Unit) -> Messages:
         """System and user message that ask for the whole verdict as JSON."""

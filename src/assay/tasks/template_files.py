@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +198,9 @@ class Templates:
             else:
                 found[block.name] = "".join(texts).strip()
         return found
+
+
+@cache
+def packaged() -> Templates:
+    """The package's templates alone; to compile one takes longer than to render it many times."""
+    return Templates(None)
