@@ -79,8 +79,9 @@ lint: install-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Where nothing compiled may be written, as in many images, each process would compile all tests.
 pytest: install-test
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Beside each other: mypy has one process, and tests wait for others now and then.
 test:
