@@ -169,6 +169,14 @@ def test_a_topic_without_a_battle_is_not_drawn():
     assert wide.rate_intervals == narrow.rate_intervals
 
 
+def test_tables_without_a_gap_are_not_copied():
+    """Without topics each battle is one, and they are large."""
+    every = table([(0, 1, A, 0), (0, 1, B, 1)], 2, 2)
+    same, half = every.of_topics(np.array([True, True])), every.of_topics([True, False])
+    assert np.shares_memory(every.counts, same.counts)
+    assert half.counts.tolist() == every.counts[:1].tolist()
+
+
 @pytest.mark.parametrize("how", ["half", "opponents"])
 def test_what_has_no_verdict_is_lost_at_worst_and_won_at_best(how):
     rows = [(0, 1, B, 0), (0, 1, TIE, 0), (0, 2, NAN, 0), (1, 2, NAN, 1), (0, 1, NAN, 2)]

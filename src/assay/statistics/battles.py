@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ class Battles:
 
     def of_topics(self, which: npt.ArrayLike) -> Battles:
         """Those in some topics, by their numbers or by whether each is one."""
-        places = np.asarray(which)
+        places = _unless_all(np.asarray(which))
         return replace(self, counts=self.counts[places], lacking=self.lacking[places])
 
     @property
@@ -105,14 +105,13 @@ def tally(
         raise ValueError("outcomes are 1 (the first won), 0.5 (a tie), 0 and NaN (no verdict)")
     turned = one > other
     low, high = np.where(turned, other, one), np.where(turned, one, other)
-    # 0 where the run of the lower number won, 1 for a tie, 2 where the other did, 3 for nothing.
-    lost = np.where(judged, np.where(turned, said, 1 - said), 1.5)
-    column = np.rint(2 * lost).astype(np.int64)
     pairs, place = np.unique(low * runs + high, return_inverse=True)
-    size = (topics, 4, len(pairs))
-    cell = (where * 4 + column) * len(pairs) + place
-    counts = np.bincount(cell, minlength=int(np.prod(size))).reshape(size).astype(np.float64)
-    return Battles(runs, pairs // runs, pairs % runs, counts[:, :3], counts[:, 3])
+    # 0 where the run of the lower number won, 1 for a tie, 2 where the other did.
+    column = np.rint(2 * np.where(turned, said, 1 - said)[judged]).astype(np.int64)
+    counts, lacking = np.zeros((topics, 3, len(pairs))), np.zeros((topics, len(pairs)))
+    np.add.at(counts, (where[judged], column, place[judged]), 1)
+    np.add.at(lacking, (where[~judged], place[~judged]), 1)
+    return Battles(runs, pairs // runs, pairs % runs, counts, lacking)
 
 
 def components(battles: Battles, counts: Floats | None = None) -> Integers:
@@ -176,13 +175,13 @@ def win_rates(
         for runs in (battles.first, battles.second)
     )
     if how == "half":
-        won, of = (wins + ties / 2) @ own + (losses + ties / 2) @ other, n @ own + n @ other
+        points, of = (wins + ties / 2) @ own + (losses + ties / 2) @ other, n @ own + n @ other
     else:
         met = n > 0
         share = np.divide(1.0, n, out=np.zeros_like(n), where=met)
-        won = (wins * share) @ own + (losses * share) @ other
+        points = (wins * share) @ own + (losses * share) @ other
         of = met.astype(np.float64) @ (own + other)
-    return np.asarray(np.divide(won, of, out=np.full_like(won, np.nan), where=of > 0))
+    return np.asarray(np.divide(points, of, out=np.full_like(points, np.nan), where=of > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,8 +251,10 @@ def rate(
         errors[active] = sandwich(among, found, model)
         tie = None if np.isnan(found.tie[0]) else float(found.tie[0])
     if topics > 1 and reason is None:
-        weights = np.concatenate(list(topic_counts(topics, resamples, seed)))
-        drawn = resampled_ratings(judged, weights, model, prior, found)[:, active]
+        # Without topics each battle is one: such a table of weights is large, and not kept.
+        drawn = resampled_ratings(
+            judged, np.concatenate([*topic_counts(topics, resamples, seed)]), model, prior, found
+        )[:, active]
     intervals: list[Interval | None] = [None] * n
     for run, interval in zip(active, _intervals(drawn, level), strict=False):
         intervals[run] = interval
@@ -278,15 +279,17 @@ def _rates(
     weights = np.ones((1, topics))
     if topics > 1:
         weights = np.concatenate([weights, *topic_counts(topics, resamples, seed)])
-    floor, ceiling = (
-        np.concatenate(
-            [
-                win_rates(known, counts, how, drawn @ known.lacking, won=won)
-                for drawn, counts in _blocks(known, weights)
-            ]
-        )
-        for won in (False, True)
-    )
+
+    def end(*, won: bool) -> Floats:
+        parts = []
+        for drawn, counts in _blocks(known, weights):
+            more = drawn @ known.lacking if lacks else None
+            parts.append(win_rates(known, counts, how, more, won=won))
+        return np.concatenate(parts)
+
+    lacks = bool(known.lacking.any())
+    floor = end(won=False)
+    ceiling = end(won=True) if lacks else floor
     intervals: list[Interval | None] = [None] * battles.runs
     ends = zip(_intervals(floor[1:], level), _intervals(ceiling[1:], level), strict=True)
     for run, (worst, best) in enumerate(ends):
@@ -303,12 +306,17 @@ def error_interval(value: float, error: float, level: float) -> tuple[float, flo
 
 def _among(battles: Battles, active: Integers) -> Battles:
     """The battles with a verdict, with the runs that have any numbered from 0."""
-    fought = battles.total.any(axis=0)
+    fought = _unless_all(np.asarray(battles.total.any(axis=0)))
     first, second = (
         np.searchsorted(active, runs[fought]) for runs in (battles.first, battles.second)
     )
     counts, lacking = battles.counts[:, :, fought], battles.lacking[:, fought]
     return Battles(len(active), first, second, counts, lacking)
+
+
+def _unless_all(which: npt.NDArray[Any]) -> npt.NDArray[Any] | slice:
+    """Which are wanted; where that is all by their truth, in a way that copies nothing."""
+    return slice(None) if which.dtype == np.bool_ and which.all() else which
 
 
 def _why_not(parts: Integers, among: Battles, model: Model, prior: float) -> str | None:
