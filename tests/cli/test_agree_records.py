@@ -197,13 +197,22 @@ def test_what_the_ledger_exports_is_compared_labeller_by_labeller(assay, tmp_pat
         ("trec_rag.relevance", ["t1 d1 relevance", "t1 d2 relevance", "t2 d3 relevance"]),
         ("r2c2.relevance", ["1 passage PR;1", "1 passage PR;2", "2 passage PR;1"]),
         ("exam.self_rating", ["q p1 q/1", "q p2 q/1", "r p3 r/1"]),
-        ("trec_rag.support", ["A t1 sentence 1", "B t1 sentence 1", "A t2 sentence 1"]),
+        ("trec_rag.relevance", ["A t1 passage 2", "B t1 passage 1", "C t2 passage 2"]),
+        ("trec_rag.relevance_counted", ["A t1 claim 2", "B t1 claim 1", "C t2 claim 10"]),
+        ("trec_rag.support", ["A t1 sentence 1", "B t1 sentence 1", "C t2 sentence 1"]),
     ],
 )
 def test_topics_of_exported_labels_are_topics(assay, tmp_path, task, places):
     labels = export(*((one, word, "") for one, word in zip(places, "010", strict=True)), task=task)
     file = lines(tmp_path / "a.jsonl", *labels)
     assert "3 units of 2 topics labelled in both" in assay("agree", file, file).stdout
+
+
+def test_a_label_that_failed_later_hides_none_that_can_be_used(assay, tmp_path):
+    (made,) = export(("n", "YES", ""), task="r2c2.entailment")
+    made["places"] = [{"run": "A", "topic": "t", "position": made.pop("used_at")[0]}]
+    file = lines(tmp_path / "a.jsonl", made, made | {"verdict": None, "status": "unparsable"})
+    assert "1 unit of 1 topic labelled in both" in assay("agree", file, file).stdout
 
 
 def test_a_table_may_have_reasons(assay, tmp_path):

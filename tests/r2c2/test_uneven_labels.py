@@ -7,6 +7,7 @@ import html
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,22 @@ def test_scores_of_inputs_that_changed_are_said_to_be(uneven: Path, assay):
     (uneven / "assay.toml").write_text(f"{TOML}bins = 5\n")
     told = " ".join(assay("status", uneven).stdout.split())
     assert "; 2 input files changed since; settings changed since" in told
+
+
+def test_inputs_that_came_or_were_put_in_place_whole_are_told(uneven: Path, assay):
+    others = uneven / "others"
+    shutil.copytree(uneven / "ac", others)
+    (others / "B.txt").write_text((others / "B.txt").read_text().replace(";80", ";20"))
+    assert assay("score", uneven).returncode == 0
+    (uneven / "ac" / "C.txt").write_text((uneven / "ac" / "A.txt").read_text())
+    assert "; 1 input file changed since" in assay("status", uneven).stdout
+    assert "1 input file changed after" in assay("compare", uneven, "-m", "HMR").stderr
+    shutil.rmtree(uneven / "ac")
+    others.rename(uneven / "ac")  # files keep their times
+    assert "; 1 input file changed since" in assay("status", uneven).stdout
+    assert assay("score", uneven).returncode == 0
+    (uneven / "ids.txt").write_text("1\n2\n")
+    (uneven / "assay.toml").write_text(
+        TOML.replace("[inputs]", '[inputs]\nonly_questions = "ids.txt"')
+    )
+    assert "; 1 input file changed since" in assay("status", uneven).stdout

@@ -20,9 +20,9 @@ from assay.protocols.standing import UNEVEN
 def told_of(table: Path) -> Iterator[str]:
     """What to know of a file in the ``out/`` of an evaluation before runs are compared by it:
     whether labels came or inputs changed since it was written, and whether people labelled more of
-    some runs than of others. Of labels and inputs nothing is known where the ledger cannot be
-    asked, is another one or a server's (which may take long to answer), and of files that lie
-    elsewhere, such as a copy of ``out/``."""
+    some runs than of others. Of labels nothing is known where the ledger is another one or a
+    server's (which may take long to answer); of labels and inputs, where the ledger cannot be
+    asked, and of files that lie elsewhere, such as a copy of ``out/``."""
     manifest, file = read_manifest(table.parent), printable(str(table))
     for place in table.absolute().parents[1:3]:  # of several protocols it is in out/PROTOCOL
         if (place / "assay.toml").is_file():
@@ -41,10 +41,10 @@ def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[s
     if local and (count := later_labels(manifest, folder)):
         came = f"{counted(count, 'label')} came to the ledger after it was written"
         yield f"{came}. 'assay score {place}' takes in those that count for scores."
-    if count := changed_inputs([out], folder):
+    if changed := changed_inputs(out, folder, _files(manifest, folder)):
         yield (
-            f"{counted(count, 'input file')} changed after it was written. 'assay evaluate {place}'"
-            " judges what is new of it and scores anew."
+            f"{counted(len(changed), 'input file')} changed after it was written. 'assay evaluate "
+            f"{place}' judges what is new of it and scores anew."
         )
 
 
@@ -61,27 +61,36 @@ def later_labels(manifest: Mapping[str, Any], folder: Folder) -> int:
         return ledger.head().labels - scored
 
 
-def changed_inputs(outs: Iterable[Path], folder: Folder) -> int:
-    """How many of the input files that the manifests of ``outs`` name are others now, or gone: of
-    those that were touched since a manifest was written, as to hash all may take long. Raises
-    AssayError where an entry of ``[inputs]`` matches no file any more."""
-    files = (path for entry in folder.config.inputs for path in folder.input_files(entry))
+def changed_inputs(out: Path, folder: Folder, files: Iterable[Path]) -> set[str]:
+    """The input files that are others than when what lies in ``out`` was written, gone, or new
+    among ``files``, those that are read now. Hashed, which may take long, is only what was touched
+    since."""
+    before = read_manifest(out).get("inputs")
+    if not isinstance(before, dict):
+        return set()
     now = {relative_to(folder.path, path): path for path in files}
-    changed: set[str] = set()
-    for out in outs:
-        before = read_manifest(out).get("inputs")
-        if isinstance(before, dict):
-            written = (out / MANIFEST).stat().st_mtime_ns
-            changed |= {
-                name
-                for name, digest in before.items()
-                if name not in now
-                or (_touched(now[name]) >= written and file_sha256(now[name]) != digest)
-            }
-    return len(changed)
+    written = (out / MANIFEST).stat().st_mtime_ns
+    others = {
+        name
+        for name in before.keys() & now.keys()
+        if _touched(now[name], folder.path) >= written and file_sha256(now[name]) != before[name]
+    }
+    return (before.keys() ^ now.keys()) | others
 
 
-def _touched(path: Path) -> int:
-    """When a file was changed or put in its place: a copy may keep the time of the former alone."""
-    about = path.stat()
-    return max(about.st_mtime_ns, about.st_ctime_ns)
+def _files(manifest: Mapping[str, Any], folder: Folder) -> Iterator[Path]:
+    """The files now of the entries of ``[inputs]`` of which a manifest names any: a protocol need
+    not read all that stand there. Raises AssayError where an entry matches no file any more."""
+    before = manifest.get("inputs") or {}
+    for entry in folder.config.inputs:
+        files = folder.input_files(entry)
+        if any(relative_to(folder.path, path) in before for path in files):
+            yield from files
+
+
+def _touched(path: Path, folder: Path) -> int:
+    """When a file was changed or put in its place, which is told by the folders that it lies in
+    where these were renamed: a copy may keep the time of the former alone."""
+    inner = [one for one in path.parents if one.is_relative_to(folder) and one != folder]
+    about = path.stat(), *(one.lstat() for one in (path, *inner))
+    return max(max(one.st_mtime_ns, one.st_ctime_ns) for one in about)

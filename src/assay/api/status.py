@@ -111,8 +111,9 @@ def _results(opened: Opened, written: Mapping[str, Any]) -> str:
     if since := later_labels(written, opened.folder):
         said.append(f"{counted(since, 'label')} came since")
     parts = opened.parts.values()
-    if changed := changed_inputs((part.folder.out for part in parts), opened.folder):
-        said.append(f"{counted(changed, 'input file')} changed since")
+    changed = {one for of in parts for one in changed_inputs(of.folder.out, of.folder, of.files)}
+    if changed:
+        said.append(f"{counted(len(changed), 'input file')} changed since")
     if any(_has_other_settings(part, read_manifest(part.folder.out)) for part in parts):
         said.append("settings changed since")
     return "; ".join(said)

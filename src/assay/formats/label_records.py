@@ -41,8 +41,12 @@ _SCALES = (
 """Words of verdicts that are scales, the least first."""
 
 
-_OF_NO_RUN = re.compile(r"exam\..*|.*\.(relevance\w*|nuggets|importance|mapping|preference)")
-"""Tasks that ask about documents, queries and nuggets: their places begin with the topic."""
+_OF_NO_RUN = re.compile(
+    r"(exam\.\w+|\w+\.(nuggets|importance|mapping|preference)) .*"
+    r"|\w+\.relevance\w* (?!.* (passage|claim) \d+$).*"
+)
+"""What asks about documents, queries and nuggets, as task and place: the place begins with the
+topic. The passages of an answer (``RUN TOPIC passage 2``) are its run's."""
 
 
 class LabelNote(NamedTuple):
@@ -192,6 +196,8 @@ def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
         cure = "Keep one's, or take out/only-NAME/labels.jsonl ('assay score --policy only:NAME')."
         faults.error(0, why, cure)
         return Parsed(None, faults.done())
+    # The newest first, but a failed one never before one that can be used.
+    of_ledger.sort(key=lambda one: one.get("verdict") is not None)
     records = [*reversed(of_ledger), *(record for _, record in wanted if not record.get("places"))]
     words = [one for record in records for one in _words(record)]
     given = [word for _, word, _ in words if word is not None]
@@ -233,7 +239,7 @@ def _places(record: Mapping[str, Any]) -> Iterator[_Unit]:
             yield topic, run, where
     for place in record.get("used_at") or ():
         run, text = "", str(place)
-        if not _OF_NO_RUN.fullmatch(str(record.get("task"))):
+        if not _OF_NO_RUN.fullmatch(f"{record.get('task')} {text}"):
             run, _, text = text.partition(" ")
         topic, _, where = text.partition(" ")
         yield topic, run, where
