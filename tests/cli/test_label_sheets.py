@@ -200,6 +200,21 @@ def test_a_sheet_that_somebody_filled_in_is_not_written_over(folder, rows, assay
     assert assay(*again, folder / "other.csv").returncode == 0
 
 
+@pytest.mark.parametrize("spoilt", ["named badly", "wide", "of another encoding"])
+def test_nor_is_one_that_would_not_be_imported(folder, rows, assay, spoilt):
+    rows[0]["verdict.entailed"] = "NO"
+    path = write(folder / "sheet.csv", [{"labeller": "KIM", **row} for row in rows[:1]])
+    if spoilt == "wide":
+        header, filled = path.read_text().split("\n", 1)
+        path.write_text(f"{header}\nx,{filled}")
+    elif spoilt == "of another encoding":  # as spreadsheets save "Unicode text"
+        path.write_text(path.read_text(), encoding="utf-16")
+    before = path.read_bytes()
+    done = assay("labels", "export", folder, "--task", "entailment", "--sheet", "-o", path)
+    assert (done.returncode, "import it and delete it" in done.stderr) == (2, True)
+    assert path.read_bytes() == before
+
+
 def test_whose_a_sheet_is_has_to_be_said_and_how_is_told(folder, rows, assay):
     done = assay(
         *IMPORT, folder, write(folder / "sheet.csv", [rows[0] | {"verdict.entailed": "NO"}])

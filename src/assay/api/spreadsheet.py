@@ -12,11 +12,12 @@ import orjson
 from assay.api.correcting import open_units
 from assay.api.labels import tasks_named
 from assay.api.opened import Opened
+from assay.formats.cells import read_cells
 from assay.formats.parsed import FaultList
 from assay.formats.text import read_text
 from assay.labellers.base import Request
 from assay.ledger import Ledger
-from assay.ledger.sheets import UNIT, VERDICT, sheet_rows
+from assay.ledger.sheets import UNIT, VERDICT
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Status
 from assay.model.wording import counted, listing
@@ -62,19 +63,22 @@ def export_sheet(
 
 
 def require_unfilled(path: Path) -> None:
-    """Raises SettingsError for a sheet in which verdicts were filled in: to write over it would
-    lose them."""
+    """Raises SettingsError for a sheet in which verdicts were filled in, or may have been: to write
+    over it would lose them."""
     if not path.is_file():  # a pipe would be waited for
         return
+    cure = "Name another file, or import it and delete it."
     try:
         source = read_text(path)
     except FormatError:
-        return
-    if rows := sum(1 for _ in sheet_rows(source, FaultList(source.file))):
-        raise SettingsError(
-            f"{path} is a sheet with {counted(rows, 'row')} filled in, which would be lost. Import "
-            "it, or name another file."
-        )
+        raise SettingsError(f"{path} is there and cannot be read as a sheet. {cure}") from None
+    faults = FaultList(source.file)
+    cells = read_cells(source.lines, faults, texts=True)
+    said = [] if cells is None else [name for name in cells.names if name.startswith(VERDICT)]
+    rows = [] if cells is None else [one for _, one in cells.records() if any(map(one.get, said))]
+    if rows or (said and faults.faulty):
+        what = f"{counted(len(rows), 'row')} filled in" if rows else "rows that cannot be read"
+        raise SettingsError(f"{path} is a sheet with {what}, which would be lost. {cure}")
 
 
 def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator[Request]:
