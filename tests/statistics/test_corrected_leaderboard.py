@@ -239,6 +239,9 @@ def test_scores_that_rounding_parts_are_equal() -> None:
     assert value[0] > value[1]
     sure = ~np.eye(3, dtype=bool)
     assert corrected.tau_bounds(sure, [0.3, 0.2, 0.1], value) == pytest.approx((2 / 3, 2 / 3))
+    # What rounding leaves of 0 is measured by the largest score.
+    near = [0.0, 0.1 + 0.2 - 0.3, 0.5]
+    assert corrected.tau_bounds(sure, [0.1, 0.2, 0.3], near) == pytest.approx((2 / 3, 2 / 3))
     known = corrected.rank_sets(estimates(value, np.zeros((3, 3))))
     assert (known.best.tolist(), known.worst.tolist()) == ([1, 1, 3], [2, 2, 3])
     nothing, df = np.zeros((3, 3)), np.full(3, 9.0)

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from assay.measures.confidence import Bools, Floats
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import numbers
-from assay.statistics.corrected.estimates import ROUNDING, Estimates, difference_variance
+from assay.statistics.corrected.estimates import Estimates, difference_variance
+from assay.statistics.ranks import NEAR
 
 _CELLS_AT_ONCE = 500_000
 """How many drawn scores (draws × runs) are held at a time: 4 MB."""
@@ -107,13 +108,13 @@ def _largest_differences(
 
 
 def apart(value: Floats) -> Floats:
-    """Each score (row) less each other (column), R × R; 0 where rounding alone tells them apart.
+    """Each score (row) less each other (column), R × R; 0 where rounding alone tells them apart, as
+    in :func:`assay.statistics.ranks.near_ranks`.
 
     Equal runs have equal rows, but sums of their products may differ in the last digit.
     """
-    largest = np.maximum.outer(np.abs(value), np.abs(value))
     difference = value[:, None] - value[None, :]
-    return np.where(np.abs(difference) > ROUNDING * largest, difference, 0.0)
+    return np.where(np.abs(difference) > NEAR * np.abs(value).max(), difference, 0.0)
 
 
 def tau_bounds(
