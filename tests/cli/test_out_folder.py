@@ -14,12 +14,15 @@ from tests.conftest import ROOT
 
 @pytest.fixture
 def example(tmp_path: Path):
-    """Copies an example, evaluated by its recorded labels."""
+    """Copies an example, which has its recorded labels where it comes with some."""
 
     def copy(name: str) -> Path:
         folder = tmp_path / name
         ignore = shutil.ignore_patterns("out", "labels.sqlite*")
         shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
+        if (folder / "recorded.jsonl").exists():
+            toml = folder / "assay.toml"
+            toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
         return folder
 
     return copy

@@ -399,6 +399,8 @@ def test_a_dry_run_of_lines_tells_scores_under_any_protocol(tmp_path, assay, nam
     folder = tmp_path / name
     source = Path(__file__).parents[2] / "examples" / name
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("out", "labels.sqlite*"))
+    toml = folder / "assay.toml"
+    toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
     assert assay("judge", folder).returncode == 0
     rows = [json.loads(x) for x in assay("labels", "export", folder).stdout.splitlines()]
     for row in rows:
