@@ -76,6 +76,24 @@ def test_marked_runs_are_edited_with_it_in_them(judged: Path, assay):
     assert marked.read_text() == (judged / "A.txt").read_text()
 
 
+def test_what_people_say_of_it_is_told_to_be_left_out(judged: Path, assay):
+    assay("score", judged)
+    (run, *_) = (
+        name
+        for name in RUNS
+        if re.search(r"<0002>\n.*\n[BRN]", (judged / "out" / "marked" / f"{name}.txt").read_text())
+    )
+    copy = Path(shutil.copy(judged / "out" / "marked" / f"{run}.txt", judged / f"{run}.txt"))
+    only(judged)
+    importing = ("labels", "import", judged, copy, "--by", "human:KIM")
+    said = f"What is said of 1 answer to questions that do not count is left out: {run} 0002."
+    assert said in assay(*importing).stderr
+    assay("score", judged)
+    shutil.copy(judged / "out" / "marked" / f"{run}.txt", copy)
+    assert "left out" not in assay(*importing).stderr
+    assert said in assay(*importing, "--correct", "0002").stderr
+
+
 def test_an_id_that_is_no_questions_is_a_fault(judged: Path, assay):
     only(judged)
     (judged / "only.txt").write_text("0001\n0009\n")

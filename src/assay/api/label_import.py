@@ -21,7 +21,7 @@ from assay.ledger.exchange import person, read_file
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.options import Option
-from assay.model.wording import listed, printable
+from assay.model.wording import counted, listed, printable
 from assay.protocols.answers.marked import Originals, Rulings, read_edits, unlike
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
@@ -105,6 +105,11 @@ def import_marked(
         for path in edits.spaced:
             differs = "blanks or line ends differ from the answer run's, which are kept."
             note(f"{printable(str(path))}: {differs}")
+        if edits.uncounted:
+            note(
+                f"What is said of {counted(len(edits.uncounted), 'answer')} to questions that do "
+                f"not count is left out: {printable(listed(edits.uncounted))}."
+            )
         if not edits.labels:
             return Imported(0, 0, 0, labels=())
         trial.add(edits.labels)

@@ -139,9 +139,7 @@ class Reading:
         """A fault where a run's name is ``known``."""
         if name in known:
             other = relative_to(self.folder.path, self._of_runs.get(name, path))
-            cure = (
-                "Keep one, or give each its own: that in the file, else the file's, is the run's."
-            )
+            cure = "Keep one, or name one anew: in the file, or where it has no name the file."
             self.fault(path, f"The run of {other} is called '{name}' too.", cure)
         self._of_runs[name] = path
 

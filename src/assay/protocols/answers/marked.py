@@ -56,12 +56,14 @@ class Edits:
     """What a person made of some marked runs.
 
     ``labels`` say it; ``files`` are the runs that were given, each with its file and the marks that
-    it holds; ``spaced`` are those that differ from the answer run in blanks or line ends.
+    it holds; ``spaced`` are those that differ from the answer run in blanks or line ends;
+    ``uncounted`` names answers of which something is said, to questions that do not count.
     """
 
     labels: tuple[NewLabel, ...]
     files: Mapping[str, tuple[Path, AnswerRun]]
     spaced: tuple[Path, ...]
+    uncounted: tuple[str, ...]
 
 
 def read_edits(
@@ -100,7 +102,9 @@ def read_edits(
         for one in edited.spoken
         if one.edited
     }
-    return Edits(tuple(labels.values()), edited.files, tuple(edited.spaced))
+    return Edits(
+        tuple(labels.values()), edited.files, tuple(edited.spaced), tuple(edited.uncounted)
+    )
 
 
 def unlike(edits: Edits, after: Judged, rulings: Rulings) -> list[Fault]:
@@ -155,6 +159,7 @@ class _Edited:
     reason: str
     files: dict[str, tuple[Path, AnswerRun]] = field(default_factory=dict)
     spaced: list[Path] = field(default_factory=list)
+    uncounted: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     spoken: list[_Spoken] = field(default_factory=list)
 
@@ -189,8 +194,13 @@ class _Edited:
             self.spaced.append(path)
         otherwise = {fault.topic for fault in changed}
         for question, answer in edited.run.answers.items():
-            counts = question in self.published[run] and question in original.run.answers
-            if counts and question not in unread:
+            if question in unread or question not in original.run.answers:
+                continue
+            if question not in self.published[run]:
+                marked = any(one.mark is not None for one in answer.nuggets)
+                if marked or (run, question) in self.rulings:
+                    self.uncounted.append(f"{run} {question}")
+            else:
                 result = self.published[run][question]
                 self._answer(path, answer, result, same=question not in otherwise)
 
