@@ -191,4 +191,4 @@ def test_the_last_line_on_many_files_names_those_that_are_not_good(write, tmp_pa
     warned = write(GOOD["r2c2-ac"].replace("\n", "\r"), "warned.txt")  # old line ends
     assert "10 files: 10 without errors." in run(*files, warned).output
     strict = run(*files, warned, "--strict")
-    assert (strict.exit_code, "10 files: 9 without errors; 1 to be" in strict.output) == (1, True)
+    assert (strict.exit_code, "10 files: 9 without faults; 1 to be" in strict.output) == (1, True)

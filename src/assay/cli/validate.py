@@ -70,7 +70,8 @@ def _people(found: Validated) -> Iterator[Text | str]:
     count, bad = len(found.report.files), found.faulty
     if count >= _SUMMED_UP:
         so = f"; {len(bad)} to be mended: {listed(bad, _SUMMED_UP)}" if bad else ""
-        said = f"{count} files: {count - len(bad)} without errors{so}."
+        what = "faults" if found.strict else "errors"
+        said = f"{count} files: {count - len(bad)} without {what}{so}."
         yield Text(printable(said), style="bold" if bad else "green")
 
 
