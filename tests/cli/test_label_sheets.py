@@ -196,6 +196,7 @@ def test_a_sheet_that_somebody_filled_in_is_not_written_over(folder, rows, assay
     write(folder / "sheet.csv", rows)
     done = assay(*again, folder / "sheet.csv")
     assert (done.returncode, "with 1 row filled in" in done.stderr) == (2, True)
+    assert assay("labels", "export", folder, "-o", folder / "sheet.csv").returncode == 2
     assert read(folder / "sheet.csv") == rows
     assert assay(*again, folder / "other.csv").returncode == 0
 

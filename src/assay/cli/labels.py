@@ -32,6 +32,7 @@ from assay.api.spreadsheet import Which, export_sheet, require_unfilled
 from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
+from assay.formats.cells import is_table
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
@@ -158,12 +159,13 @@ def export_command(
     spreadsheet, without seeing what was said; 'import' reads that too."""
     if output is not None and not parquet:
         require_plain(output)
+        if sheet or is_table(output):  # --sheet may have been forgotten
+            require_unfilled(output)
     if units is not Which.ALL and not sheet:
         raise SettingsError(f"--units {units.value} is of a sheet: give --sheet with it.")
     if sheet:
         if parquet or output is None:
             raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
-        require_unfilled(output)
         opened = open_folder(folder)
         with opened.ledger() as ledger:
             where = where_used(lambda: opened, ledger, remark)
