@@ -12,7 +12,7 @@ import orjson
 from assay.api.correcting import open_units
 from assay.api.labels import tasks_named
 from assay.api.opened import Opened
-from assay.formats.cells import read_cells
+from assay.formats.cells import is_table, read_cells
 from assay.formats.parsed import FaultList
 from assay.formats.text import read_text
 from assay.labellers.base import Request
@@ -62,10 +62,11 @@ def export_sheet(
     return [*header, *said, "reason"], by_place
 
 
-def require_unfilled(path: Path) -> None:
+def require_unfilled(path: Path, *, sure: bool) -> None:
     """Raises SettingsError for a sheet in which verdicts were filled in, or may have been: to write
-    over it would lose them."""
-    if not path.is_file():  # a pipe would be waited for
+    over it would lose them. Where it is not ``sure`` that a sheet is written, which may have been
+    forgotten to say, what is not called as tables are is none."""
+    if not path.is_file() or not (sure or is_table(path)):  # a pipe would be waited for
         return
     cure = "Name another file, or import it and delete it."
     try:

@@ -32,7 +32,6 @@ from assay.api.spreadsheet import Which, export_sheet, require_unfilled
 from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
-from assay.formats.cells import is_table
 from assay.model.errors import SettingsError
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
@@ -159,8 +158,7 @@ def export_command(
     spreadsheet, without seeing what was said; 'import' reads that too."""
     if output is not None and not parquet:
         require_plain(output)
-        if sheet or is_table(output):  # --sheet may have been forgotten
-            require_unfilled(output)
+        require_unfilled(output, sure=sheet)
     if units is not Which.ALL and not sheet:
         raise SettingsError(f"--units {units.value} is of a sheet: give --sheet with it.")
     if sheet:
