@@ -215,6 +215,11 @@ def test_a_label_that_failed_later_hides_none_that_can_be_used(assay, tmp_path):
     assert "1 unit of 1 topic labelled in both" in assay("agree", file, file).stdout
 
 
+def test_labels_without_places_are_no_empty_file(assay, tmp_path):
+    file = lines(tmp_path / "a.jsonl", export(("A 1", "answer", ""))[0] | {"used_at": []})
+    assert "No label says where it is used" in assay("agree", file, file).stderr
+
+
 def test_a_table_may_have_reasons(assay, tmp_path):
     for name, label in (("a", 1), ("b", 0)):
         text = f"topic,doc,label,reason\n1,d,{label},as {name} says\n1,e,1,\n"

@@ -200,6 +200,10 @@ def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
     of_ledger.sort(key=lambda one: one.get("verdict") is not None)
     records = [*reversed(of_ledger), *(record for _, record in wanted if not record.get("places"))]
     words = [one for record in records for one in _words(record)]
+    if not words:
+        why = "No label says where it is used, as in exports of very many."
+        faults.error(0, why, "Take out/labels.jsonl, which 'assay score' writes.")
+        return Parsed(None, faults.done())
     given = [word for _, word, _ in words if word is not None]
     values = _values(given)
     found = Labels(
