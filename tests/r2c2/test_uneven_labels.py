@@ -106,6 +106,7 @@ def test_inputs_that_came_or_were_put_in_place_whole_are_told(uneven: Path, assa
     assert "; 1 input file changed since" in assay("status", uneven).stdout
     assert "1 input file changed after" in assay("compare", uneven, "-m", "HMR").stderr
     shutil.rmtree(uneven / "ac")
+    assert "2 input files changed after" in assay("compare", uneven, "-m", "HMR").stderr
     others.rename(uneven / "ac")  # files keep their times
     assert "; 1 input file changed since" in assay("status", uneven).stdout
     assert assay("score", uneven).returncode == 0

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from assay.model.errors import AssayError
+from assay.model.errors import AssayError, SettingsError
 from assay.model.places import file_sha256
 from assay.model.wording import counted, printable
 from assay.protocols.folder import Folder, relative_to
@@ -80,10 +80,12 @@ def changed_inputs(out: Path, folder: Folder, files: Iterable[Path]) -> set[str]
 
 def _files(manifest: Mapping[str, Any], folder: Folder) -> Iterator[Path]:
     """The files now of the entries of ``[inputs]`` of which a manifest names any: a protocol need
-    not read all that stand there. Raises AssayError where an entry matches no file any more."""
+    not read all that stand there."""
     before = manifest.get("inputs") or {}
     for entry in folder.config.inputs:
-        files = folder.input_files(entry)
+        files: list[Path] = []
+        with suppress(SettingsError):  # no file matches any more: all that were read are gone
+            files = folder.input_files(entry)
         if any(relative_to(folder.path, path) in before for path in files):
             yield from files
 

@@ -114,7 +114,7 @@ def apart(value: Floats) -> Floats:
     Equal runs have equal rows, but sums of their products may differ in the last digit.
     """
     difference = value[:, None] - value[None, :]
-    return np.where(np.abs(difference) > NEAR * np.abs(value).max(), difference, 0.0)
+    return np.where(np.abs(difference) > NEAR * np.abs(value).max(initial=0), difference, 0.0)
 
 
 def tau_bounds(
