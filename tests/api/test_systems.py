@@ -68,6 +68,8 @@ def test_a_run_is_the_commands_and_its_frame(place: Path, assay: Assay):
     assert package.retrieve(index, {"q": "zzz"}).rows() == []
     with pytest.raises(SettingsError, match="at most 20"):
         package.retrieve(index, topics, k=21)
+    with pytest.raises(SettingsError, match="one passage at least"):
+        index.search("Who?", k=0)
     with pytest.raises(SettingsError, match="go together"):
         package.retrieve(index, topics, rerank="listwise")
     with pytest.raises(SettingsError, match="'fused'"):

@@ -177,6 +177,7 @@ def test_what_to_judge_next(assay, tmp_path):
         (["--model", "rao-kupper", "--theta", "1"], "above 1"),
         (["--win-rate", "all"], "--win-rate"),
         (["--dimension", "beauty"], "--dimension"),
+        (["--seed", str(2**63), "--json"], "2 to the power of 63"),
     ],
 )
 def test_settings_that_there_are_not(assay, tmp_path, options, says):

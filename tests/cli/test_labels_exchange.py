@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from assay.ledger import Ledger
+from assay.ledger.exchange import said_by
+from assay.model.labels import LabellerId
+from assay.tasks.trec_rag_nuggets import IMPORTANCE
 from tests.conftest import ROOT
 from tests.trec_rag.cases import make as make_trec_rag
 
@@ -320,3 +324,15 @@ def test_an_unknown_uid_is_named_and_a_wrong_value_told_in_plain_words(slide, as
     assert f"There is no label '{'0' * 32}' in this ledger." in done.stderr
     assert "There is neither a 'uid' nor a 'task'." in done.stderr
     assert "'entailed' must be YES or NO." in done.stderr
+
+
+def test_labellers_differ_also_where_as_many_of_a_list_are_of_a_kind(tmp_path, assay):
+    (tmp_path / "assay.toml").write_text('[evaluation]\nprotocol = "trec-rag"\n[inputs]\n')
+    content = {"narrative": "n", "nuggets": ["a", "b"]}
+    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
+        for name, said in (("KIM", ["vital", "okay"]), ("LEE", ["okay", "vital"])):
+            who = LabellerId(f"human:{name}", "human")
+            ledger.add([said_by(who, IMPORTANCE, content, {"labels": said})])
+    done = assay("labels", "diff", tmp_path, "human:KIM", "human:LEE")
+    assert done.returncode == 1, done.stderr
+    assert "1 of 1 units differ" in done.stdout

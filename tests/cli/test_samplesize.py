@@ -211,7 +211,7 @@ def test_matrices_that_cannot_be_used(tmp_path, assay, text, said):
         ("--variance", "1", "--width", "x"), ("--variance", "1", "--json", "--csv"),
         ("--variance", "1", "--power"), ("--variance", "1e300", "--mind", "1e-9"),
         ("--variance", "1", "--mind", "1e-300"),
-        ("--variance", "1", "none.csv"), ("none.csv",),
+        ("--variance", "1", "none.csv"), ("none.csv",), ("--variance", "1", "--seed", str(2**63)),
     ],
 )  # fmt: skip
 def test_wrong_options(assay, options):

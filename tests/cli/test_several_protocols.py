@@ -3,6 +3,7 @@
 import csv
 import json
 
+from assay.api.looking import Look
 from tests.conftest import ROOT
 
 TASKS = """
@@ -41,7 +42,7 @@ def judge(task, unit):
 """
 
 
-def test_two_protocols_share_a_ledger_and_are_compared(assay, tmp_path):
+def test_two_protocols_share_a_ledger_and_are_compared(assay, tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(TASKS)
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -70,6 +71,10 @@ def test_two_protocols_share_a_ledger_and_are_compared(assay, tmp_path):
         assert (out / part / "manifest.json").exists()
     again = assay("evaluate", folder, env=env)
     assert "How the leaderboards agree" in again.stdout
+    monkeypatch.syspath_prepend(tmp_path)
+    rows = Look(folder).labels("")["rows"]
+    assert len(rows) == 4  # one for each label and protocol, the shared label twice
+    assert len({(row["protocol"], row["unit"]) for row in rows}) == 4
 
 
 def test_settings_of_several_protocols_stand_in_tables_of_their_own(assay, tmp_path):

@@ -102,6 +102,11 @@ def test_wrong_use(assay, graded, tmp_path):
     done = assay("exam", empty)
     assert done.returncode == 2
     assert "no graded passages" in done.stderr
+    for name in ("a.run", "b.run"):
+        (tmp_path / name).write_text("q1 Q0 p4 1 2 mine\n")
+    done = assay("exam", graded, "--run", tmp_path / "a.run", "--run", tmp_path / "b.run")
+    assert done.returncode == 2
+    assert "are both runs named mine" in done.stderr
 
 
 def test_no_query_leaves_a_mean_because_grades_are_missing(assay, graded, tmp_path):

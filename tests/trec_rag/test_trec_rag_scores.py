@@ -362,6 +362,9 @@ def test_faults_of_all_files_come_at_once(assay: Assay, tmp_path: Path):
     twice = assay("nuggets", good, write(tmp_path / "c.jsonl", assigned("one", "14", TABLE_3)))
     assert twice.returncode == 2
     assert "stands in two of the files" in twice.stderr
+    other = write(tmp_path / "d.jsonl", assigned("two", "14", TABLE_3))
+    third = assay("nuggets", good, tmp_path / "c.jsonl", other)
+    assert f"{tmp_path / 'c.jsonl'}:1 [14]" in third.stderr  # not the last file, which is right
 
 
 def labelled(run: str, topic: str, sentences: list[list[str]], spelling: str = "ID") -> dict:

@@ -32,6 +32,7 @@ from assay.api.audit.people import (
     of_tables,
     small_differences,
 )
+from assay.api.corrected import check_level
 from assay.api.correcting import corrected_together
 from assay.api.opened import Opened
 from assay.judging.engine import Plan, judge
@@ -82,6 +83,7 @@ class Wanted:
     day: date = field(default_factory=lambda: datetime.now(UTC).date())
 
     def __post_init__(self) -> None:
+        check_level(self.level)
         unknown = [name for name in self.probes if name not in ALL]
         if unknown:
             raise SettingsError(

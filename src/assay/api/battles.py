@@ -70,7 +70,7 @@ class Settings(NamedTuple):
         ),
     ] = "half"
     resamples: int = RESAMPLES
-    seed: Annotated[int, Option("Of the bootstrap over topics.", least=0)] = 0
+    seed: int = 0
 
     def chosen(self) -> Model:
         """The model. Raises SettingsError for a θ that it does not have."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from assay.api.paths import scores_in
 from assay.api.reading import Note, all_used
-from assay.api.run_files import score_files
+from assay.api.run_files import require_own_names, score_files
 from assay.api.undefined import explained, undefined_values
 from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
 from assay.formats.parsed import Parsed
@@ -145,7 +145,7 @@ def score_runs(
         found = score_files(qrels, files, wanted.values(), note=note, only=only)
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
-    _check_names(found.names, files)
+    require_own_names(found.names, files)
     names = [printable(name) for name in found.names]
     mask = np.ones(len(found.judged.topics), dtype=np.bool_)
     for name, one in zip(names, found.scores, strict=True):
@@ -155,18 +155,6 @@ def score_runs(
     return [
         _matrix(name, measure, names, found.scores, mask, note) for name, measure in wanted.items()
     ]
-
-
-def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:
-    seen: dict[str, Path] = {}
-    for name, file in zip(names, files, strict=True):
-        if name in seen:
-            both = printable(f"{seen[name]} and {file}")
-            raise SettingsError(
-                f"{both} are both runs named {printable(name)}: give each a name of its own in "
-                "the last column, and each file once."
-            )
-        seen[name] = file
 
 
 def _say_what_lacks(name: str, scores: RunScores, note: Note) -> None:

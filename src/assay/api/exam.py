@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from assay.api.reading import Note, used
+from assay.api.reading import Note, all_used, used
+from assay.api.run_files import require_own_names
 from assay.formats.exam_bank_reading import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.trec import read_trec_run
@@ -114,7 +116,7 @@ def graded(
     top = 5 if found.way is None or found.way.rated else 1
     options = ExamOptions(min(tau, top), k, denominator, top=top)
     options = replace(options, measures=tuple(measures)) if measures else options
-    rankings = _rankings(found, runs)
+    rankings = _rankings(found, runs, note)
     asked, _ = pool_of(questions, rankings, {}, found, found.judgments(), k)
     pool = {
         name: (found.queries[name].grades if name in found.queries else NO_GRADES).of(asked[name])
@@ -124,9 +126,10 @@ def graded(
     return GradedRuns(ExamScorer(questions, pool, options), rankings, options, unheld)
 
 
-def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
+def _rankings(file: GradedFile, paths: Sequence[Path], note: Note) -> dict[str, Run]:
     if paths:
-        runs = [read_trec_run(path).require() for path in paths]
+        runs = all_used((partial(read_trec_run, path) for path in paths), note)
+        require_own_names([run.name for run in runs], paths)
         return {run.name: rankings_of(run) for run in runs}
     found = file.runs()
     if not found:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from assay.api.reading import Note, all_used, used
 from assay.formats.parsed import Parsed
@@ -228,18 +228,20 @@ def support_scores(
 def read_answers(
     paths: Sequence[Path], read: Callable[[Path], Parsed[tuple[T, ...]]], note: Note
 ) -> list[T]:
-    """The answers in some files, each with its run and topic. Raises FormatError with the faults
-    of all files, and where two hold the same answer."""
+    """The answers in some files, each with its run, topic and line. Raises FormatError with the
+    faults of all files, and where two hold the same answer."""
     found = all_used((partial(read, path) for path in paths), note)
-    answers: list[Any] = [one for each in found for one in each]
-    seen: set[tuple[str, str]] = set()
-    for one in answers:
-        if (one.run, one.topic) in seen:
-            cure = "Give each answer in one file only."
-            why = f"The answer of run {one.run} to this topic stands in two of the files."
-            raise FormatError([Fault(str(paths[-1]), 0, one.topic, why, cure)])
-        seen.add((one.run, one.topic))
-    return answers
+    answers: dict[tuple[str, str], Any] = {}
+    faults = []
+    for path, each in zip(paths, found, strict=True):
+        for one in cast("tuple[Any, ...]", each):
+            if answers.setdefault((one.run, one.topic), one) is not one:
+                why = f"The answer of run {one.run} to this topic stands in two of the files."
+                cure = "Give each answer in one file only."
+                faults.append(Fault(str(path), one.line, one.topic, why, cure))
+    if faults:
+        raise FormatError(faults)
+    return list(answers.values())
 
 
 def _mapped(answers: Sequence[AssignedAnswer], path: Path) -> list[AssignedAnswer]:

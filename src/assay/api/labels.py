@@ -21,7 +21,7 @@ from assay.ledger.checking import Fault
 from assay.ledger.exchange import label_row
 from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
-from assay.model.labels import Label
+from assay.model.labels import Label, without_reasons
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import heads
@@ -215,7 +215,7 @@ def differences(
     found = [
         Differing(sides[0][unit], sides[1][unit], contents[unit])
         for unit in both
-        if in_words(sides[0][unit]) != in_words(sides[1][unit])
+        if without_reasons(sides[0][unit].verdict) != without_reasons(sides[1][unit].verdict)
     ]
     return len(both), found
 

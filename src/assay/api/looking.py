@@ -66,8 +66,9 @@ class Look:
         material, no instructions."""
         found = open_folder(self.folder)
         rows = found.labels.explode("places").unnest("places")
+        unit = ("protocol", "task", "unit")
         rows = _of(rows, topic=topic, run=run).join(
-            found.units.select("task", "unit", "content"), on=("task", "unit"), how="left"
+            found.units.select(*unit, "content"), on=unit, how="left"
         )
         return _first(rows, most)
 

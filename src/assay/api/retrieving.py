@@ -182,7 +182,9 @@ def settings_for(
 ) -> RetrievalSettings:
     """The settings of a run, as the options of ``assay retrieve`` have them. Raises SettingsError
     for more passages than the format holds, and for options that do not go together."""
-    wanted = k or (MAX_RANK if kind is RunFormat.PR else TREC_DEPTH)
+    wanted = (MAX_RANK if kind is RunFormat.PR else TREC_DEPTH) if k is None else k
+    if wanted < 1:
+        raise SettingsError(f"k is {k}: a topic gets one passage at least.")
     if kind is RunFormat.PR and wanted > MAX_RANK:
         raise SettingsError(
             f"A PR run holds at most {MAX_RANK} passages a question: --k {MAX_RANK}."

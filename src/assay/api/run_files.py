@@ -269,6 +269,19 @@ class FileScores(NamedTuple):
         return dict(zip(shown, self.scores, strict=True))
 
 
+def require_own_names(names: Sequence[str], files: Sequence[Path]) -> None:
+    """Raise SettingsError where two files of runs hold one of the same name."""
+    seen: dict[str, Path] = {}
+    for name, file in zip(names, files, strict=True):
+        if name in seen:
+            both = printable(f"{seen[name]} and {file}")
+            raise SettingsError(
+                f"{both} are both runs named {printable(name)}: give each a name of its own in "
+                "the last column, and each file once."
+            )
+        seen[name] = file
+
+
 def score_files(
     qrels: Path,
     paths: Sequence[Path],

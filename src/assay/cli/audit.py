@@ -14,7 +14,6 @@ from assay.cli.common import (
     FolderArgument,
     Paragraph,
     forms,
-    is_share,
     named_values,
     present,
     seed_option,
@@ -64,7 +63,6 @@ def audit_command(
     the name audit:…, where no score sees it. Writes out/audit.json and out/audit.html. Exit
     status 1 where answers are missing, or the judge drifts.
     """
-    is_share(level, "--level")
     families = named_values(family or (), "--family", "NAME=FAMILY")
     wanted = Wanted(
         tuple(dict.fromkeys(probe or USUAL)), n, seed, repeats, level, families,

@@ -18,7 +18,16 @@ from assay.api.battles import (
     Settings,
     battle_scores,
 )
-from assay.cli.common import Paragraph, PerTopicOption, forms, one_of, present, remark, takes
+from assay.cli.common import (
+    Paragraph,
+    PerTopicOption,
+    forms,
+    one_of,
+    present,
+    remark,
+    seed_option,
+    takes,
+)
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
 from assay.page.tables import Table, Value
@@ -70,6 +79,7 @@ def battles_command(
             least=1,
         ),
     ] = None,
+    seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
     per_topic: PerTopicOption = False,
     **options: Any,
 ) -> None:
@@ -79,7 +89,7 @@ def battles_command(
     their battles. Where wins and ties do not tie every run to every other there is no finite
     rating, and the exit status is 1.
     """
-    settings = Settings(**options)
+    settings = Settings(seed=seed, **options)
     one_of(settings.model, MODELS, "--model")
     one_of(dimension, DIMENSIONS, "--dimension")
     found = battle_scores(

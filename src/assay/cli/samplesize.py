@@ -19,7 +19,7 @@ from assay.api.samplesizes import (
     SimulatedPower,
     designs,
 )
-from assay.cli.common import forms, present, remark
+from assay.cli.common import forms, present, remark, seed_option
 from assay.model.options import Argument, Option
 from assay.page.tables import Table, Value
 from assay.page.wording import number
@@ -67,7 +67,7 @@ def samplesize_command(
         bool, Option("Only the power that the experiments had, with their own topics.")
     ] = False,
     draws: Annotated[int, Option("Samples that HMR and its like rest on.", least=100)] = 2000,
-    seed: Annotated[int, Option("Of these samples.", least=0)] = 0,
+    seed: Annotated[int, seed_option("Of these samples.")] = 0,
 ) -> None:
     """How many topics are needed, by Sakai's three designs, from the residual variance.
 
