@@ -13,7 +13,7 @@ import pytest
 
 from assay.cli.common import present, tell
 from assay.ledger import Ledger
-from assay.ledger.chain import extend
+from assay.ledger.chain import Head, linked
 from assay.page.tables import Table
 from assay.protocols.evaluation import Evaluation
 from tests.cli.ground import make, toml
@@ -46,6 +46,16 @@ def test_a_changed_label_stops_the_score_and_is_named(slide: Path, assay):
     assert (slide / "out" / "scores.csv").read_bytes() == before
 
 
+def make_digests_anew(path: Path) -> None:
+    digest = Head().digest
+    columns = "id, uid, key, error, tokens_in, tokens_out, cost, seconds, detail"
+    with closing(sqlite3.connect(path)) as db:
+        for row in db.execute(f"SELECT {columns} FROM labels ORDER BY id").fetchall():
+            digest = linked(digest, *row)
+            db.execute("UPDATE labels SET digest = ? WHERE id = ?", (digest, row[0]))
+        db.commit()
+
+
 @pytest.mark.parametrize("anew", [False, True])
 def test_a_ledger_that_is_changed_while_it_is_scored_stops_the_score(
     slide: Path, assay, monkeypatch: pytest.MonkeyPatch, anew: bool
@@ -60,9 +70,7 @@ def test_a_ledger_that_is_changed_while_it_is_scored_stops_the_score(
         found = score(*given, **more)
         tampered(ledger, "UPDATE labels SET cost = 99 WHERE id = 3")
         if anew:
-            with closing(sqlite3.connect(ledger)) as db:
-                extend(db)
-                db.commit()
+            make_digests_anew(ledger)
         return found
 
     monkeypatch.setattr(Evaluation, "score", changed)

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.ledger import Ledger
-from assay.ledger.hashes import packed
-from assay.ledger.migrations import MIGRATIONS
+from assay.ledger.migrations import NEWEST
 from assay.model.errors import LedgerError
 from assay.tasks.base import unit_hash
 from tests.engine.asking import (
@@ -185,19 +184,12 @@ def test_infinite_numbers_are_none(tmp_path: Path):
     assert found(tmp_path / "l.sqlite")[0] == [one.uid]
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_a_version_that_the_tables_are_not_of_is_told(path: Path, version: int):
-    tampered(path, f"PRAGMA user_version = {version}")
-    with pytest.raises(LedgerError, match=f"are not those of version {version}, which the file"):
-        Ledger.open(path)
-
-
 def test_a_file_in_another_encoding_is_told_in_one_sentence(path: Path, tmp_path: Path):
     other = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(other)) as new:
         new.execute("PRAGMA encoding = 'UTF-16'")
         new.executescript("\n".join(old.iterdump()))
-        new.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        new.execute(f"PRAGMA user_version = {NEWEST}")
     (why,) = found(other)[1]
     assert why.startswith("the file is in UTF-16")
 
@@ -285,33 +277,6 @@ def test_several_processes_keep_to_one_chain(tmp_path: Path):
         assert ledger.checked().labels == 180
 
 
-def test_an_older_ledger_gets_its_chain(tmp_path: Path):
-    old = tmp_path / "l.sqlite"
-    with closing(sqlite3.connect(old)) as db:
-        db.create_function("packed", 1, packed)
-        for script in MIGRATIONS[:3]:
-            db.executescript(script)
-        db.execute("PRAGMA user_version = 3")
-        db.execute("INSERT INTO tasks VALUES (1, 'r2c2.entailment')")
-        db.execute("INSERT INTO labellers VALUES (1, 'rules', 'rules', '{}')")
-        db.commit()
-    with Ledger.open(tmp_path / "new.sqlite") as ledger:
-        ledger.add([label(1), label(2)])
-    with closing(sqlite3.connect(old)) as db:
-        db.execute("ATTACH ? AS new", [str(tmp_path / "new.sqlite")])
-        for table in ("tasks", "units", "labellers"):
-            db.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM new.{table}")
-        columns = ", ".join(row[1] for row in db.execute("PRAGMA main.table_info (labels)"))
-        db.execute(f"INSERT INTO labels SELECT {columns} FROM new.labels")
-        db.commit()
-    with Ledger.open(tmp_path / "new.sqlite") as ledger:
-        head = ledger.head()
-    with Ledger.open(old) as ledger:
-        assert ledger.checked() == head
-    with closing(sqlite3.connect(old)) as db, pytest.raises(sqlite3.IntegrityError):
-        db.execute("UPDATE labels SET reason = 'x'")
-
-
 def damaged(data: bytes, rng: random.Random) -> bytes:
     """Bits turned over, an end cut off, or a hole of 20 bytes."""
     kind = rng.randrange(3)
@@ -361,7 +326,7 @@ def test_a_ledger_that_may_not_be_written_is_read(path: Path, tmp_path_factory):
     finally:
         folder.chmod(0o755)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 2")
+        db.execute("PRAGMA user_version = 0")
     folder.chmod(0o555)
     try:
         assert "Copy the folder to where you may write." in meekly_read()

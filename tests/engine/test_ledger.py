@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.hashes import packed, unpacked
-from assay.ledger.migrations import MIGRATIONS
 from assay.ledger.store import Place
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
@@ -121,123 +119,19 @@ def test_many_open_a_ledger_that_is_not_there_yet(tmp_path: Path):
                 done.result()
 
 
-OLD_ROWS = """
-    INSERT INTO labellers VALUES (1, 'openai:m', 'model', '{"seed":1}'),
-        (2, 'human:KIM', 'human', '{}');
-    INSERT INTO units VALUES ('{a}', 'r2c2.answer', '{"n":1}'),
-        ('{b}', 'r2c2.entailment', '{"n":2}'), ('own', 'r2c2.entailment', '{"n":3}');
-    INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, reason, error,
-        overrules, tokens_in, cost, created, detail) VALUES
-        ('{c}', '{d}', 'r2c2.entailment', '1', '{b}', 1, 'ok', '{"entailed":true}', 'so', NULL,
-            NULL, 7, .25, '2026-01-02T03:04:05+00:00', '{"margin":2}'),
-        ('{e}', 'a key', 'r2c2.entailment', '1', '{b}', 2, 'ok', '{"entailed":false}', NULL, NULL,
-            '{c}', NULL, NULL, '2026-01-03', '{}'),
-        ('{f}', '{d}', 'r2c2.answer', '2', '{a}', 1, 'failed', NULL, NULL, 'no JSON', NULL,
-            NULL, NULL, '2026-01-04', '{}'),
-        ('{g}', '{D}', 'r2c2.entailment', '1', 'own', 1, 'ok', '{}', NULL, NULL, NULL,
-            NULL, NULL, '2026-01-05', '{}');
-"""  # fmt: skip
-
-
-@pytest.fixture
-def old_ledger(tmp_path: Path) -> Path:
-    """A ledger of version 1, with hashes and with keys that are none."""
-    hashes = {f"{{{name}}}": f"{number:032x}" for number, name in enumerate("abcdefg", 0xA0000)}
-    rows = OLD_ROWS.replace("{D}", hashes["{d}"].upper())
-    for name, value in hashes.items():
-        rows = rows.replace(name, value)
-    path = tmp_path / "old.sqlite"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(MIGRATIONS[0] + rows + "PRAGMA user_version = 1")
-    return path
-
-
-def test_a_ledger_of_version_2_is_found_by_unit_and_key(tmp_path: Path):
-    path = tmp_path / "l.sqlite"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript(
-            "".join(MIGRATIONS[:2]).replace("packed(", "(")
-            + """
-            INSERT INTO tasks VALUES (1, 'r2c2.entailment');
-            INSERT INTO units VALUES (1, x'000102030405060708090a0b0c0d0e0f', 1, '{"n":1}');
-            INSERT INTO labellers VALUES (1, 'openai:m', 'model', '{}');
-            INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, created)
-                VALUES (zeroblob(16), 'k', 1, '1', 1, 1, 'ok', '{"entailed":true}', '2026');
-            PRAGMA user_version = 2
-            """
-        )
-    with Ledger.open(path) as ledger:
-        unit = "000102030405060708090a0b0c0d0e0f"
-        assert ledger.version() == len(MIGRATIONS)
-        assert ledger.statuses([(unit, "k"), (unit, "other")]) == {"k": Status.OK}
-        assert ledger.by_key([(unit, "k")])["k"].verdict == {"entailed": True}
-
-
-def test_a_ledger_of_version_1_keeps_every_label(old_ledger: Path):
-    with Ledger.open(old_ledger) as ledger:
-        assert ledger.version() == len(MIGRATIONS)
-        machine, person, failed, other = ledger.labels()
-        assert ledger.units() == {
-            f"{0xA0000:032x}": {"n": 1}, f"{0xA0001:032x}": {"n": 2}, "own": {"n": 3}
-        }  # fmt: skip
-        assert list(ledger.by_key([(f"{0xA0001:032x}", "a key"), ("own", "a key")]).values()) == [
-            person
-        ]
-        assert ledger.find("000000000000000000000000000a0002") == [machine.uid]
-    assert (machine.uid, machine.key) == (f"{0xA0002:032x}", f"{0xA0003:032x}")
-    assert (machine.task, machine.version, machine.unit) == (
-        "r2c2.entailment", "1", f"{0xA0001:032x}"
-    )  # fmt: skip
-    assert machine.labeller == LabellerId("openai:m", "model", {"seed": 1})
-    assert (machine.verdict, machine.reason, machine.detail) == (
-        {"entailed": True}, "so", {"margin": 2}
-    )  # fmt: skip
-    assert (machine.tokens_in, machine.cost, machine.rowid) == (7, 0.25, 1)
-    assert machine.created == "2026-01-02T03:04:05+00:00"
-    assert (person.overrules, person.key, person.labeller.is_human) == (machine.uid, "a key", True)
-    assert (failed.status, failed.error, failed.verdict) == (Status.FAILED, "no JSON", None)
-    assert (other.unit, other.key) == ("own", f"{0xA0003:032X}")
-
-
-def test_a_migration_that_breaks_off_leaves_the_old_ledger(old_ledger: Path):
-    with closing(sqlite3.connect(old_ledger)) as db:  # a table that the migration wants to make
-        db.execute("CREATE TABLE tasks (x)")
-    with pytest.raises(LedgerError, match="already exists"):
-        Ledger.open(old_ledger)
-    with closing(sqlite3.connect(old_ledger)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (1,)
-        assert db.execute("SELECT count(*) FROM labels").fetchone() == (4,)
-        db.execute("DROP TABLE tasks")
-        db.commit()
-    with Ledger.open(old_ledger) as ledger:
-        assert len(list(ledger.labels())) == 4
-
-
-def test_a_migration_drops_no_label_in_silence(old_ledger: Path):
-    with closing(sqlite3.connect(old_ledger)) as db:
-        (rule,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'units_stay'").fetchone()
-        db.execute("DROP TRIGGER units_stay")
-        db.execute("DELETE FROM units WHERE hash = 'own'")
-        db.execute(rule)
-        db.commit()
-    with pytest.raises(LedgerError, match=r"labels\.unit"):
-        Ledger.open(old_ledger)
-    with closing(sqlite3.connect(old_ledger)) as db:
-        assert db.execute("SELECT count(*) FROM labels").fetchone() == (4,)
-
-
 @given(st.one_of(st.text(), st.text("0123456789abcdefABCDEF", min_size=32, max_size=32)))
 def test_hashes_and_other_texts_are_stored_as_what_they_are(text: str):
     assert unpacked(packed(text)) == text
 
 
-def test_a_ledger_from_a_newer_version_is_left_alone(tmp_path: Path):
+@pytest.mark.parametrize(("version", "why"), [(99, "newer Assay"), (4, "older Assay")])
+def test_a_ledger_of_a_version_that_is_not_read_is_left_alone(tmp_path: Path, version, why):
     path = tmp_path / "l.sqlite"
     Ledger.open(path).close()
     with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 99")
+        db.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
-    with pytest.raises(LedgerError, match="newer Assay"):
+    with pytest.raises(LedgerError, match=why):
         Ledger.open(path)
     assert path.read_bytes() == before
 

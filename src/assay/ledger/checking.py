@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from assay.ledger import lines
-from assay.ledger.chain import Head, has_digests, head, linked
+from assay.ledger.chain import Head, head, linked
 from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import as_packed, packed, unpacked
 from assay.ledger.store import Database, Store
@@ -35,7 +35,7 @@ is of the same task."""
 
 _VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and characters of these
 _LABELS = (  # of constants
-    f"SELECT {lines.COLUMNS}, {{digest}}, labels.unit, units.task = labels.task FROM labels "  # noqa: S608
+    f"SELECT {lines.COLUMNS}, digest, labels.unit, units.task = labels.task FROM labels "  # noqa: S608
     "LEFT JOIN tasks ON tasks.id = labels.task LEFT JOIN units ON units.id = labels.unit "
     "WHERE labels.id <= ? AND labels.id > ? ORDER BY labels.id"
 )
@@ -144,14 +144,13 @@ def _units(db: Store, after: int, until: int, told: Told) -> Iterator[tuple[int,
 def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[Seen]:
     """The labels, and what is wrong with texts and with them. Texts are read with the labels that
     are about them: all on their own only where something is wrong, or some are no label's."""
-    who, said, digests = _labellers(db), Verdicts({None: None}), has_digests(db)
+    who, said = _labellers(db), Verdicts({None: None})
     (last, digest, _), (newest, as_stored, _) = after.head, until.head
     changed: set[int] | None = None  # units, once all were looked at
     count, highest = 0, after.unit  # units have the order of their first labels
-    query = _LABELS.format(digest="digest" if digests else "NULL")
-    for some in _checked(db, query, last, newest, partial(told, "labels checked")):
+    for some in _checked(db, _LABELS, last, newest, partial(told, "labels checked")):
         columns = list(zip(*some, strict=True))
-        fine = digests and not changed and _fine(columns, digest, who, said)
+        fine = not changed and _fine(columns, digest, who, said)
         if changed is None and not (fine and _texts_fine(columns)):
             texts = dict(_units(db, after.unit, until.unit, told))
             changed = set(texts)
@@ -160,12 +159,12 @@ def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[S
             yield some, ()
         else:
             before = Head(last, digest)
-            yield some, [*_each(some, before, who, said, changed or (), digests=digests)]
+            yield some, [*_each(some, before, who, said, changed or ())]
         new = {unit for unit in columns[_UNIT] if unit > highest}
         count, highest = count + len(new), max(new, default=highest)
         last, stored = some[-1][0], some[-1][_DIGEST]
         digest = stored if type(stored) is bytes else b""
-    if last < newest or (digests and digest != as_stored):
+    if last < newest or digest != as_stored:
         yield (), [Fault("labels were changed while they were looked at")]
     if changed is None and count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
         yield (), [Fault(why) for _, why in _units(db, after.unit, until.unit, told)]
@@ -211,8 +210,6 @@ def _each(
     who: Mapping[int, orjson.Fragment],
     said: Verdicts,
     units: Collection[int],
-    *,
-    digests: bool,
 ) -> Iterator[Fault]:
     """What of these labels is not as it was written."""
     last, digest, _ = before
@@ -226,7 +223,7 @@ def _each(
             why = "what it says, of what, by whom or when was changed"
         elif row[_UNIT] in units:
             why = "the text that it is about was changed"
-        elif digests:
+        else:
             why = _unlinked(last, digest, row, stored)
         if row[1] is None:  # a row that is cut off
             yield Fault(f"label number {number} is damaged")

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 
 import orjson
 
-from assay.ledger.chain import made_draws
 from assay.ledger.hashes import packed
 from assay.ledger.store import Database, Store
 from assay.model.errors import LedgerError
@@ -87,8 +86,6 @@ def faulty_draws(db: Database) -> Iterator[str]:
 
 def _read(db: Database) -> Iterator[Draw | str]:
     """Each draw, oldest first, or what is wrong with it."""
-    if not made_draws(db):
-        return  # or an older ledger that may only be read
     for one in db.execute(
         "SELECT id, uid, design, tasks, size, seed, created FROM draws ORDER BY id"
     ).fetchall():

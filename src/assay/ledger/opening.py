@@ -10,17 +10,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from assay.ledger.chain import SINCE, extend, has_digests
-from assay.ledger.hashes import packed
-from assay.ledger.migrations import MIGRATIONS
+from assay.ledger.migrations import MIGRATIONS, NEWEST
 from assay.model.errors import LedgerError
 
 C = TypeVar("C", bound=sqlite3.Connection)
 
 _MAPPED = 1 << 30
 """Bytes of the file that are read through the address space, without a copy."""
-_READABLE = 3
-"""The oldest version whose tables are read as they are; those before it took more room."""
 _DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatype mismatch")
 """What SQLite says of a file that was damaged."""
 PATIENCE = 30.0
@@ -40,8 +36,11 @@ def connect(path: Path, kind: type[C]) -> C:
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
             if _writable(path):
                 _migrate(db, path)
-            else:
-                _check_version(db, path)
+            elif not _version_of(db, path):
+                raise LedgerError(
+                    f"{path}: is no ledger yet, and may not be written. Copy the folder to where "
+                    "you may write."
+                )
         except BaseException:
             db.close()
             raise
@@ -64,65 +63,42 @@ def _writable(path: Path) -> bool:
     return not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
-def _check_version(db: sqlite3.Connection, path: Path, oldest: int = _READABLE) -> int:
-    """The version of the ledger's tables, which must be one that can be read."""
-    db.execute("BEGIN")  # another process may be making the tables
-    try:
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        whole = (version >= SINCE) == has_digests(db)
-    finally:
-        roll_back(db)
-    if version > len(MIGRATIONS):
+def _version_of(db: sqlite3.Connection, path: Path) -> int:
+    """The version of the ledger's tables, 0 where there are none yet."""
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if version > NEWEST:
         raise LedgerError(
             f"{path}: written by a newer Assay (ledger version {version}, this one knows "
-            f"{len(MIGRATIONS)}). Update Assay; nothing was changed."
+            f"{NEWEST}). Update Assay; nothing was changed."
         )
-    if version < oldest:
+    if 0 < version < min(MIGRATIONS):
         raise LedgerError(
-            f"{path}: may not be written, and is no ledger or that of an older Assay, whose tables "
-            "have to be made anew. Copy the folder to where you may write."
-        )
-    if not whole:
-        raise LedgerError(
-            f"{path}: its tables are not those of version {version}, which the file names: the "
-            "version was changed, or the file is damaged. Take labels.sqlite from a backup."
+            f"{path}: names ledger version {version}, which this Assay does not read. Export the "
+            "labels with the older Assay that wrote it ('assay labels export'), move it away, and "
+            "import them; or, if none did, the file is damaged: take it from a backup."
         )
     return version
 
 
 def _migrate(db: sqlite3.Connection, path: Path) -> None:
-    version = _check_version(db, path, 0)
+    version = _version_of(db, path)
     _log_ahead(db)
     # NORMAL in WAL mode: a killed process loses nothing; only a power cut can lose the last rows.
     db.execute("PRAGMA synchronous = NORMAL")
     # Keys are random: the same index pages change again and again. Moving them from the log into
     # the file at every 128 MB, not every 4, doubles the labels that can be written a second.
     db.execute(f"PRAGMA wal_autocheckpoint = {LONGEST_LOG}")
-    if version == len(MIGRATIONS):
+    if version == NEWEST:
         return
-    db.create_function(
-        "packed", 1, lambda text: None if text is None else packed(text), deterministic=True
-    )
-    db.execute("BEGIN EXCLUSIVE")
-    try:
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    with transaction(db, path, "BEGIN EXCLUSIVE"):
+        version = _version_of(db, path)  # another process may have been faster
         if version == 0 and db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
             raise LedgerError(f"{path}: an SQLite file, but not a ledger of Assay's.")
-        for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
-            for statement in _statements(script):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {number}")
-        if version < SINCE:
-            extend(db)
-        db.execute("COMMIT")
-    except BaseException:
-        roll_back(db)
-        raise
-    if 0 < version < _READABLE:
-        try:
-            db.execute("VACUUM")  # give back the room of the older tables
-        except sqlite3.OperationalError:
-            return  # no room to do it in, or another process reads: the file only stays larger
+        for number, script in MIGRATIONS.items():
+            if number > version:
+                for statement in _statements(script):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {number}")
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
