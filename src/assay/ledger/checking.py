@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -15,10 +15,10 @@ import orjson
 from assay.ledger import lines
 from assay.ledger.chain import Head, head, linked
 from assay.ledger.draws import faulty_draws
-from assay.ledger.hashes import as_packed, packed, unpacked
+from assay.ledger.hashes import as_packed, unpacked
 from assay.ledger.store import Database, Store
 from assay.model.going import Told, share_of, unheard
-from assay.tasks.base import canonical, content_hash, unit_hash
+from assay.tasks.base import canonical, unit_hash
 
 CURE = (
     "Take the ledger from a backup; or export the labels, take the lines concerned out and "
@@ -39,15 +39,14 @@ _LABELS = (  # of constants
     "LEFT JOIN tasks ON tasks.id = labels.task LEFT JOIN units ON units.id = labels.unit "
     "WHERE labels.id <= ? AND labels.id > ? ORDER BY labels.id"
 )
-_DIGEST, _UNIT = 20, 21
+_DIGEST, _UNIT, _SAME_TASK = 20, 21, 22
 SAYS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
-"""Of a row, or of columns, what :func:`uid_of` takes."""
+"""Of a row what :func:`uid_of` takes."""
 LINKS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
 """The same for :func:`assay.ledger.chain.linked`."""
 _UNITS = (
-    "SELECT units.id, hash, name, {} FROM units "
-    "LEFT JOIN tasks ON tasks.id = units.task WHERE units.id <= ? AND units.id > ? "
-    "ORDER BY units.id"
+    "SELECT units.id, hash, name, content FROM units LEFT JOIN tasks ON tasks.id = units.task "
+    "WHERE units.id <= ? AND units.id > ? ORDER BY units.id"
 )
 _COUNT_UNITS = "SELECT count(*) FROM units WHERE id > ? AND id <= ?"
 _UNNUMBERED = "SELECT uid FROM labels WHERE id < 1"
@@ -122,118 +121,67 @@ def _unnumbered(db: Database) -> Iterator[Fault]:
         yield Fault("a unit was put in by other means than Assay's")
 
 
-def _units(db: Store, after: int, until: int, told: Told) -> Iterator[tuple[int, str]]:
-    """The units whose text is another than the one that was hashed, by number."""
-    begins: dict[str | None, bytes] = {}
-    query = _UNITS.format(db.content)
-    rows = _checked(db, query, after, until, partial(told, "texts checked"))
-    for number, stored, task, content, kind in chain.from_iterable(rows):
-        try:
-            begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
-            fine = kind == "text" and (
-                hashlib.sha256(begin + content + b"]").digest()[:16] == stored
-                # Or it is a text that was not written as it is hashed.
-                or unit_hash(task, orjson.loads(content)) == as_packed(stored)
-            )
-        except (TypeError, ValueError):
-            fine = False
-        if not fine:
-            yield number, f"the text of unit {str(unpacked(stored))[:8]} was changed"
-
-
 def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[Seen]:
     """The labels, and what is wrong with texts and with them. Texts are read with the labels that
-    are about them: all on their own only where something is wrong, or some are no label's."""
+    are about them: all on their own only where some are no label's."""
     who, said = _labellers(db), Verdicts({None: None})
     (last, digest, _), (newest, as_stored, _) = after.head, until.head
-    changed: set[int] | None = None  # units, once all were looked at
+    changed: set[int] = set()  # units whose text is another
     count, highest = 0, after.unit  # units have the order of their first labels
     for some in _checked(db, _LABELS, last, newest, partial(told, "labels checked")):
-        columns = list(zip(*some, strict=True))
-        fine = not changed and _fine(columns, digest, who, said)
-        if changed is None and not (fine and _texts_fine(columns)):
-            texts = dict(_units(db, after.unit, until.unit, told))
-            changed = set(texts)
-            yield (), [*map(Fault, texts.values())]
-        if fine and not changed:
-            yield some, ()
-        else:
-            before = Head(last, digest)
-            yield some, [*_each(some, before, who, said, changed or ())]
-        new = {unit for unit in columns[_UNIT] if unit > highest}
+        wrong: list[Fault] = []
+        for row in some:
+            stored, unit = row[_DIGEST], row[_UNIT]
+            if not (row[_SAME_TASK] and is_text_of(row[5], row[3], row[6])) and unit not in changed:
+                changed.add(unit)
+                if row[5] is not None:
+                    wrong.append(_changed_text(row[5]))
+            why = _wrong(row, last, digest, who, said, changed)
+            if why is not None:
+                wrong.append(why)
+            # Going on from what is stored: a change is told once, and not of every label behind it.
+            last, digest = row[0], stored if type(stored) is bytes else b""
+        yield some, wrong
+        new = {row[_UNIT] for row in some if row[_UNIT] > highest}
         count, highest = count + len(new), max(new, default=highest)
-        last, stored = some[-1][0], some[-1][_DIGEST]
-        digest = stored if type(stored) is bytes else b""
     if last < newest or digest != as_stored:
         yield (), [Fault("labels were changed while they were looked at")]
-    if changed is None and count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
-        yield (), [Fault(why) for _, why in _units(db, after.unit, until.unit, told)]
+    if count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
+        rows = _checked(db, _UNITS, after.unit, until.unit, partial(told, "texts checked"))
+        every = (unit for unit in chain.from_iterable(rows) if unit[0] not in changed)
+        yield (), [_changed_text(unit[1]) for unit in every if not is_text_of(*unit[1:])]
 
 
-def _texts_fine(columns: Sequence[Row]) -> bool:
-    """Whether the texts that labels are about are as they were hashed, as nearly always. What is
-    said of false is for :func:`_units` to find out."""
-    _, _, _, names, _, hashes, texts, *_, same_task = columns
-    begins = {name: b"[%b," % orjson.dumps(name) for name in set(names)}
-    sha = hashlib.sha256
-    try:
-        about = zip(map(begins.__getitem__, names), map(str.encode, texts), strict=True)
-        made = [sha(begin + text + b"]").digest()[:16] for begin, text in about]
-    except (TypeError, ValueError):
-        return False
-    return all(same_task) and made == list(hashes)
+def _changed_text(unit: bytes | str) -> Fault:
+    return Fault(f"the text of unit {str(unpacked(unit))[:8]} was changed")
 
 
-def _fine(columns: Sequence[Row], digest: bytes, who: Mapping[int, Any], said: Verdicts) -> bool:
-    """Whether all labels are as they were written, as nearly always: twice as fast as to look at
-    each. What is said of false is for :func:`_each` to find out."""
-    tasks, versions, units, labellers, statuses, verdicts, *more, overruled, created = SAYS(columns)
-    stored = columns[_DIGEST]
-    try:
-        says = zip(
-            tasks, versions, map(bytes.hex, units), map(who.__getitem__, labellers), statuses,
-            map(said.__getitem__, verdicts), *more,
-            [None if one is None else as_packed(one) for one in overruled], created, strict=True,
-        )  # fmt: skip
-        sha, dumps = hashlib.sha256, orjson.dumps
-        uids = [sha(dumps(one)).digest()[:16] for one in says]
-        return uids == list(columns[1]) and list(stored) == list(
-            map(linked, (digest, *stored), *LINKS(columns))
-        )
-    except (LookupError, TypeError, ValueError):
-        return False
-
-
-def _each(
-    rows: Iterable[Row],
-    before: Head,
+def _wrong(
+    row: Row,
+    last: int,
+    digest: bytes,
     who: Mapping[int, orjson.Fragment],
     said: Verdicts,
-    units: Collection[int],
-) -> Iterator[Fault]:
-    """What of these labels is not as it was written."""
-    last, digest, _ = before
-    for row in rows:
-        number, stored = row[0], row[_DIGEST]
-        uid = str(unpacked(row[1]))
-        why = None
-        if row[3] is None or row[5] is None or row[7] not in who:
-            why = "its task, its text or its labeller is not there"
-        elif packed(uid_of(who, said, *SAYS(row)) or "") != row[1]:
-            why = "what it says, of what, by whom or when was changed"
-        elif row[_UNIT] in units:
-            why = "the text that it is about was changed"
+    changed: Collection[int],
+) -> Fault | None:
+    """What of a label is not as it was written, behind the label of number ``last`` and ``digest``,
+    where the texts of some units are ``changed``."""
+    if uid_of(who, said, *SAYS(row)) == row[1]:
+        if row[_UNIT] in changed:
+            why: str | None = "the text that it is about was changed"
         else:
-            why = _unlinked(last, digest, row, stored)
-        if row[1] is None:  # a row that is cut off
-            yield Fault(f"label number {number} is damaged")
-        elif why is not None:
-            yield Fault(why, uid)
-        # Going on from what is stored: one change is told once, and not of every label behind it.
-        last, digest = number, stored if type(stored) is bytes else b""
+            why = _unlinked(last, digest, row)
+    elif row[1] is None:  # a row that is cut off
+        return Fault(f"label number {row[0]} is damaged")
+    elif row[3] is None or row[5] is None or row[7] not in who:
+        why = "its task, its text or its labeller is not there"
+    else:
+        why = "what it says, of what, by whom or when was changed"
+    return None if why is None else Fault(why, str(unpacked(row[1])))
 
 
-def _unlinked(last: int, digest: bytes, row: Row, stored: object) -> str | None:
+def _unlinked(last: int, digest: bytes, row: Row) -> str | None:
+    stored = row[_DIGEST]
     try:
         if linked(digest, *LINKS(row)) == stored:
             return None
@@ -283,16 +231,32 @@ def uid_of(
     labeller: K,
     status: str,
     verdict: str | None,
-    *rest: Any,
-) -> str | None:
+    reason: str | None,
+    sample: int,
+    overrules: bytes | str | None,
+    created: str,
+) -> bytes | None:
     """The uid that a label's columns come to (as ``NewLabel.uid``); None for what is no label."""
-    reason, sample, overrules, created = rest
     try:
         corrected = None if overrules is None else as_packed(overrules)
-        parts = [task, version, as_packed(unit), who[labeller], status, said[verdict], reason]
-        return content_hash(orjson.dumps([*parts, sample, corrected, created]))
-    except (TypeError, ValueError):
+        parts = (task, version, as_packed(unit), who[labeller], status, said[verdict], reason)
+        return _hash(orjson.dumps((*parts, sample, corrected, created)))
+    except (LookupError, TypeError, ValueError):
         return None
+
+
+def is_text_of(unit: bytes | str, task: str, text: str) -> bool:
+    """Whether a unit's text is the one that was hashed."""
+    try:
+        about = b"[%b,%b]" % (orjson.dumps(task), text.encode())
+        # Or it is a text that was not written as it is hashed.
+        return _hash(about) == unit or unit_hash(task, orjson.loads(text)) == as_packed(unit)
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+def _hash(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()[:16]
 
 
 def _checked(

@@ -6,7 +6,6 @@ memory holds few labels however many there are.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ import orjson
 import polars as pl
 
 from assay.ledger.chain import Head, linked
-from assay.ledger.checking import LINKS, SAYS, Verdicts, uid_of
+from assay.ledger.checking import LINKS, SAYS, Verdicts, is_text_of, uid_of
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Line, json_block, labeller_json
@@ -28,7 +27,7 @@ from assay.model.errors import SettingsError
 from assay.model.going import Told, share_of, unheard
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.scratch import Scratch
-from assay.tasks.base import canonical, unit_hash
+from assay.tasks.base import canonical
 
 WRITTEN = "ledger.json"
 """Beside the files: the head of the ledger that they hold, written last."""
@@ -127,12 +126,7 @@ class ParquetLedger:
         self._keys.add(key if isinstance(key, bytes) else bytes(_SIZE))
         if detail != "{}":
             orjson.loads(detail)
-        about = b"[%b,%b]" % (orjson.dumps(task), content.encode())
-        return uid_of(who, verdicts, *SAYS(row)) == unpacked(uid) and (
-            hashlib.sha256(about).digest()[:_SIZE] == unit
-            # Or it is a text that was not written as it is hashed.
-            or unit_hash(task, orjson.loads(content)) == unpacked(unit)
-        )
+        return uid_of(who, verdicts, *SAYS(row)) == uid and is_text_of(unit, task, content)
 
     def _lacks(self, number: int) -> None:
         self._refuse(

@@ -63,7 +63,6 @@ class PostgresStore:
     :data:`PATIENCE`, whoever reads or adds labels sees nothing of it but time."""
 
     place: Place
-    content = "convert_to(content, 'UTF8'), 'text'"
     remote = True
 
     def __init__(self, url: str, *, create: bool = True) -> None:

@@ -38,7 +38,6 @@ class SqliteStore(sqlite3.Connection):
     path: Path
     place: Place
     name: str
-    content = "CAST(content AS BLOB), typeof(content)"
     remote = False
     each = sqlite3.Connection.execute
     _data_version = 0

@@ -54,8 +54,6 @@ class Store(Database, Protocol):
     """Where it is."""
     name: str
     """The same in words; holds no secret."""
-    content: str
-    """Columns that tell a unit's content in bytes, and its type."""
     remote: bool
     """Whether writing waits for another machine."""
 
