@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.measures import confidence as conf
-from assay.statistics.confidence import MEASURES, compare_confidence
+from assay.measures.confidence import MEASURES
+from assay.statistics.confidence import compare_confidence
 
 percent = st.integers(0, 100).map(lambda value: value / 100)
 answers = st.lists(

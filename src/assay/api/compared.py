@@ -22,7 +22,7 @@ from assay.formats.parsed import Parsed
 from assay.formats.score_cells import same_name, split_end
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
 from assay.measures import Measure, parse_measure
-from assay.measures.confidence import LOWER_IS_BETTER
+from assay.measures.confidence import LOWER_IS_BETTER, MEASURES
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.frames import RunScores
 from assay.model.errors import SettingsError
@@ -34,7 +34,6 @@ from assay.statistics.comparison import (
     compare_confidences,
     compare_runs,
 )
-from assay.statistics.confidence import MEASURES
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ import numpy as np
 from assay.formats.out_folders import Cell, Outcome, read_labels_at, read_outcome
 from assay.measures.bootstrap import ends_of
 from assay.measures.confidence import LOWER_IS_BETTER as LOWER_CONFIDENCE
+from assay.measures.confidence import MEASURES
 from assay.model.errors import SettingsError
 from assay.model.wording import listed
 from assay.page.wording import shortened
 from assay.protocols.rag.scoring import LOWER as LOWER_RAG
-from assay.statistics.confidence import MEASURES, compare_confidence
+from assay.statistics.confidence import compare_confidence
 from assay.statistics.significance import bootstrap_difference, holm, randomisation_test
 from assay.statistics.worsening import detectable_loss
 

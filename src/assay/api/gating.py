@@ -19,12 +19,12 @@ from assay.api.compared import completed
 from assay.api.gate_terms import FEWEST, Terms, gated
 from assay.formats.baselines import Baseline, GatedQuestion
 from assay.formats.confidence_matrices import Confident, at_end
-from assay.measures.confidence import Bools, Floats
+from assay.measures.confidence import MEASURES, Bools, Floats, measured
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 from assay.page.gates import Gate, Lost, Tested, Verdict
-from assay.statistics.confidence import MEASURES, paired_differences
+from assay.statistics.confidence import paired_differences
 from assay.statistics.significance import holm
 from assay.statistics.worsening import (
     by_session,
@@ -307,8 +307,7 @@ def _of_confidences(
 def _difference(
     name: str, p: Floats, c: Bools, sign: float, places: npt.NDArray[np.int64]
 ) -> float | None:
-    plain = MEASURES[name].plain
-    a, b = (plain(p[places, run], c[places, run]) for run in (0, 1))
+    a, b = (measured(name, p[places, run], c[places, run]) for run in (0, 1))
     return None if a is None or b is None else sign * (a - b)
 
 

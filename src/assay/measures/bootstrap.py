@@ -8,14 +8,23 @@ Efron & Tibshirani 1993, chapter 13 (percentile interval).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Closed, Floats, Integers, bin_numbers, check
+from assay.measures.confidence import (
+    MEASURES,
+    Bools,
+    Closed,
+    Floats,
+    Integers,
+    Tally,
+    bin_starts,
+    check,
+)
 from assay.measures.settings import probability, whole_number
 
 FEWEST = 2
@@ -30,7 +39,7 @@ _MEASURED = 65_536
 core's own memory."""
 
 _CELLS_KEPT = 4_000_000
-"""Up to how many drawn topics the draws are kept for the next score: 32 MB each."""
+"""Up to how many drawn topics the draws are kept for the next score: 8 MB each."""
 
 
 @dataclass(frozen=True)
@@ -117,39 +126,53 @@ def confidence_intervals(
     """
     confidence, correct = check(p, c)
     probability(level, "level")
-    levels, group = np.unique(confidence, return_inverse=True)
-    bin_of_level = bin_numbers(levels, bins, closed)
-    cell = group + len(levels) * correct  # every question is one of 2 × levels cells: wrong, right
     one_sided = correct.all() or not correct.any()
     asked = [
         name
-        for name in _MEASURES
+        for name in MEASURES
         if (measures is None or name in measures) and not (name == "AUROC" and one_sided)
     ]
-    drawn_values: dict[str, list[Floats]] = {name: [] for name in asked}
     draws = _draws(len(confidence), resamples, seed)
     if len(confidence) < FEWEST:
         return {}
-    at_once = max(1, _MEASURED // len(levels))
-    for tables in (_tally(cell, counts, len(levels)) for counts in draws):
-        for start in range(0, tables.shape[-1], at_once):
-            wrong, right = tables[..., start : start + at_once].astype(np.float64)
-            resampled = _Resampled(wrong, right, levels, bin_of_level)
-            for name in asked:
-                drawn_values[name].append(_MEASURES[name](resampled))
-    whole = {name: np.concatenate(values) for name, values in drawn_values.items()}
+    resampled: dict[str, list[Floats]] = {name: [] for name in asked}
+    for tally in _tallies(confidence, correct, draws, bins, closed):
+        sums = {of: of(tally) for of in dict.fromkeys(MEASURES[name].sums for name in asked)}
+        for name, values in resampled.items():
+            measure = MEASURES[name]
+            values.append(measure.value(sums[measure.sums], len(confidence)))
+    whole = {name: np.concatenate(values) for name, values in resampled.items()}
     found = {name: percentile_interval(values, level) for name, values in whole.items()}
     return {name: interval for name, interval in found.items() if interval is not None}
 
 
-@lru_cache(maxsize=4)
-def _cached_draws(n: int, resamples: int, seed: int) -> tuple[Integers, ...]:
-    return tuple(_turned(n, resamples, seed))
+def _tallies(
+    p: Floats, c: Bools, draws: Iterable[Integers], bins: int, closed: Closed
+) -> Iterator[Tally]:
+    """The tallies of drawn answers, as many samples at once as are measured at once."""
+    levels, level = np.unique(p, return_inverse=True)
+    starts, cell = bin_starts(levels, bins, closed), level + len(levels) * c
+    order = np.argsort(cell, kind="stable")
+    ends = np.searchsorted(cell[order], np.arange(2 * len(levels) + 1))
+    at_once = max(1, _MEASURED // len(levels))
+    for counts in draws:
+        by_cell = counts[order]
+        tables = np.zeros((2 * len(levels), counts.shape[1]), counts.dtype)
+        for at in np.flatnonzero(np.diff(ends)):
+            # No sum is above the number of answers, which the type of the counts holds.
+            by_cell[ends[at] : ends[at + 1]].sum(axis=0, dtype=counts.dtype, out=tables[at])
+        for start in range(0, counts.shape[1], at_once):
+            some = tables[:, start : start + at_once].astype(np.float64)
+            yield Tally(some.reshape(2, len(levels), -1), levels, starts)
 
 
-@lru_cache(maxsize=4)
-def _cached_counts(n: int, resamples: int, seed: int) -> tuple[Floats, ...]:
-    return tuple(one.astype(np.float64) for one in _counted(n, resamples, seed))
+def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
+    """How often each of ``n`` topics is drawn in each resample, in blocks of resamples × n.
+
+    A resample draws ``n`` topics with replacement. Raises ValueError where ``resamples`` is not a
+    whole number from 1, or ``seed`` one from 0.
+    """
+    return (one.T.astype(np.float64, order="C") for one in _draws(n, resamples, seed))
 
 
 def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
@@ -159,35 +182,22 @@ def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
     """
     whole_number(resamples, "resamples")
     whole_number(seed, "seed", 0)
-    keep = n * resamples <= _CELLS_KEPT
-    return (_cached_draws if keep else _turned)(n, resamples, seed)
+    return (_cached_draws if n * resamples <= _CELLS_KEPT else _drawn)(n, resamples, seed)
 
 
-def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
-    """How often each of ``n`` topics is drawn in each resample, in blocks of resamples × n.
-
-    A resample draws ``n`` topics with replacement. Small draws are kept: nobody may change them.
-    Raises ValueError where ``resamples`` is not a whole number from 1, or ``seed`` one from 0.
-    """
-    whole_number(resamples, "resamples")
-    whole_number(seed, "seed", 0)
-    if n * resamples <= _CELLS_KEPT:
-        return _cached_counts(n, resamples, seed)
-    return (one.astype(np.float64) for one in _counted(n, resamples, seed))
+@lru_cache(maxsize=4)
+def _cached_draws(n: int, resamples: int, seed: int) -> tuple[Integers, ...]:
+    return tuple(_drawn(n, resamples, seed))
 
 
-def _turned(n: int, resamples: int, seed: int) -> Iterator[Integers]:
-    kind = np.min_scalar_type(n)
-    return (np.ascontiguousarray(one.T, kind) for one in _counted(n, resamples, seed))
-
-
-def _counted(n: int, resamples: int, seed: int) -> Iterator[Integers]:
+def _drawn(n: int, resamples: int, seed: int) -> Iterator[Integers]:
     generator = np.random.default_rng(seed)
     at_once = max(1, _CELLS_AT_ONCE // n)
     for start in range(0, resamples, at_once):
         rows = min(at_once, resamples - start)
         cells = generator.integers(0, n, size=(rows, n)) + n * np.arange(rows)[:, None]
-        yield np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n)
+        counts = np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n)
+        yield np.ascontiguousarray(counts.T, np.min_scalar_type(n))
 
 
 def percentile_interval(values: Floats, level: float) -> Interval | None:
@@ -215,103 +225,3 @@ def _quantile(ordered: Floats, share: float) -> float:
     part = place - below
     # As numpy adds up: from the nearer end.
     return float(low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part))
-
-
-def _tally(cell: Integers, counts: Integers, levels: int) -> Integers:
-    """How often each confidence level was drawn with a wrong and with a right answer: 2 × levels ×
-    resamples. ``cell``: the level of each question, plus ``levels`` where its answer is right.
-    ``counts``: how often each question was drawn, questions × resamples."""
-    order = np.argsort(cell, kind="stable")
-    ends = np.searchsorted(cell[order], np.arange(2 * levels + 1))
-    by_cell = counts[order]
-    tables = np.zeros((2 * levels, counts.shape[1]), counts.dtype)
-    for at in np.flatnonzero(np.diff(ends)):
-        # No sum is above the number of questions, which the type of the counts holds.
-        by_cell[ends[at] : ends[at + 1]].sum(axis=0, dtype=counts.dtype, out=tables[at])
-    return tables.reshape(2, levels, -1)
-
-
-class _Resampled:
-    """The confidence measures of every resample, each worked out when asked for; AUROC is NaN
-    where undefined.
-
-    All of them depend on the data only through how many wrong and right answers each confidence
-    level has: one row a level, one column a resample. ``levels`` ascend.
-    """
-
-    def __init__(
-        self, wrong: Floats, right: Floats, levels: Floats, bin_of_level: Integers
-    ) -> None:
-        self.wrong, self.right, self.levels = wrong, right, levels
-        self.bin_of_level = bin_of_level
-        self.n_wrong, self.n_right = wrong.sum(axis=0), right.sum(axis=0)
-        self.n = self.n_wrong + self.n_right
-
-    @cached_property
-    def differences(self) -> Floats:
-        """Σ (p − c) within each level."""
-        levels = self.levels[:, None]
-        return self.wrong * levels - self.right * (1.0 - levels)
-
-    @cached_property
-    def gaps(self) -> Floats:
-        """|Σ (p − c)| within each bin."""
-        return np.abs(self._in_bins(self.differences))
-
-    @cached_property
-    def over(self) -> Floats:
-        return 1.0 - _share(_weighted(self.levels, self.wrong), self.n_wrong)
-
-    @cached_property
-    def under(self) -> Floats:
-        return 1.0 - _share(_weighted(1.0 - self.levels, self.right), self.n_right)
-
-    def hmr(self) -> Floats:
-        return _share(2.0 * self.over * self.under, self.over + self.under)
-
-    def ece(self) -> Floats:
-        return np.asarray(self.gaps.sum(axis=0) / self.n)
-
-    def mce(self) -> Floats:
-        in_bin = self._in_bins(self.wrong + self.right)
-        return np.asarray(_share(self.gaps, in_bin).max(axis=0))
-
-    def brier(self) -> Floats:
-        wrong = _weighted(np.square(self.levels), self.wrong)
-        right = _weighted(np.square(1.0 - self.levels), self.right)
-        return np.asarray((wrong + right) / self.n)
-
-    def ks(self) -> Floats:
-        return np.asarray(np.abs(np.cumsum(self.differences, axis=0)).max(axis=0) / self.n)
-
-    def auroc(self) -> Floats:
-        below = np.cumsum(self.wrong, axis=0) - self.wrong / 2.0
-        pairs = self.n_wrong * self.n_right
-        return _share((self.right * below).sum(axis=0), pairs, none=np.nan)
-
-    def _in_bins(self, values: Floats) -> Floats:
-        starts = np.flatnonzero(np.diff(self.bin_of_level)) + 1
-        return np.stack([some.sum(axis=0) for some in np.split(values, starts)])
-
-
-def _weighted(weights: Floats, table: Floats) -> Floats:
-    """Σ weight × row."""
-    return np.asarray(np.einsum("i,ij->j", weights, table))
-
-
-def _share(part: Floats, of: Floats, none: float = 0.0) -> Floats:
-    """``part`` / ``of``, ``none`` where ``of`` is 0."""
-    return np.divide(part, of, out=np.full_like(of, none), where=of > 0)
-
-
-_MEASURES: Mapping[str, Callable[[_Resampled], Floats]] = {
-    "HMR": _Resampled.hmr,
-    "R_O": lambda resampled: resampled.over,
-    "R_U": lambda resampled: resampled.under,
-    "ECE": _Resampled.ece,
-    "MCE": _Resampled.mce,
-    "Brier": _Resampled.brier,
-    "KS": _Resampled.ks,
-    "AUROC": _Resampled.auroc,
-    "Accuracy": lambda resampled: resampled.n_right / resampled.n,
-}

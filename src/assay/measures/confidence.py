@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import update_wrapper
-from typing import Generic, Literal, TypeVar
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.measures.settings import whole_number
 
-T = TypeVar("T")
-
 LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
+
+_ROUNDING = 1e-12
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -82,55 +82,179 @@ def _numbers(values: npt.ArrayLike, what: str) -> Floats:
     return array
 
 
-class _OfChecked(Generic[T]):
-    """A measure of confidences and correctness that are checked first; ``plain`` is that of data
-    that were checked already."""
+# --- what every measure is -----------------------------------------------------------------------
 
-    def __init__(self, plain: Callable[[Floats, Bools], T]) -> None:
-        self.plain: Callable[[Floats, Bools], T] = plain
-        update_wrapper(self, plain)
 
-    def __call__(self, p: npt.ArrayLike, c: npt.ArrayLike) -> T:
-        return self.plain(*check(p, c))
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How many wrong and how many right answers have each confidence: all measures follow from it.
+
+    ``counts``: 2 (wrong, right) × levels × samples. ``levels``: the confidences, ascending.
+    ``bins``: at which levels a bin begins that has any.
+    """
+
+    counts: Floats
+    levels: Floats
+    bins: Integers
+
+    @cached_property
+    def surplus(self) -> Floats:
+        """Σ (p − c) of each level."""
+        levels, (wrong, right) = self.levels[:, None], self.counts
+        return np.asarray(wrong * levels - right * (1.0 - levels))
+
+
+class ConfidenceMeasure(NamedTuple):
+    """A measure as sums over answers and what they come to, so that samples, resamples and swaps
+    of answers are all measured alike.
+
+    ``sums``: of a tally, f × samples, linear in its counts. ``value``: of such sums over n answers
+    the measure of each sample, NaN where it is undefined. Sums may be off by rounding.
+    """
+
+    sums: Callable[[Tally], Floats]
+    value: Callable[[Floats, int], Floats]
+
+
+def tallied(p: Floats, c: Bools, bins: int = 10, closed: Closed = "right") -> Tally:
+    """Checked answers as one sample."""
+    levels, level = np.unique(p, return_inverse=True)
+    cells = np.bincount(level + len(levels) * c, minlength=2 * len(levels)).astype(np.float64)
+    return Tally(cells.reshape(2, -1, 1), levels, bin_starts(levels, bins, closed))
+
+
+def bin_starts(levels: Floats, bins: int = 10, closed: Closed = "right") -> Integers:
+    """At which of ascending levels a bin begins, see :func:`bin_numbers`."""
+    return np.flatnonzero(np.diff(bin_numbers(levels, bins, closed), prepend=-1))
+
+
+def _weighted(weights: Floats, counts: Floats) -> Floats:
+    # (einsum adds up alike however many samples there are; a product by BLAS does not.)
+    return np.asarray(np.einsum("l,ls->s", weights, counts))
+
+
+def _rewarded(tally: Tally) -> Floats:
+    """O, |I⁻|, U and |I⁺|: confidence of the wrong answers, and the lack of it in the right."""
+    wrong, right = tally.counts
+    over, under = _weighted(tally.levels, wrong), _weighted(1.0 - tally.levels, right)
+    return np.stack([over, wrong.sum(axis=0), under, right.sum(axis=0)])
+
+
+def _reward(lost: Floats, n: Floats) -> Floats:
+    # Differences of sums leave rounding errors where there is nothing to lose.
+    rewards: Floats = 1.0 - np.divide(lost, n, out=np.zeros(len(n)), where=n > 0.5)
+    return np.clip(rewards, 0.0, 1.0)
+
+
+def _over(sums: Floats, _n: int) -> Floats:
+    return _reward(sums[0], sums[1])
+
+
+def _under(sums: Floats, _n: int) -> Floats:
+    return _reward(sums[2], sums[3])
+
+
+def _hmr(sums: Floats, n: int) -> Floats:
+    over, under = _over(sums, n), _under(sums, n)
+    both = over + under
+    return np.divide(2 * over * under, both, out=np.zeros(len(both)), where=both > _ROUNDING)
+
+
+def _binned(tally: Tally) -> Floats:
+    """Σ (p − c) of each bin, then how many answers are in it."""
+    cells = (tally.surplus, tally.counts.sum(axis=0))
+    binned = [np.split(one, tally.bins[1:]) for one in cells]
+    return np.stack([one.sum(axis=0) for bins in binned for one in bins])
+
+
+def _ece(sums: Floats, n: int) -> Floats:
+    return np.asarray(np.abs(np.vsplit(sums, 2)[0]).sum(axis=0) / n)
+
+
+def _mce(sums: Floats, _n: int) -> Floats:
+    surplus, counts = np.vsplit(sums, 2)
+    gaps = np.divide(np.abs(surplus), counts, out=np.zeros(counts.shape), where=counts > 0.5)
+    return np.asarray(gaps.max(axis=0))
+
+
+def _squares(tally: Tally) -> Floats:
+    wrong, right = tally.counts
+    off = _weighted(np.square(tally.levels), wrong)
+    return (off + _weighted(np.square(1.0 - tally.levels), right))[None]
+
+
+def _ks(sums: Floats, n: int) -> Floats:
+    return np.asarray(np.abs(np.cumsum(sums, axis=0)).max(axis=0) / n)
+
+
+def _auroc(sums: Floats, _n: int) -> Floats:
+    wrong, right = np.vsplit(sums, 2)  # counts, so all of this is exact
+    pairs = right.sum(axis=0) * wrong.sum(axis=0)
+    ordered = (right * (np.cumsum(wrong, axis=0) - wrong / 2.0)).sum(axis=0)
+    areas = np.divide(ordered, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+    return np.asarray(areas)
+
+
+MEASURES: dict[str, ConfidenceMeasure] = {
+    "HMR": ConfidenceMeasure(_rewarded, _hmr),
+    "R_O": ConfidenceMeasure(_rewarded, _over),
+    "R_U": ConfidenceMeasure(_rewarded, _under),
+    "ECE": ConfidenceMeasure(_binned, _ece),
+    "MCE": ConfidenceMeasure(_binned, _mce),
+    "Brier": ConfidenceMeasure(_squares, lambda sums, n: sums[0] / n),
+    "KS": ConfidenceMeasure(lambda tally: tally.surplus, _ks),
+    "AUROC": ConfidenceMeasure(
+        lambda tally: tally.counts.reshape(2 * len(tally.levels), -1), _auroc
+    ),
+    "Accuracy": ConfidenceMeasure(_rewarded, lambda sums, n: sums[3] / n),
+}
+"""Every measure of confidence by its name."""
+
+
+def _measured(
+    name: str, p: npt.ArrayLike, c: npt.ArrayLike, bins: int = 10, closed: Closed = "right"
+) -> float:
+    confidence, correct = check(p, c)
+    sums, value = MEASURES[name]
+    return float(value(sums(tallied(confidence, correct, bins, closed)), len(confidence))[0])
+
+
+def measured(name: str, p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
+    """The measure of that name, of :data:`MEASURES`; None where it is undefined."""
+    value = _measured(name, p, c)
+    return None if np.isnan(value) else value
 
 
 # --- modesty -------------------------------------------------------------------------------------
 
 
-@_OfChecked
-def reward_over(confidence: Floats, correct: Bools) -> float:
+def reward_over(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2).
 
     High means that the system suppresses overconfidence.
     """
-    wrong = confidence[~correct]
-    return float(1.0 - wrong.mean()) if len(wrong) else 1.0
+    return _measured("R_O", p, c)
 
 
-@_OfChecked
-def reward_under(confidence: Floats, correct: Bools) -> float:
+def reward_under(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3).
 
     High means that the system suppresses underconfidence.
     """
-    right = confidence[correct]
-    return float(1.0 - (1.0 - right).mean()) if len(right) else 1.0
+    return _measured("R_U", p, c)
 
 
-@_OfChecked
-def hmr(confidence: Floats, correct: Bools) -> float:
+def hmr(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """HMR, the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4).
 
     Lowering the confidence of a right answer or raising that of a wrong one never raises it.
     """
-    over, under = reward_over.plain(confidence, correct), reward_under.plain(confidence, correct)
-    return 2.0 * over * under / (over + under) if over + under > 0 else 0.0
+    return _measured("HMR", p, c)
 
 
-@_OfChecked
-def accuracy(confidence: Floats, correct: Bools) -> float:
+def accuracy(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """The share of correct answers."""
-    return float(correct.mean())
+    return _measured("Accuracy", p, c)
 
 
 # --- calibration ---------------------------------------------------------------------------------
@@ -188,59 +312,36 @@ def reliability_bins(
     ]
 
 
-def _bin_gaps(
-    confidence: Floats, correct: Bools, bins: int, closed: Closed
-) -> tuple[Floats, Floats]:
-    """The share of answers and |accuracy − mean confidence| of every non-empty bin."""
-    numbers = bin_numbers(confidence, bins, closed)
-    counts = np.bincount(numbers, minlength=bins)
-    gaps = np.abs(np.bincount(numbers, weights=correct - confidence, minlength=bins))
-    filled = counts > 0
-    return counts[filled] / len(confidence), gaps[filled] / counts[filled]
-
-
 def ece(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
     """The expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins."""
-    shares, gaps = _bin_gaps(*check(p, c), bins, closed)
-    return float((shares * gaps).sum())
+    return _measured("ECE", p, c, bins, closed)
 
 
 def mce(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
     """The maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
-    return float(_bin_gaps(*check(p, c), bins, closed)[1].max())
+    return _measured("MCE", p, c, bins, closed)
 
 
-@_OfChecked
-def brier(confidence: Floats, correct: Bools) -> float:
+def brier(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """The Brier score: the mean of (p − c)²."""
-    return float(np.square(confidence - correct).mean())
+    return _measured("Brier", p, c)
 
 
-@_OfChecked
-def ks(confidence: Floats, correct: Bools) -> float:
+def ks(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """The KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p.
 
     It is taken at the ends of groups of equal confidence, so the order of ties does not matter.
     """
-    _, group = np.unique(confidence, return_inverse=True)
-    differences = np.bincount(group, weights=confidence - correct)
-    return float(np.abs(np.cumsum(differences)).max() / len(confidence))
+    return _measured("KS", p, c)
 
 
-@_OfChecked
-def auroc(confidence: Floats, correct: Bools) -> float | None:
+def auroc(p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
     """The area under the ROC curve of confidence as a sign of correctness.
 
     That is the chance that a random right answer has a higher confidence than a random wrong one,
     ties counting half. ``None`` if every answer is right or every answer is wrong.
     """
-    _, group = np.unique(confidence, return_inverse=True)
-    right = np.bincount(group, weights=correct)
-    wrong = np.bincount(group, weights=~correct)
-    pairs = right.sum() * wrong.sum()
-    if not pairs:
-        return None
-    return float((right * (np.cumsum(wrong) - wrong / 2.0)).sum() / pairs)
+    return measured("AUROC", p, c)
 
 
 # --- answering only when sure --------------------------------------------------------------------
@@ -305,15 +406,6 @@ def confidence_measures(
     AUROC is ``None`` where it is undefined; the others always have a value.
     """
     confidence, correct = check(p, c)
-    shares, gaps = _bin_gaps(confidence, correct, bins, closed)
-    return {
-        "HMR": hmr.plain(confidence, correct),
-        "R_O": reward_over.plain(confidence, correct),
-        "R_U": reward_under.plain(confidence, correct),
-        "ECE": float((shares * gaps).sum()),
-        "MCE": float(gaps.max()),
-        "Brier": brier.plain(confidence, correct),
-        "KS": ks.plain(confidence, correct),
-        "AUROC": auroc.plain(confidence, correct),
-        "Accuracy": accuracy.plain(confidence, correct),
-    }
+    tally, n = tallied(confidence, correct, bins, closed), len(confidence)
+    found = {name: float(value(sums(tally), n)[0]) for name, (sums, value) in MEASURES.items()}
+    return {name: None if np.isnan(value) else value for name, value in found.items()}

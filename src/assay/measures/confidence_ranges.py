@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import (
+    MEASURES,
     Bools,
     Closed,
     Floats,
@@ -185,17 +186,8 @@ class _Missing:
         many_wrong = len(self.wrong) + len(self.open) - m + self.left_out - timid
         doubt = self.wrong.sum() + self.open.sum() - right_sums + bold
         trust = self.right.sum() + right_sums
-        over: Floats = 1.0 - np.divide(
-            doubt, many_wrong, out=np.zeros(len(m)), where=many_wrong > 0
-        )
-        under: Floats = np.divide(trust, many_right, out=np.ones(len(m)), where=many_right > 0)
-        if name == "R_O":
-            return over
-        if name == "R_U":
-            return under
-        both = over + under
-        found: Floats = np.divide(2.0 * over * under, both, out=np.zeros(len(m)), where=both > 0)
-        return found
+        sums = np.stack([doubt, many_wrong, many_right - trust, many_right])
+        return MEASURES[name].value(sums, self.n)
 
     def accuracy(self) -> Ends:
         known = len(self.right)

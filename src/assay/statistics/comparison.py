@@ -10,11 +10,11 @@ from typing import Literal, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.bootstrap import topic_counts
-from assay.measures.confidence import LOWER_IS_BETTER, Floats
+from assay.measures.bootstrap import ends_of, mean_intervals
+from assay.measures.confidence import LOWER_IS_BETTER, Floats, measured
 from assay.measures.settings import probability
 from assay.statistics.checks import defined, score_matrix
-from assay.statistics.confidence import MEASURES, paired_differences
+from assay.statistics.confidence import paired_differences
 from assay.statistics.letters import TooManyGroups, compact_letters, joined, top_group
 from assay.statistics.resampling import EXACT_LIMIT, is_exact
 from assay.statistics.samplesize import Variance, residual_variance
@@ -31,8 +31,6 @@ from assay.statistics.tukey import randomised_tukey
 Test = Literal["tukey", "t", "randomisation", "bootstrap"]
 """``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t``, ``randomisation`` and
 ``bootstrap``: every pair on its own, then Holm's correction over all pairs."""
-
-_PAIRS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -154,15 +152,16 @@ def compare_runs(
         adjusted = holm(p)
         used = 2**topics if exact else permutations
     observed = differences.mean(axis=0)
-    low, high = _intervals(differences, level, resamples, seed)
+    intervals = mean_intervals(list(differences.T), level=level, resamples=resamples, seed=seed)
+    ends = [ends_of(one) for one in intervals]
     effects = residual_effect_sizes(scores)
     pairs = tuple(
         PairComparison(
             run_a=names[a],
             run_b=names[b],
             difference=float(observed[k]),
-            low=float(low[k]),
-            high=float(high[k]),
+            low=ends[k][0],
+            high=ends[k][1],
             p=p[k],
             p_adjusted=adjusted[k],
             effect=None if effects is None else float(effects[a, b]),
@@ -204,7 +203,7 @@ def compare_confidences(
 
     ``confidences``: 0 to 1, n topics × m runs. ``correct``: whether the answers are correct, n × m.
     ``runs``: the m names of the columns. ``measure``: a name among
-    :data:`assay.statistics.confidence.MEASURES`. ``alpha``: the level of the letters and the top
+    :data:`assay.measures.confidence.MEASURES`. ``alpha``: the level of the letters and the top
     group. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over topics.
     ``permutations``: of the tests where they are not exact. ``seed``: of all random draws.
     ``exact_limit``: up to how many permutations are all gone through. Raises ValueError where the
@@ -218,7 +217,7 @@ def compare_confidences(
     _check_names(runs, m)
     probability(alpha, "alpha")
     sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
-    plain = [MEASURES[measure].plain(p[:, i], c[:, i] > 0) for i in range(m)]
+    plain = [measured(measure, p[:, i], c[:, i]) for i in range(m)]
     values = sign * np.array([np.nan if value is None else value for value in plain])
     order = np.argsort(-values, kind="stable")[: int(np.isfinite(values).sum())]
     m = len(order)
@@ -307,20 +306,3 @@ def _groups(
         letters=letters,
         top=tuple(names[i] for i in top_group(sign * means, different)),
     )
-
-
-def _intervals(
-    differences: Floats, level: float, resamples: int, seed: int
-) -> tuple[Floats, Floats]:
-    """The ends of the bootstrap interval of every column's mean, on the same resamples."""
-    probability(level, "level")
-    counts = np.concatenate(list(topic_counts(len(differences), resamples, seed)))
-    ends = np.empty((2, differences.shape[1]))
-    for start in range(0, differences.shape[1], _PAIRS_AT_ONCE):
-        part = differences[:, start : start + _PAIRS_AT_ONCE]
-        # The mean of n equal values can miss the value by a rounding error; the true cannot.
-        means = np.clip(counts @ part / len(part), part.min(axis=0), part.max(axis=0))
-        ends[:, start : start + _PAIRS_AT_ONCE] = np.quantile(
-            means, [(1 - level) / 2, (1 + level) / 2], axis=0
-        )
-    return ends[0], ends[1]

@@ -90,7 +90,7 @@ class Simulation:
     """Draws from pilots, the same ones whenever the same number of questions is asked about.
 
     ``pilots``: experiments; pairs are of two runs of the same one. ``measure``: a name among
-    :data:`assay.statistics.confidence.MEASURES`. ``draws``: how many samples of questions are
+    :data:`assay.measures.confidence.MEASURES`. ``draws``: how many samples of questions are
     drawn. ``seed``: of the draws. Raises ValueError where there is no pilot, the measure is
     unknown, or a setting is out of range.
     """
