@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.statistics import trust_data
 from tests.statistics.trust_data import GOOD, POOR
 
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.statistics.trust_data import DEPTH, GOOD, Passages, _grades, passages
 
 from assay.api.by_items import batch_weights
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.order import ranks_between

@@ -4,8 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from assay.measures.arrays import Floats
 from assay.measures.base import Measure
-from assay.measures.hits import Floats, Hits
+from assay.measures.hits import Hits
 from assay.measures.judgements import Ideals
 
 

@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from assay.measures import confidence as measures
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.statistics import corrected
 from tests.statistics import trust_data
 from tests.statistics.trust_data import GOOD, POOR, Answers, Passages

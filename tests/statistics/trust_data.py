@@ -13,7 +13,7 @@ import numpy as np
 
 import assay
 from assay.formats.trec import read_qrels
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.statistics.corrected.estimates import Estimates, half_widths
 
 GOOD, POOR = "willia-umbrela1", "NISTRetrieval-instruct0"

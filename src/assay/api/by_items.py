@@ -14,7 +14,7 @@ from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.scores import Scores
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId

@@ -13,7 +13,7 @@ from assay.api.corrected import Basis, Corrected, ranked
 from assay.ledger import Ledger
 from assay.ledger.draws import Draw
 from assay.ledger.policy import Policy
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.scores import PerTopic
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, sentence

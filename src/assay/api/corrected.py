@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.ledger import Ledger
 from assay.ledger.draws import Draw
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.model.errors import SettingsError
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates, Population

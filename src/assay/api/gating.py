@@ -19,7 +19,8 @@ from assay.api.compared import completed
 from assay.api.gate_terms import FEWEST, Terms, gated
 from assay.formats.baselines import Baseline, GatedQuestion
 from assay.formats.confidence_matrices import Confident, at_end
-from assay.measures.confidence import MEASURES, Bools, Floats, measured
+from assay.measures.arrays import Bools, Floats
+from assay.measures.confidence import MEASURES, measured
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed

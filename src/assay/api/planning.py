@@ -18,7 +18,7 @@ from assay.api.opened import Opened
 from assay.api.trust import LEAST_DRAWN
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.model.errors import SettingsError
 from assay.model.labels import seconds_of
 from assay.model.options import Option

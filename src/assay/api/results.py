@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.measures.arrays import Floats
 from assay.measures.bootstrap import Interval, ends_of, percentile_interval, topic_counts
-from assay.measures.confidence import Floats
 from assay.measures.scores import Score
 from assay.protocols.results import Redrawn, Result
 from assay.protocols.standing import stands_on

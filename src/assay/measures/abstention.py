@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.measures.confidence_ranges import accuracy_and_hmr
 from assay.measures.ranges import OPEN, Range
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, dataclass_trans
 from assay.measures.grades import Grades
 
 if TYPE_CHECKING:
-    from assay.measures.hits import Floats, Hits
+    from assay.measures.arrays import Floats
+    from assay.measures.hits import Hits
     from assay.measures.judgements import Ideals
 
 _LARGEST_CUTOFF = 10**9

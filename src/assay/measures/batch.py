@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.measures.arrays import Floats
 from assay.measures.grades import Grades
-from assay.measures.hits import Floats, GainError, Hits
+from assay.measures.hits import GainError, Hits
 from assay.measures.judgements import Ideals, flattened
 
 if TYPE_CHECKING:

@@ -15,16 +15,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import (
-    MEASURES,
-    Bools,
-    Closed,
-    Floats,
-    Integers,
-    Tally,
-    bin_starts,
-    check,
-)
+from assay.measures.arrays import Bools, Floats, Integers
+from assay.measures.confidence import MEASURES, Closed, Tally, bin_starts, check
 from assay.measures.settings import probability, whole_number
 
 FEWEST = 2

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.measures.ranges import Range
 
 ANSWER_CELLS = (

@@ -22,15 +22,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.settings import whole_number
 
 LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
 
 _ROUNDING = 1e-12
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.int64]
 
 Closed = Literal["right", "left"]
 """Which end of a bin belongs to it: ``right`` is (a, b] with the first bin [0, b], ``left`` is

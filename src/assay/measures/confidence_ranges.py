@@ -20,16 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import (
-    MEASURES,
-    Bools,
-    Closed,
-    Floats,
-    bin_numbers,
-    check,
-    confidence_measures,
-    hmr,
-)
+from assay.measures.arrays import Bools, Floats
+from assay.measures.confidence import MEASURES, Closed, bin_numbers, check, confidence_measures, hmr
 from assay.measures.ranges import Range
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.hits import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.ranges import ROUNDING, Range
 from assay.model.exam_grades import NO_GRADE, GradeMatrix
 

@@ -13,10 +13,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Floats, Integers
 from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.grades import RELEVANT
-from assay.measures.hits import Floats, Hits, Integers, keep_freed
+from assay.measures.hits import Hits, keep_freed
 from assay.measures.inputs import Ranking, Run, odd_number, to_grades, to_run, to_subtopics
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.measures.arrays import Bools, Integers
+from assay.measures.arrays import Floats as Floats  # also for measures of one's own
 from assay.measures.grades import Gain
 
 _LARGE = 16 << 20
-
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def keep_freed(size: int = _LARGE) -> None:

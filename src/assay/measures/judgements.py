@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.grades import RELEVANT, Gain
-from assay.measures.hits import Bools, Floats, Hits, Integers
+from assay.measures.hits import Hits
 
 if TYPE_CHECKING:
     from assay.measures.base import Measure

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 
 NUGGET_MEASURES = ("strict_vital", "vital", "strict_all", "all", "weighted")
 """Names of what :func:`nugget_ends` gives, the track's main measure first. ``weighted`` is

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.hits import Floats, Integers
+from assay.measures.arrays import Floats, Integers
 
 Ties = Literal["trec", "trec64", "file"]
 """``trec``: as pytrec_eval and trec_eval before its pull request 38, which keep scores in 32 bits

@@ -11,7 +11,7 @@ from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 if TYPE_CHECKING:
-    from assay.measures.hits import Floats
+    from assay.measures.arrays import Floats
 
 ROUNDING = 1e-12
 """Ends that differ by no more are one value, summed in two orders."""

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.base import Measure
 from assay.measures.batch import score_hits
-from assay.measures.hits import Bools, Floats, Hits, Integers
+from assay.measures.hits import Hits
 from assay.measures.judgements import Ideals
 from assay.measures.ranking.relevance import BinaryMeasure, RPrecision
 

@@ -17,13 +17,13 @@ from typing import Generic, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Floats
 from assay.measures.ranges import Range
 
 Value = float | None
 """A label as a number; None where it is missing."""
 
 V = TypeVar("V", float, Value)
-Floats = npt.NDArray[np.float64]
 
 MOST_SCANNED = 100
 """Unknown grades of a summary up to which the ceiling of Comp is sought among the points of the

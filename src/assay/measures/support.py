@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 
 SUPPORT_MEASURES = ("weighted_precision", "weighted_recall", "hard_precision", "hard_recall")
 """Names of :func:`support_scores`."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.measures.confidence import Bools
+from assay.measures.arrays import Bools
 from assay.model.labels import Label
 from assay.protocols.labels import LabelBook, LookedUp
 from assay.tasks.base import AnyTask, unit_hash

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.nuggets import NUGGET_MEASURES, coverage_ends, nugget_ends
 from assay.measures.ranges import OPEN, IfDefined, Range
 from assay.measures.support import SUPPORT_MEASURES, Citations, counted_citations, support_table

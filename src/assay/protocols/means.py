@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from assay.measures.arrays import Floats
 from assay.measures.bootstrap import mean_intervals
-from assay.measures.confidence import Floats
 from assay.measures.ranges import IfDefined, Range
 from assay.measures.scores import PerTopic, Score
 

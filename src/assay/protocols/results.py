@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.scores import PerTopic, Scores
 from assay.model.labels import LabellerId
 from assay.page.page import Board, Definition, Gap

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.ranges import OPEN, IfDefined, Range
 from assay.measures.scores import Score
 from assay.protocols.means import score_table

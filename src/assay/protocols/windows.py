@@ -18,7 +18,7 @@ import numpy as np
 from assay.labellers.base import Request, request_key
 from assay.ledger.columns import CLOSELY, NONE, Places, head
 from assay.ledger.hashes import packed
-from assay.measures.confidence import Floats, Integers
+from assay.measures.arrays import Floats, Integers
 from assay.model.labels import Label, Status
 from assay.protocols.book import Book
 from assay.protocols.counted import CountedLabels

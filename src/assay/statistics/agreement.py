@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Floats, Integers
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
-from assay.measures.confidence import Floats, Integers
 from assay.measures.settings import probability
 from assay.statistics.checks import defined
 from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas

@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 from scipy.special import ndtri
 
+from assay.measures.arrays import Floats, Integers
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
-from assay.measures.confidence import Floats, Integers
 from assay.measures.settings import probability
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.order import RankSets, ranks_between

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats, refuse_masked
+from assay.measures.arrays import Floats
+from assay.measures.confidence import refuse_masked
 
 LARGEST = 1e100
 """No score or label may be larger: sums of its square with counts would overflow."""

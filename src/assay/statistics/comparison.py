@@ -10,8 +10,9 @@ from typing import Literal, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Floats
 from assay.measures.bootstrap import ends_of, mean_intervals
-from assay.measures.confidence import LOWER_IS_BETTER, Floats, measured
+from assay.measures.confidence import LOWER_IS_BETTER, measured
 from assay.measures.settings import probability
 from assay.statistics.checks import defined, score_matrix
 from assay.statistics.confidence import paired_differences

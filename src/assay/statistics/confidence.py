@@ -12,16 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
-from assay.measures.confidence import (
-    MEASURES,
-    Bools,
-    Floats,
-    Tally,
-    bin_starts,
-    check,
-    measured,
-)
+from assay.measures.confidence import MEASURES, Tally, bin_starts, check, measured
 from assay.measures.settings import probability, whole_number
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, swap_masks
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.settings import probability
 from assay.statistics import ranks
 from assay.statistics.checks import defined, score_pair

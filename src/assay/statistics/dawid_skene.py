@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.measures.settings import whole_number
 
 NO_LABEL = -1

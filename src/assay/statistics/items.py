@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import percentile_interval, topic_counts
-from assay.measures.confidence import Bools, Floats
 from assay.measures.ranges import Range
 from assay.statistics.agreement import Estimate
 from assay.statistics.checks import defined

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.tables import Cells, check_size, tally
 
 Weights = Literal["unweighted", "linear", "quadratic"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from assay.measures.arrays import Floats
 
 _STEPS = 100
 _SETTLED = 1e-10

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import expit, log_expit
 
-from assay.measures.confidence import Floats, Integers
+from assay.measures.arrays import Floats, Integers
 
 _STEPS = 100
 _HALVINGS = 40

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 
 _CELLS_AT_ONCE = 2_000_000
 """How many compared pairs are held in memory at a time: 16 MB an array."""

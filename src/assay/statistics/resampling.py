@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.settings import whole_number
 
 EXACT_LIMIT = 2**17

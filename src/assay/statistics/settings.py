@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.measures.arrays import Floats
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
-from assay.measures.confidence import Floats
 from assay.statistics import ranks
 from assay.statistics.checks import defined
 from assay.statistics.stacked import StackedPairs

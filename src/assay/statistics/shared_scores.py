@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 
 Scores = Mapping[str, Mapping[str, float | None]]

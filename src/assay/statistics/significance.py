@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from assay.measures.arrays import Floats
 from assay.measures.bootstrap import Interval, mean_interval, topic_counts
-from assay.measures.confidence import Floats
 from assay.measures.settings import whole_number
 from assay.statistics.checks import score_matrix, score_pair
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, sum_slack, swap_masks

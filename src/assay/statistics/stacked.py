@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.measures.confidence import Floats, Integers
+from assay.measures.arrays import Floats, Integers
 from assay.statistics.ranks import ap_weights, extrapolated, rbo_depth
 from assay.statistics.resampling import parts
 

@@ -16,7 +16,7 @@ from itertools import permutations as arrangements
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.settings import whole_number
 from assay.statistics.checks import score_matrix
 from assay.statistics.resampling import EXACT_LIMIT, sum_slack

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from assay.measures.arrays import Floats, Integers
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
-from assay.measures.confidence import Floats, Integers
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.resampling import is_exact, sum_slack, swap_masks

@@ -21,8 +21,8 @@ from assay.api.corrected import Corrected, family_of
 from assay.api.correcting import Evaluations
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
+from assay.measures.arrays import Floats
 from assay.measures.bootstrap import mean_interval
-from assay.measures.confidence import Floats
 from assay.model.wording import counted, listed
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings

@@ -22,8 +22,8 @@ from assay.api.correcting import Evaluations, whole_draw
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy
+from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import mean_interval, percentile_interval, topic_counts
-from assay.measures.confidence import Bools, Floats
 from assay.model.wording import counted, listed
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from assay.formats.trec import SECOND_COLUMN
 from assay.formats.trec_fast.columns import LONGEST, Column, decimals, whole_numbers
 from assay.formats.trec_fast.index import spread
-from assay.measures.hits import Floats, Integers
+from assay.measures.arrays import Floats, Integers
 
 Integers32 = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 

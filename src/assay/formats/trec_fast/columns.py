@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.hits import Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 
 LONGEST = 256
 """Bytes of the longest token that columns are for, a multiple of 8: all tokens are looked at as if
@@ -22,7 +22,6 @@ PAD = LONGEST
 """Bytes that must stand before the first and after the last token, so that it can be read whole."""
 
 Words = npt.NDArray[np.uint64]
-Bools = npt.NDArray[np.bool_]
 
 _U = np.uint64
 _FIRST = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)

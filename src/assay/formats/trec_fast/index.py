@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from assay.formats.trec_fast.columns import LONGEST, PAD, Column, Words, hashed
-from assay.measures.hits import Integers
+from assay.measures.arrays import Integers
 from assay.measures.judgements import Judgements
 
 _ANEW = np.uint64(0x9E3779B97F4A7C15)

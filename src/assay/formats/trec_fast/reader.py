@@ -15,11 +15,12 @@ from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, most_bytes, read_text
 from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_fast.blocks import Block, Lists, Names, parse
-from assay.formats.trec_fast.columns import PAD, Bools, hashed
+from assay.formats.trec_fast.columns import PAD, hashed
 from assay.formats.trec_fast.files import Window, is_passage_run, open_run, padded, read_into, tidy
 from assay.formats.trec_fast.index import Index, any_twice, spread
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.frames import run_hits
-from assay.measures.hits import Floats, Hits, Integers, keep_freed
+from assay.measures.hits import Hits, keep_freed
 from assay.measures.judgements import Judgements
 from assay.measures.order import Ties, rank_order
 from assay.model.errors import Fault, FormatError

@@ -9,7 +9,8 @@ from assay.measures.base import Measure
 from assay.measures.grades import RELEVANT, Gain
 
 if TYPE_CHECKING:
-    from assay.measures.hits import Floats, Hits
+    from assay.measures.arrays import Floats
+    from assay.measures.hits import Hits
     from assay.measures.judgements import Ideals
 
 

@@ -10,7 +10,8 @@ from assay.measures.base import Measure
 from assay.measures.grades import RELEVANT
 
 if TYPE_CHECKING:
-    from assay.measures.hits import Floats, Hits, Integers
+    from assay.measures.arrays import Floats, Integers
+    from assay.measures.hits import Hits
     from assay.measures.judgements import Ideals
 
 

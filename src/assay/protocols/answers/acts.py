@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.labellers.refusals import gold_declines, same_words
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.model.labels import Label
 from assay.model.rag import Question
 from assay.protocols.counted import CountedLabels

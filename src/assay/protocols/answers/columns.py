@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.abstention import Answers
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.ranges import Range, RangeColumn, Ranges
 from assay.model.computed import Computed
 from assay.model.labels import Label

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, Question
 from assay.protocols.answers.acts import act_given, act_said, correctness_of, is_asked, is_to_refuse

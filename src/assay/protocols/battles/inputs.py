@@ -15,7 +15,7 @@ from assay.formats.records import read_records
 from assay.formats.summaries import read_summaries
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_topics import read_topics
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.model.battles import Battle
 from assay.protocols.base import CommonSettings, Reading
 from assay.protocols.folder import Folder

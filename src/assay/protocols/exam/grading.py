@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.answers import ill_formed, is_correct, unanswerable
-from assay.measures.hits import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
 from assay.protocols.counted import CountedLabels

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.coverage import (
@@ -27,7 +28,6 @@ from assay.measures.coverage import (
     normalised_cover,
 )
 from assay.measures.grades import RELEVANT
-from assay.measures.hits import Bools, Floats, Integers
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range, Ranges
 from assay.measures.ranking.subtopics import AlphaNDCG

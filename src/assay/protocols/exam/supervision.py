@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from assay.measures.hits import Bools
+from assay.measures.arrays import Bools
 from assay.model.csv_cells import cell_text
 from assay.model.exam import BankQuestion
 from assay.model.exam_grades import NO_GRADE

@@ -11,8 +11,8 @@ import numpy as np
 
 from assay.formats.passages import sentences
 from assay.labellers.base import Request
+from assay.measures.arrays import Floats
 from assay.measures.claims import ClaimLabels, any_of, share
-from assay.measures.confidence import Floats
 from assay.model.records import UNKNOWN, AskedQuestion, Record, Retrieved, folded_text
 from assay.model.trec_rag import SUPPORT_VALUE
 from assay.protocols.labels import LabelBook

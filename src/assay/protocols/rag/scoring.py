@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from assay.measures.arrays import Floats
 from assay.measures.claims import (
     ANSWER_CELLS,
     LOWER_IS_BETTER,
@@ -17,7 +18,6 @@ from assay.measures.claims import (
     reference_scores,
     share,
 )
-from assay.measures.confidence import Floats
 from assay.measures.ranges import OPEN, Range
 from assay.measures.support import Citations, support_scores
 from assay.model.records import Record

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.labellers.base import Request
 from assay.ledger.columns import NONE
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.nuggets import NUGGET_MEASURES, STRICT, nugget_weights
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.labellers.base import Request
 from assay.ledger.columns import NONE
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.protocols.beside import LabelsPair, agreements
 from assay.protocols.counted import CountedLabels

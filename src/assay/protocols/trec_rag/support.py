@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from assay.labellers.base import Request
-from assay.measures.confidence import Bools
+from assay.measures.arrays import Bools
 from assay.model.trec_rag import SUPPORT_VALUE, RagAnswer
 from assay.protocols.counted import CountedLabels
 from assay.protocols.label_sheets import Cited, citations_of

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.settings import probability
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, half_widths, satterthwaite

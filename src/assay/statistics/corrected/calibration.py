@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 
 _FOLDS = 5
 _MANY = 11

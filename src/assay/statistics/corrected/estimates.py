@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.measures.settings import probability
 from assay.statistics.corrected.given import Population
 

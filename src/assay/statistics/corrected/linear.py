@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import cross_fitted
 from assay.statistics.corrected.estimates import LEAST_DF, Estimates, half_widths, rare_spread

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures import confidence as measures
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import grades
 from assay.statistics.corrected.estimates import LEAST_DF, half_widths, rare_spread

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Bools, Floats
+from assay.measures.arrays import Bools, Floats
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, difference_variance

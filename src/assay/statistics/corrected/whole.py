@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.arrays import Floats
 from assay.statistics.corrected.estimates import Estimates, half_widths
 from assay.statistics.corrected.given import (
     LEAST_TOPICS,
