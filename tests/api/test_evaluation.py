@@ -580,3 +580,37 @@ def test_every_function_tells_its_arguments_by_their_names(slide: Path):
     with pytest.raises(ValueError, match="count must be how many prompts"):
         found.prompts(-1)
     assert package.compare(scored, []).height == 1, "all measures"
+
+
+def test_neither_a_ledger_nor_an_input_is_written_over(slide: Path, assay: Assay):
+    ev = package.open(slide)
+    ev.judge()
+    made_of = [slide / "labels.sqlite", slide / "assay.toml", *sorted((slide / "ac").iterdir())]
+    before = [path.read_bytes() for path in made_of]
+    for path in made_of:
+        with pytest.raises(SettingsError, match=r"not written over\. Name another"):
+            ev.report(path)
+    asking = ("--labeller", "openai:m@http://127.0.0.1:9/v1", "--export-batch")
+    for command in (("labels", "export", slide, "-o"), ("judge", slide, *asking)):
+        done = assay(*command, made_of[0])
+        assert (done.returncode, "Name another file" in done.stderr) == (2, True)
+    assert [path.read_bytes() for path in made_of] == before
+
+
+def test_files_that_changed_since_they_were_read_are_not_said_to_have_been_scored(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "exam"
+    shutil.copytree(ROOT / "examples" / "exam", folder, ignore=shutil.ignore_patterns("out"))
+    ev = package.evaluate(folder, labeller="recorded:recorded.jsonl")
+    before, bank = tree(folder / "out"), folder / "bank.jsonl"
+    said = bank.read_bytes()
+    bank.write_bytes(said + b"\n")
+    with pytest.raises(FormatError, match=r"bank\.jsonl The file was changed after it had been"):
+        ev.write()
+    bank.unlink()
+    with pytest.raises(FormatError, match="open the folder again"):
+        ev.write()
+    assert tree(folder / "out") == before
+    bank.write_bytes(said)
+    assert package.open(folder, labeller="recorded:recorded.jsonl").write()

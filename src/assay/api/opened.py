@@ -257,6 +257,7 @@ class Opened:
         ends so. What does not go into the first (``most`` questions, 200 MB, another model's) goes
         into ``NAME-2`` and so on. What costs nothing is done at once, as it has no place there.
         Raises SettingsError where no endpoint is asked."""
+        self._require_no_input(path)
         ledger.checked()  # before anything is asked or made that rests on a label
         now = self.plans_now(ledger, retry_failed=retry_failed)
         judge([one for one in now if one[1].labeller.id.kind == "rules"], ledger, progress=progress)
@@ -325,6 +326,8 @@ class Opened:
         where it begins: a large one has a folder of pages beside it. Of several protocols it is the
         page over all; the reports that it links are written under it. The ledger that the results
         are of must be open."""
+        if path is not None:
+            self._require_no_input(path)
         path = path or self.folder.out / REPORT
         if results.only is None:
             for name, one in results.by_protocol.items():
@@ -356,6 +359,13 @@ class Opened:
         except SettingsError:
             return None  # the report says why
         return found if found.corrects else None
+
+    def _require_no_input(self, path: Path) -> None:
+        """Raise SettingsError where what is to be written is what the folder is read from."""
+        read = {file.resolve() for one in self.parts.values() for file in one.files}
+        if path.resolve() in {*read, (self.folder.path / "assay.toml").resolve()}:
+            why = "is what the evaluation is read from, and is not written over"
+            raise SettingsError(f"{path} {why}. Name another file.")
 
     def _prefix(self, name: str) -> str:
         return f"{name}: " if self.several else ""

@@ -97,6 +97,19 @@ def check_file(path: Path, most: int | None, what: str) -> None:
         raise SettingsError(f"{what}: {path} is larger than {most / 1e6:g} MB. Make it smaller.")
 
 
+Stamp = tuple[int, int] | None
+"""When a file was changed (nanoseconds), and its bytes; None where there is none."""
+
+
+def file_stamp(path: Path) -> Stamp:
+    """What tells a file that is written anew from the one that was read."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
     from hashlib import sha256  # noqa: PLC0415 (OpenSSL takes a while to load)

@@ -21,6 +21,7 @@ from assay.judging.shared import asked_under
 from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.places import Stamp, file_stamp
 from assay.protocols.answers.marked import Originals
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
@@ -78,12 +79,12 @@ I = TypeVar("I")  # noqa: E741 (a protocol's inputs)
 @dataclass
 class Reading:
     """Reads input files and keeps what was found: ``faults`` of all files, ``warnings``, and the
-    ``files`` that went in."""
+    ``files`` that went in, as they were then."""
 
     folder: Folder
     faults: list[Fault] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
+    files: dict[Path, Stamp] = field(default_factory=dict)
     _of_runs: dict[str, Path] = field(default_factory=dict, init=False)
 
     def one(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
@@ -118,7 +119,7 @@ class Reading:
     ) -> T | None:
         """Read one file; None where it has faults, or with ``partly`` what could be read of it, so
         that other files can be checked against it."""
-        self.files.append(path)
+        self.files.setdefault(path, file_stamp(path))
         try:
             parsed = read(path)
         except FormatError as error:  # the file cannot be read at all

@@ -18,8 +18,8 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.lines import Line
 from assay.ledger.policy import Policy
-from assay.model.errors import SettingsError
-from assay.model.places import inside
+from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.places import Stamp, file_stamp, inside
 from assay.model.wording import named
 from assay.page.page import Gap
 from assay.protocols.answers.marked import Originals
@@ -63,7 +63,7 @@ class Evaluation:
     settings: CommonSettings
     policy: Policy
     inputs: Any
-    files: tuple[Path, ...]
+    files: Mapping[Path, Stamp]
     warnings: tuple[str, ...]
     shard: Shard | None = None
 
@@ -77,8 +77,8 @@ class Evaluation:
         inputs = protocol.load(folder, settings, reading)
         reading.done()
         folder = replace(folder, policy=policy or None)
-        files = tuple(dict.fromkeys(reading.files))
-        return cls(folder, protocol, settings, chosen, inputs, files, tuple(reading.warnings))
+        warnings = tuple(reading.warnings)
+        return cls(folder, protocol, settings, chosen, inputs, reading.files, warnings)
 
     def quick(self) -> Self:
         """The same where the intervals of scores are not used, which take longest."""
@@ -335,6 +335,7 @@ class Evaluation:
 
     def _write(self, result: Result, ledger: AnyLedger, lines: Iterable[list[Line]]) -> list[Path]:
         out, found = self.folder.out, result.findings
+        inputs = self._digests_of_inputs()
         files: dict[Path, FileData] = {
             out / name: data
             for name, data in chain(
@@ -360,12 +361,22 @@ class Evaluation:
             self.folder,
             result,
             tasks=dict.fromkeys((*self.protocol.own_tasks, *self.tasks)),
-            inputs=digests_of(self.files),
+            inputs=inputs,
             counted=counted,
             outputs=digests,
             head=ledger.checked(),
         )
         return [*files, *gzipped, labels, manifest]
+
+    def _digests_of_inputs(self) -> dict[Path, str]:
+        """For the manifest, which is to name the files that were scored. Raises FormatError where
+        one is another by now."""
+        changed = [path for path, stamp in self.files.items() if file_stamp(path) != stamp]
+        if changed:
+            why = "The file was changed after it had been read."
+            cure = "Run the command again; from Python, open the folder again."
+            raise FormatError([Fault(str(path), 0, None, why, cure) for path in changed])
+        return digests_of(self.files)
 
 
 def _left(budget: float | None, spent: Tally) -> float | None:

@@ -30,6 +30,9 @@ _WRITTEN = 1 << 20
 _ROWS = 2_000
 """Rows of CSV that are put together at once."""
 
+_SQLITE = b"SQLite format 3\0"
+"""What a ledger's file begins with."""
+
 _LONGEST = 120
 """Bytes of a file's name that a name may take: file systems take 255 with what is put around it."""
 
@@ -104,8 +107,12 @@ def write_packed(path: Path, of: Path) -> str:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of ``path`` once it is complete, and leaves no trace if not."""
+    """A file that takes the place of ``path`` once it is complete, and leaves no trace if not. No
+    database is replaced: what a ledger holds was paid for."""
     try:
+        if _is_database(path):
+            why = "is a ledger, or another database, and is not written over"
+            raise SettingsError(f"{path} {why}. Name another file.")
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
@@ -119,6 +126,13 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             raise
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}.") from error
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def csv_bytes(

@@ -158,7 +158,7 @@ def _counting(reading: Reading, questions: tuple[Question, ...]) -> tuple[Questi
     wanted, known = {normal_id(one) for one in named}, {one.id for one in questions}
     for strange in sorted(wanted - known) if questions else ():
         why = f"There is no question {quoted(strange)} in the question file."
-        reading.fault(reading.files[-1], why, "Use ids of the question file.", topic=strange)
+        reading.fault([*reading.files][-1], why, "Use ids of the question file.", topic=strange)
     return tuple(one for one in questions if one.id in wanted)
 
 
