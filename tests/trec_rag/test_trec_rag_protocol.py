@@ -23,8 +23,8 @@ from assay.page.parts import made
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.label_sheets import citations_of, support_sheet
+from assay.protocols.means import score_table
 from assay.protocols.registry import find_protocol
-from assay.protocols.sheets import means
 from assay.protocols.trec_rag.compared import ASSIGNED, AUTO, EDITED, MANUAL
 from assay.tasks.rendering import Renderer
 from assay.tasks.trec_rag import SUPPORT_IN_CONTEXT
@@ -671,7 +671,7 @@ def test_an_unusable_label_is_counted_and_not_scored(tmp_path: Path, monkeypatch
     alone = support_sheet(
         citations_of(read_support(folder / "out" / "support.jsonl").require()), topics=["1", "2"]
     )
-    assert means(alone[0])["poor"]["weighted_precision"].ends == (0.0, 0.5)
+    assert score_table(alone[0].per_topic(), None)["poor"]["weighted_precision"].ends == (0.0, 0.5)
 
 
 def test_topics_without_an_answer_follow_the_policy(tmp_path: Path):

@@ -34,7 +34,7 @@ from assay.protocols.label_sheets import (
 from assay.protocols.means import score_table
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
-from assay.protocols.sheets import Sheet, means
+from assay.protocols.sheets import Sheet
 from assay.protocols.trec_rag.inputs import TrecRagSettings
 from assay.statistics.judgments import RJ_NAMES
 from tests.trec_rag.cases import lines, make, tables
@@ -50,7 +50,7 @@ SETTINGS = TrecRagSettings(
 
 def floors(sheet: Sheet | None, run: str = "r") -> dict[str, Range | None]:
     assert sheet is not None
-    return {name: one.ends for name, one in means(sheet, resamples=1)[run].items()}
+    return {name: one.ends for name, one in score_table(sheet.per_topic(), SETTINGS)[run].items()}
 
 
 def worse(before: Range | None, after: Range | None, *, lower: bool = False) -> bool:

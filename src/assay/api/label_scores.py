@@ -28,8 +28,9 @@ from assay.protocols.label_sheets import (
     nugget_tables,
     support_sheet,
 )
+from assay.protocols.means import score_table
 from assay.protocols.scores import VALUE_COLUMNS, value_row
-from assay.protocols.sheets import Sheet, Topics, Values, means
+from assay.protocols.sheets import Sheet, Topics, Values
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ class LabelScores:
     @cached_property
     def means(self) -> dict[str, dict[str, Score]]:
         """Run → measure → the mean."""
-        return means(self.sheet, topics=self.topics)
+        return score_table(self.sheet.per_topic(self.topics), None)
 
     @property
     def scores(self) -> list[Score]:

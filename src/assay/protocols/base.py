@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar, Generic, Self, TypedDict, TypeVar
+from typing import Annotated, ClassVar, Generic, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -27,6 +27,7 @@ from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.labels import Asked, LabelBook, requests_of
 from assay.protocols.linear import LinearMeasure
+from assay.protocols.means import USUAL, ResamplingArguments
 from assay.protocols.places import Place
 from assay.protocols.results import Findings
 from assay.protocols.sides import Sides, Under, by_board
@@ -44,27 +45,19 @@ T = TypeVar("T")
 N = TypeVar("N", bound=Named)
 
 
-class ResamplingArguments(TypedDict):
-    """The settings of bootstrap intervals, by name."""
-
-    level: float
-    resamples: int
-    seed: int
-
-
 class CommonSettings(BaseModel):
     """``[settings]`` that every protocol has: which label counts, and the bootstrap intervals."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     policy: str = "people"
-    level: float = Field(0.95, gt=0, lt=1)
-    resamples: int = Field(2000, ge=100, le=1_000_000)
-    seed: int = Field(20251210, ge=0)
+    level: float = Field(USUAL["level"], gt=0, lt=1)
+    resamples: int = Field(USUAL["resamples"], ge=100, le=1_000_000)
+    seed: int = Field(USUAL["seed"], ge=0)
 
     @property
     def resampling(self) -> ResamplingArguments:
-        """As functions take them."""
+        """Those of bootstrap intervals."""
         return {"level": self.level, "resamples": self.resamples, "seed": self.seed}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from assay.page.parts import Grid, Item, Part, Table
-from assay.protocols.base import ResamplingArguments
+from assay.protocols.means import ResamplingArguments
 from assay.statistics.agreement import Agreement, agree
 from assay.statistics.tables import label_name
 

@@ -65,10 +65,8 @@ def score_confidence(
             completion.c,
             bins=settings.bins,
             closed=settings.bins_closed,
-            level=settings.level,
-            resamples=settings.resamples,
-            seed=settings.seed,
             measures=wanted,
+            **settings.resampling,
         )
         for key, (completion, wanted) in completions.items()
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assay.measures.scores import Score
 from assay.model.trec_rag import JudgmentRun
 from assay.page.page import Board
-from assay.protocols.base import ResamplingArguments
+from assay.protocols.means import ResamplingArguments
 from assay.protocols.ranked import Ranked
 from assay.statistics.judgments import RJ_NAMES, Graded, judgment_ranges
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 import numpy as np
 
@@ -14,15 +14,22 @@ from assay.measures.ranges import IfDefined, Range
 from assay.measures.scores import PerTopic, Score
 
 
+class ResamplingArguments(TypedDict):
+    """The settings of bootstrap intervals, as functions take them by name."""
+
+    level: float
+    resamples: int
+    seed: int
+
+
+USUAL: ResamplingArguments = {"level": 0.95, "resamples": 2000, "seed": 20251210}
+
+
 class Resampling(Protocol):
-    """The settings of bootstrap intervals."""
+    """Settings with those of bootstrap intervals."""
 
     @property
-    def level(self) -> float: ...
-    @property
-    def resamples(self) -> int: ...
-    @property
-    def seed(self) -> int: ...
+    def resampling(self) -> ResamplingArguments: ...
 
 
 def mean_score(
@@ -41,7 +48,7 @@ def mean_score(
 
 
 def _mean_scores(
-    run: str, by_measure: Mapping[str, Iterable[Range | None]], settings: Resampling
+    run: str, by_measure: Mapping[str, Iterable[Range | None]], settings: Resampling | None
 ) -> dict[str, Score]:
     """The same of several measures, whose intervals rest on the same resamples."""
     means: dict[str, list[float]] = {}
@@ -55,11 +62,7 @@ def _mean_scores(
         samples = _samples(known)[: 1 + bool(lacking)] if known else []
         means[name] = [fsum(sample) / len(sample) for sample in samples]
         every += map(np.array, samples)
-    of_every = iter(
-        mean_intervals(
-            every, level=settings.level, resamples=settings.resamples, seed=settings.seed
-        )
-    )
+    of_every = iter(mean_intervals(every, **(settings.resampling if settings else USUAL)))
     scores = {}
     for name, (topics, missing) in counts.items():
         ends = [next(of_every) for _ in means[name]]
@@ -93,9 +96,10 @@ def _samples(known: Sequence[Range]) -> tuple[list[float], list[float]]:
 
 
 def score_table(
-    per_topic: PerTopic, settings: Resampling, topics: Iterable[str] | None = None
+    per_topic: PerTopic, settings: Resampling | None, topics: Iterable[str] | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Run → measure → :func:`mean_score` over some topics; None: over those that it has."""
+    """Run → measure → :func:`mean_score` over some topics; None: over those that it has. Without
+    settings intervals are drawn as :data:`USUAL`."""
     wanted = None if topics is None else list(topics)
     return {
         run: _mean_scores(

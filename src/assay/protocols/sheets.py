@@ -1,19 +1,17 @@
-"""Values of runs by measure and topic, and their means."""
+"""Values of runs by measure and topic."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Floats
 from assay.measures.ranges import OPEN, IfDefined, Range
-from assay.measures.scores import Score
-from assay.protocols.means import score_table
 
 Topics = Literal["all", "answered"]
 Values = dict[str, dict[str, Range | None]]
@@ -66,7 +64,7 @@ class Sheet:
 
     def completed(self, run: str, topics: Topics = "all") -> Values:
         """measure -> topic -> value, with that of ``nothing`` for a topic that the run is silent on
-        (``all``), or without it."""
+        (``all``), or without it. (Nothing is left out because a label is missing.)"""
         return {
             measure: {
                 topic: mine[topic] if topic in mine else self.nothing[measure][topic]
@@ -79,14 +77,6 @@ class Sheet:
     def per_topic(self, topics: Topics = "all") -> dict[str, Values]:
         """:meth:`completed` of every run."""
         return {run: self.completed(run, topics) for run in self.values}
-
-
-class FixedResampling(NamedTuple):
-    """The settings of bootstrap intervals."""
-
-    level: float
-    resamples: int
-    seed: int
 
 
 def ranges(
@@ -104,21 +94,3 @@ def ranges(
 @lru_cache(10_000)
 def _range(floor: float, ceiling: float, sure: bool) -> Range:
     return (Range if sure else IfDefined)(floor, ceiling)
-
-
-def means(
-    sheet: Sheet,
-    *,
-    topics: Topics = "all",
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 20251210,
-) -> dict[str, dict[str, Score]]:
-    """run -> measure -> mean over topics with its bootstrap interval over topics.
-
-    With ``all`` a run that is silent on a topic has the value of an empty answer there; with
-    ``answered`` such topics are left out. A topic where the measure is undefined for every run
-    leaves the means of all; one where the track left all that an answer cites unjudged leaves that
-    run's. Nothing leaves a mean because a label is missing.
-    """
-    return score_table(sheet.per_topic(topics), FixedResampling(level, resamples, seed))

@@ -217,10 +217,7 @@ def _correlated(
         for table in tables
     )
     try:
-        return correlate(
-            *known, missing="cells", level=settings.level, resamples=settings.resamples,
-            seed=settings.seed,
-        )  # fmt: skip
+        return correlate(*known, missing="cells", **settings.resampling)
     except ValueError:
         return None
 

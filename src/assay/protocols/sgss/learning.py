@@ -302,9 +302,7 @@ def _ends(values: Sequence[float], queries: Sequence[str], settings: SgssSetting
     """The interval of a mean over pairs, drawing whole queries."""
     if len(set(queries)) < 2:
         return None
-    found = session_interval(
-        values, queries, level=settings.level, resamples=settings.resamples, seed=settings.seed
-    )
+    found = session_interval(values, queries, **settings.resampling)
     return None if found is None else (found.low, found.high)
 
 
