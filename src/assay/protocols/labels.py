@@ -193,6 +193,12 @@ class LabelBook:
                 usable.append((at, label, label.verdict))
         return usable, len(usable) < len(wanted)
 
+    def judged_by_machine(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> bool:
+        """Whether a machine told which of two things is better in one order, and so is asked in
+        the other, too; a person is not."""
+        label = self.find(task, unit)
+        return label is not None and label.verdict is not None and not label.labeller.is_human
+
     def labels(
         self, task: AnyTask, asked: Asked, given: npt.NDArray[np.bool_] | None = None
     ) -> CountedLabels:

@@ -73,13 +73,11 @@ def turned(
     inputs: BattleInputs, matches: Iterable[Match], book: LabelBook | None = None
 ) -> Iterator[Request]:
     """The same battles in the other order; with a ``book`` those alone that a machine judged in
-    the first one: a person's judgment needs no other."""
+    the first one."""
     for match in matches:
         if inputs.known(match) is None:
             first, second = (inputs.unit(match[0], *order) for order in inputs.orders(match))
-            label = None if book is None else book.find(BATTLE, first)
-            judged = label is not None and label.verdict is not None
-            if book is None or (judged and label is not None and not label.labeller.is_human):
+            if book is None or book.judged_by_machine(BATTLE, first):
                 yield Request(BATTLE, second)
 
 

@@ -8,7 +8,7 @@ from assay.measures.summaries import lines_read
 from assay.model.csv_cells import cell_text
 from assay.protocols.output import FileData, csv_bytes
 from assay.protocols.sgss.inputs import SgssSettings
-from assay.protocols.sgss.meta import Compared, group, preference_scores
+from assay.protocols.sgss.preferences import Compared, preference_scores
 from assay.protocols.sgss.scoring import LABELS, SCORES, ScoredSummary, covers_nothing
 
 SUMMARY_COLUMNS = (
@@ -36,7 +36,7 @@ def own_files(
                     pair.query,
                     pair.left,
                     pair.right,
-                    group(pair),
+                    pair.part,
                     pair.left_better,
                     pair.labels,
                     difference and difference.value,

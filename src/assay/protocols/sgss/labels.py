@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.measures.summaries import Labelled, SectionLabels, Value
 from assay.model.summaries import CitedText, Summary, SummarySection
@@ -47,29 +47,25 @@ def tasks(settings: SgssSettings) -> tuple[AnyTask, ...]:
 # -- what is asked ------------------------------------------------------------------------------
 
 
-def sufficiency(summary: Summary) -> Content:
-    return {"query": summary.query_text, "overview": summary.overview.text}
+class AskedPart(NamedTuple):
+    """Something that is asked of a summary: the ``criterion`` that it tells (of Comp with what is
+    covered), and where it stands, ``section`` and ``statement`` from 1, 0 for the overview."""
+
+    criterion: str
+    content: Content
+    section: int = 0
+    statement: int = 0
+
+    @property
+    def position(self) -> str:
+        """Where its label is used."""
+        where = f"section {self.section} statement {self.statement} " if self.section else ""
+        return f"{where}{self.criterion}"
 
 
-def representativeness(summary: Summary) -> Content:
-    """Of a degraded version its original's sections: the label is inherited."""
-    return {
-        "sections": [section.text for section in summary.sections],
-        "overview": summary.overview.text,
-    }
-
-
-def faithfulness(summary: Summary, one: CitedText) -> Content:
+def _faithfulness(summary: Summary, one: CitedText) -> Content:
     """The cited documents, taken together, and the text that cites them."""
     return {"passage": summary.cited_text(one.citations), "sentence": one.text}
-
-
-def heading(section: SummarySection, one: CitedText) -> Content:
-    return {"heading": section.heading, "statement": one.text}
-
-
-def statement(summary: Summary, one: CitedText) -> Content:
-    return {"query": summary.query_text, "statement": one.text}
 
 
 def sides(query: str, one: Summary, other: Summary) -> tuple[Summary, Summary]:
@@ -148,39 +144,44 @@ def asked(inputs: SgssInputs, task: AnyTask) -> Asked:
         wanted = task is COVERAGE and "Comp" not in inputs.unasked
         pooled = pool(inputs, query) if wanted else []
         for run, summary in by_run.items():
-            for position, content in _of_summary(inputs, summary, task, pooled):
-                yield content, Place(run, query, position)
+            for part in asked_of(inputs, summary, task, pooled):
+                yield part.content, Place(run, query, part.position)
 
 
-def _of_summary(
-    inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: list[Pooled]
-) -> Iterator[tuple[str, Content]]:
-    original = original_of(inputs, summary)
+def asked_of(
+    inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: Iterable[Pooled] = ()
+) -> Iterator[AskedPart]:
+    """What is asked of a summary under a task."""
+    original, overview = original_of(inputs, summary), summary.overview
     if OF_TASK.get(task.name) in inputs.unasked:
         return
     if task is SUFFICIENCY:
-        yield "OS", sufficiency(summary)
+        yield AskedPart("OS", {"query": summary.query_text, "overview": overview.text})
     elif task is REPRESENTATIVENESS and original.sections:
-        yield "OR", representativeness(original)
+        # Of a degraded version its original's sections: the label is inherited.
+        sections = [section.text for section in original.sections]
+        yield AskedPart("OR", {"sections": sections, "overview": overview.text})
     elif task is COMPREHENSIVENESS:
-        yield "comprehensiveness", {"query": summary.query_text, "summary": original.text}
+        content = {"query": summary.query_text, "summary": original.text}
+        yield AskedPart("comprehensiveness", content)
     elif task is COVERAGE and summary.sections:
-        for one, content in covers(inputs, summary, pooled):
-            if content is not None:
-                yield f"covers {one.run} section {one.place + 1}", content
-    elif task is SUPPORT and summary.overview.citations and "OF" not in inputs.unasked:
-        yield "OF", faithfulness(summary, summary.overview)
+        for one, unknown in covers(inputs, summary, pooled):
+            if unknown is not None:
+                yield AskedPart(f"covers {one.run} section {one.place + 1}", unknown)
+    elif task is SUPPORT and overview.citations and "OF" not in inputs.unasked:
+        yield AskedPart("OF", _faithfulness(summary, overview))
     if task not in (HEADING, STATEMENT, SUPPORT):
         return
     for place, section in enumerate(summary.sections, 1):
         for number, cited in enumerate(section.statements, 1):
-            where = f"section {place} statement {number}"
             if task is HEADING and section.heading is not None:
-                yield f"{where} HR", heading(section, cited)
+                content = {"heading": section.heading, "statement": cited.text}
+                yield AskedPart("HR", content, place, number)
             elif task is STATEMENT:
-                yield f"{where} SRel", statement(summary, cited)
+                content = {"query": summary.query_text, "statement": cited.text}
+                yield AskedPart("SRel", content, place, number)
             elif task is SUPPORT and cited.citations and "SF" not in inputs.unasked:
-                yield f"{where} SF", faithfulness(summary, cited)
+                yield AskedPart("SF", _faithfulness(summary, cited), place, number)
 
 
 # -- what was said ------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Agreement with preferences: AR and MAR.
+"""What people prefer beside what SGSS says: AR and MAR.
 
 Source: Sakai et al. 2026, sections 4.2 and 4.3, equations 13 and 14.
 """
@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from assay.labellers.base import Request
 from assay.measures.ranges import OPEN, Range
+from assay.measures.scores import Score
 from assay.model.summaries import Preference
+from assay.page.parts import Part, Table
 from assay.protocols.labels import LabelBook
+from assay.protocols.means import mean_score
 from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, is_test
 from assay.protocols.sgss.labels import JudgedSummary, compared_in, preference
@@ -36,6 +39,19 @@ class PreferredPair:
     assumed: bool = False
     sure: bool = True
     asked: bool = False
+
+    @property
+    def part(self) -> str:
+        """One of :data:`PARTS`."""
+        if self.asked:
+            return "asked"
+        return "assumed" if self.assumed else "test" if self.test else "train"
+
+
+PARTS = ("test", "train", "assumed", "asked")
+
+Compared = Sequence[tuple[PreferredPair, Range | None, Range | None]]
+"""Pairs with ΔSGSS and AR."""
 
 
 def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[PreferredPair]:
@@ -78,11 +94,9 @@ def assumed(
 
 
 def turned(inputs: SgssInputs, book: LabelBook) -> Iterator[Request]:
-    """Preferences in the other order: those that a machine told in the first one. A person's needs
-    no other."""
+    """Preferences in the other order: those that a machine told in the first one."""
     for query, one, other in compared_in(inputs):
-        label = book.find(PREFERENCE, preference(one, other))
-        if label is not None and label.verdict is not None and not label.labeller.is_human:
+        if book.judged_by_machine(PREFERENCE, preference(one, other)):
             unit = PREFERENCE.unit.model_validate(preference(other, one))
             yield Request(PREFERENCE, unit, topic=query)
 
@@ -121,7 +135,7 @@ def agreement_rate(pair: PreferredPair, difference: float) -> float:
 
 def rates(
     found: Sequence[PreferredPair], scores: Mapping[str, Mapping[str, Range | None]]
-) -> list[tuple[PreferredPair, Range | None, Range | None]]:
+) -> Compared:
     """Each pair with ΔSGSS and AR; None where SGSS is undefined in the evaluation. A missing label
     of both summaries counts as two, so that the ends are safe. Of a summary that is not there
     people saw what nobody can score: ΔSGSS is unknown, and AR all that it can be."""
@@ -153,3 +167,61 @@ def _rate(pair: PreferredPair, difference: Range) -> Range:
     within = (0.0,) if difference.floor < 0 < difference.ceiling else ()
     possible = [agreement_rate(pair, one) for one in (*difference, *within)]
     return Range(min(possible), max(possible))
+
+
+# -- what is shown ------------------------------------------------------------------------------
+
+
+def mean_rates(compared: Compared, settings: SgssSettings) -> Iterator[tuple[Score, int]]:
+    """MAR of each part with its interval over pairs, and the number of labels that it rests on."""
+    for part in PARTS:
+        own = [(pair.labels, rate) for pair, _, rate in compared if pair.part == part]
+        if own:
+            labels = sum(count for count, rate in own if rate is not None)
+            yield mean_score(part, "MAR", [rate for _, rate in own], settings), labels
+
+
+def preference_scores(compared: Compared, settings: SgssSettings) -> list[dict[str, object]]:
+    """MAR of each part, for scripts. ``missing`` counts the pairs whose AR hangs on a missing
+    label."""
+    return [
+        {
+            "part": mar.run, "MAR": mar.value, "low": mar.low, "high": mar.high,
+            "pairs": mar.topics, "labels": labels, "missing": mar.missing, "floor": mar.floor,
+            "ceiling": mar.ceiling,
+        }
+        for mar, labels in mean_rates(compared, settings)
+    ]  # fmt: skip
+
+
+def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, ...]:
+    """AR of every pair and MAR of every part."""
+    if not compared:
+        return ()
+    columns = ("part", "MAR", "low", "high", "pairs", "labels", "missing")
+    summary = [
+        (mar.run, mar.ends, mar.low, mar.high, mar.topics, labels, mar.missing)
+        for mar, labels in mean_rates(compared, settings)
+    ]
+    of_pairs = ("query", "left", "right", "part", "prefer left", "ΔSGSS", "AR")
+    rows = [
+        (pair.query, pair.left, pair.right, pair.part, f"{pair.left_better} of {pair.labels}",
+         difference, rate)
+        for pair, difference, rate in compared
+    ]  # fmt: skip
+    note = (
+        "Weights are learned from the training part; how well they do shows on the test part. An "
+        "original is assumed to be better than its degraded version."
+    )
+    if any(pair.asked for pair, _, _ in compared):
+        note += (
+            " Pairs under “asked” were compared here under sgss.preference; a machine sees each "
+            "in both orders, and where it then prefers the same side it prefers neither summary."
+        )
+    if any(rate is not None and rate.value is None for _, _, rate in compared):
+        note += " A range runs over all that missing labels may turn out to be."
+    tables = (
+        Table("Mean agreement rate", columns, summary),
+        Table("Pairs", of_pairs, rows, folded=True),
+    )
+    return (Part("Agreement with preferences", note, tables),)

@@ -21,8 +21,17 @@ from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, load
 from assay.protocols.sgss.labels import OF_TASK, asked, judge_all, tasks
 from assay.protocols.sgss.linear import linear_measures
-from assay.protocols.sgss.meta import Compared, preference_part, preference_scores
-from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates, told, turned
+from assay.protocols.sgss.preferences import (
+    Compared,
+    assumed,
+    is_there,
+    pairs,
+    preference_part,
+    preference_scores,
+    rates,
+    told,
+    turned,
+)
 from assay.protocols.sgss.scoring import (
     LABELS,
     SCORES,
