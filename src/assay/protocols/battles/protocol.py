@@ -20,12 +20,11 @@ from assay.model.battles import Battle, BattleVerdict
 from assay.model.wording import counted
 from assay.page.page import Board, Gap
 from assay.page.parts import Grid, Part, Table, Value
-from assay.protocols.base import Assumed, Protocol, Reading, Step
+from assay.protocols.base import Assumed, Protocol, Step
 from assay.protocols.battles.inputs import ENTRIES, BattleInputs, BattleSettings, Counted, load
 from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
 from assay.protocols.contents import Content
 from assay.protocols.definitions import glossary
-from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Findings
 from assay.statistics.battles import Rated, rate, win_rates
@@ -45,12 +44,10 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
     title = "Battles · which answer is better?"
     settings = BattleSettings
     entries = (*ENTRIES, "questions", "narratives")
+    load = staticmethod(load)
 
     def tasks(self, settings: BattleSettings) -> Sequence[AnyTask]:
         return (BATTLE,)
-
-    def load(self, folder: Folder, settings: BattleSettings, reading: Reading) -> BattleInputs:
-        return load(folder, settings, reading)
 
     def steps(self, inputs: BattleInputs, settings: BattleSettings) -> Sequence[Step]:
         steps = []

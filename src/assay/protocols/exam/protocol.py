@@ -10,7 +10,7 @@ from assay.measures.scores import Score
 from assay.model.exam import Bank, Run
 from assay.model.wording import counted, named
 from assay.page.page import Board, Gap
-from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content
 from assay.protocols.definitions import glossary
 from assay.protocols.exam.files import PACKED, own_files
@@ -43,11 +43,9 @@ from assay.protocols.exam.scoring import (
     Values,
 )
 from assay.protocols.exam.supervision import supervision_parts
-from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import score_table
 from assay.protocols.results import Findings
-from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER
 
 
@@ -67,12 +65,8 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         "responses",
         "runs",
     )
-
-    def tasks(self, settings: ExamSettings) -> Sequence[AnyTask]:
-        return tasks(settings)
-
-    def load(self, folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs:
-        return load(folder, settings, reading)
+    tasks = staticmethod(tasks)
+    load = staticmethod(load)
 
     def steps(self, inputs: ExamInputs, settings: ExamSettings) -> Iterator[Step]:
         first, pairs = tasks(settings)[0], partial(sheets, inputs, settings)

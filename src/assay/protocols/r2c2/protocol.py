@@ -18,9 +18,8 @@ from assay.protocols.answers.requests import (
     nuggets_asked,
     several,
 )
-from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
+from assay.protocols.base import AskedAs, Assumed, Protocol, Step
 from assay.protocols.contents import Content
-from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
@@ -43,13 +42,11 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
     entries = ("questions", "only_questions", "pr_runs", "ac_runs")
     shows_labels = True
     own_tasks = tuple(task for task in TASKS if task is not EVERY_ANSWER)
+    load = staticmethod(load)
 
     def tasks(self, settings: R2C2Settings) -> Sequence[AnyTask]:
         check = settings.relevance_check
         return (ENTAILMENT, ANSWER, DIALOGUE_ACT, *([CHECKS[check]] if check else ()))
-
-    def load(self, folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs:
-        return load(folder, settings, reading)
 
     def linear(
         self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook

@@ -10,16 +10,13 @@ from typing import ClassVar
 from assay.labellers.base import Request
 from assay.model.records import text_id
 from assay.model.wording import counted
-from assay.protocols.base import Assumed, Protocol, Reading, Step
+from assay.protocols.base import Assumed, Protocol, Step
 from assay.protocols.contents import Content, cited
-from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
-from assay.protocols.linear import LinearMeasure
 from assay.protocols.rag.findings import findings
 from assay.protocols.rag.inputs import RagInputs, RagSettings, load
 from assay.protocols.rag.judged import RecordWalk
 from assay.protocols.rag.linear import linear_measures
-from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT
 from assay.tasks.rag import CLAIMS
@@ -35,6 +32,9 @@ class Rag(Protocol[RagSettings, RagInputs]):
     title = "RAG · answers, passages, references"
     settings = RagSettings
     entries = ("answers", "passages", "questions")
+    load = staticmethod(load)
+    score = staticmethod(findings)
+    linear = staticmethod(linear_measures)
     said_nothing: ClassVar[Mapping[str, str]] = {
         "Hallucination": "NoClaim", "NoiseRelevant": "NoClaim", "NoiseIrrelevant": "NoClaim",
     }  # fmt: skip
@@ -42,9 +42,6 @@ class Rag(Protocol[RagSettings, RagInputs]):
     def tasks(self, settings: RagSettings) -> Sequence[AnyTask]:
         split = () if settings.claims == "sentences" else (CLAIMS,)
         return (DIALOGUE_ACT, *split, SUPPORT, RELEVANCE, ANSWER)
-
-    def load(self, folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
-        return load(folder, settings, reading)
 
     def inputs_in_words(self, inputs: RagInputs) -> str:
         return (
@@ -89,14 +86,6 @@ class Rag(Protocol[RagSettings, RagInputs]):
         yield replace(step("support", SUPPORT, waits=True), repeats=joined)
         yield step("relevance", RELEVANCE)
         yield step("answers", ANSWER)
-
-    def linear(
-        self, inputs: RagInputs, settings: RagSettings, book: LabelBook
-    ) -> Iterator[LinearMeasure]:
-        return linear_measures(inputs, settings, book)
-
-    def score(self, inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
-        return findings(inputs, settings, book)
 
 
 def _requests(

@@ -9,10 +9,9 @@ from assay.measures.ranges import Range
 from assay.measures.summaries import weight_warnings
 from assay.model.wording import counted, listed, named
 from assay.page.page import Board, Gap
-from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content, cited
 from assay.protocols.definitions import glossary
-from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.means import score_table
@@ -55,12 +54,8 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
     title = "SGSS · structured generative search summaries"
     settings = SgssSettings
     entries = ("summaries", "preferences", "abandonment")
-
-    def tasks(self, settings: SgssSettings) -> Sequence[AnyTask]:
-        return tasks(settings)
-
-    def load(self, folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs:
-        return load(folder, settings, reading)
+    tasks = staticmethod(tasks)
+    load = staticmethod(load)
 
     def steps(self, inputs: SgssInputs, settings: SgssSettings) -> Sequence[Step]:
         def step(task: AnyTask) -> Step:

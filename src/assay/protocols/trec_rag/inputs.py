@@ -149,7 +149,7 @@ class TrecRagInputs:
         return [answers[topic] for answers in runs for topic in self.topics if topic in answers]
 
 
-def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
+def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
     """Read and check every input through ``reading``; raises FormatError with all faults."""
     name = "narratives" if "narratives" in folder.config.inputs else "topics"
     if name not in folder.config.inputs:

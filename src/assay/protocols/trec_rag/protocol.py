@@ -9,16 +9,14 @@ from operator import attrgetter, methodcaller
 
 from assay.labellers.base import Labeller, Request
 from assay.model.wording import counted
-from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content, cited
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
-from assay.protocols.results import Findings
-from assay.protocols.sides import Sides, Under
 from assay.protocols.trec_rag.bank import Bank, TopicBank
 from assay.protocols.trec_rag.compared import compare_settings
-from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings, load_inputs
+from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings, load
 from assay.protocols.trec_rag.responses import assignment_requests, recall_measures
 from assay.protocols.trec_rag.retrieval import precision
 from assay.protocols.trec_rag.score import score
@@ -53,6 +51,9 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
         "assignments",
         "support",
     )
+    load = staticmethod(load)
+    score = staticmethod(score)
+    sides = staticmethod(compare_settings)
 
     def tasks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:
         ways = [WAYS[way].task for way in settings.ways]
@@ -61,9 +62,6 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
     def asks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:
         every = self.tasks(settings)
         return every if settings.support else every[:-1]
-
-    def load(self, folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRagInputs:
-        return load_inputs(folder, settings, reading)
 
     def by_people(
         self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook
@@ -166,14 +164,6 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
             yield replace(mapping, repeats=True)
         if inputs.answers:
             yield step("nugget assignment", ASSIGNMENT, assignment_requests)
-
-    def sides(
-        self, inputs: TrecRagInputs, settings: TrecRagSettings, under: Under
-    ) -> Iterator[Sides]:
-        return compare_settings(inputs, settings, under)
-
-    def score(self, inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
-        return score(inputs, settings, book)
 
 
 def _relevance(way: str, bank: Bank) -> Iterable[Request]:
