@@ -29,7 +29,14 @@ def analysed(matrix):
     grades = Grades(tuple(matrix), QUESTIONS, np.array(list(matrix.values()), dtype=np.int8))
     scorer = ExamScorer(bank, {"t": grades}, ExamOptions(tau=4, k=2, measures=()))
     runs = {name: {"t": Ranking.of(passages)} for name, passages in RUNS.items()}
-    found = item_analysis(SimpleNamespace(runs=runs), bank, scorer, 4)
+    found = item_analysis(
+        SimpleNamespace(
+            inputs=SimpleNamespace(runs=runs),
+            settings=SimpleNamespace(least=4),
+            bank=bank,
+            scorer=scorer,
+        )
+    )
     return {one.question: one for one in found}
 
 

@@ -22,10 +22,10 @@ from assay.protocols import confidence_parts
 from assay.protocols.answers.results import RECALL
 from assay.protocols.battles import protocol as battles
 from assay.protocols.definitions import glossary
-from assay.protocols.exam import meta as exam_meta
+from assay.protocols.exam import agreement as exam_agreement
 from assay.protocols.rag import findings as rag
 from assay.protocols.rag.scoring import HALF
-from assay.protocols.sgss import meta as sgss_meta
+from assay.protocols.sgss import preferences as sgss_preferences
 from tests.golden import pins
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -39,8 +39,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """Protocol → the tables of definitions.toml that its reports have."""
 HEADINGS: Mapping[str, tuple[Any, ...]] = {
     "confidence": (confidence, confidence_parts),
-    "exam": (exam_meta,),
-    "sgss": (sgss_meta,),
+    "exam": (exam_agreement,),
+    "sgss": (sgss_preferences,),
     "rag": (rag,),
     "battles": (battles,),
     "audit": (tables,),

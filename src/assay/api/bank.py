@@ -32,7 +32,8 @@ from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, with_bank
 from assay.protocols.exam.items import ItemAnalysis, item_analysis
-from assay.protocols.exam.protocol import EXAM, GradedRuns, scored
+from assay.protocols.exam.protocol import EXAM
+from assay.protocols.exam.scored import ScoredRuns, scored
 from assay.protocols.exam.scoring import COVER
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
@@ -290,15 +291,13 @@ def _differing(
     return found
 
 
-def items_of(part: Evaluation, result: Result) -> list[ItemAnalysis]:
+def item_analyses(result: Result) -> list[ItemAnalysis]:
     """What each question of a folder's bank tells of its runs; none for direct grading, which
     asks no questions."""
-    found, settings = result.findings.detail, part.settings
-    if not isinstance(found, GradedRuns) or not isinstance(settings, ExamSettings):
+    found = result.findings.detail
+    if not isinstance(found, ScoredRuns) or found.settings.is_direct:
         return []
-    if settings.grading.startswith("direct:"):
-        return []
-    return list(item_analysis(part.inputs, found.bank, found.scorer, settings.least))
+    return list(item_analysis(found))
 
 
 def _side(opened: Evaluation, bank: Bank, book: LabelBook) -> _Side:

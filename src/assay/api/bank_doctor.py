@@ -9,16 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.api.bank import items_of
+from assay.api.bank import item_analyses
 from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, SAME, Examination, Examined
 from assay.api.opened import Opened
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, quoted
-from assay.protocols.exam.inputs import ExamInputs, ExamSettings
+from assay.protocols.exam.agreement import official_scores as official_of
 from assay.protocols.exam.items import ItemAnalysis
-from assay.protocols.exam.meta import official_scores as official_of
-from assay.protocols.exam.protocol import GradedRuns
+from assay.protocols.exam.scored import ScoredRuns
 from assay.protocols.exam.supervision import misled, uncovered
 from assay.statistics.items import ItemBoard, TopicItems, official_scores
 
@@ -53,25 +52,18 @@ def examine(
     opened = Opened.open(folder, policy=policy, labeller=labeller)
     if "exam" not in opened.parts:
         raise SettingsError("This folder has no question bank: its protocol is not exam.")
-    part = opened.parts["exam"]
     with opened.ledger_if_any() as ledger:  # a file of graded passages needs none
         result = opened.quick().score(ledger).by_protocol["exam"]
-        items = items_of(part, result)
-        found, inputs, settings = result.findings.detail, part.inputs, part.settings
-    if not (
-        items
-        and isinstance(found, GradedRuns)
-        and isinstance(inputs, ExamInputs)
-        and isinstance(settings, ExamSettings)
-    ):
+        items, found = item_analyses(result), result.findings.detail
+    if not items or not isinstance(found, ScoredRuns):
         raise SettingsError("This folder's grading asks no exam questions: there is no bank.")
-    board, columns = _board(inputs, found, settings)
+    board, columns = _board(found)
     misleading: Counter[tuple[object, object]] | None = None
     lacking: Counter[object] = Counter()
-    if inputs.qrels is not None:
-        rows = misled(inputs, found.pool, settings.least)
+    if found.inputs.qrels is not None:
+        rows = misled(found)
         misleading = Counter((row[0], row[1]) for row in rows)
-        lacking = Counter(row[0] for row in uncovered(inputs, found.scorer, settings.least))
+        lacking = Counter(row[0] for row in uncovered(found))
     questions = []
     earlier = set()
     for one in items:
@@ -104,7 +96,7 @@ def examine(
                 why=why,
             )
         )
-    more = _lacking(board, columns, len(inputs.runs), lacking)
+    more = _lacking(board, columns, len(found.inputs.runs), lacking)
     wanted = Diagnosis.first_settled([*questions, *more])
     if query is not None:
         questions = [one for one in questions if one.query == query]
@@ -118,10 +110,9 @@ _Columns = Mapping[str, Mapping[str, int]]
 """Where a question that is asked stands in its query."""
 
 
-def _board(
-    inputs: ExamInputs, found: GradedRuns, settings: ExamSettings
-) -> tuple[ItemBoard, _Columns]:
+def _board(found: ScoredRuns) -> tuple[ItemBoard, _Columns]:
     """EXAM-Cover by query and run."""
+    inputs, settings = found.inputs, found.settings
     topics: dict[str, TopicItems] = {}
     columns = {}
     for query, least, most, _ in found.scorer.by_run(inputs.runs, settings.least):

@@ -11,7 +11,7 @@ import orjson
 import polars as pl
 
 from assay.api import frames
-from assay.api.bank import items_of
+from assay.api.bank import item_analyses
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.labels import WORKBENCH
@@ -68,11 +68,7 @@ class ScoredFolder:
                 boards,
                 results.stands_on_in_words,
                 sum(one.lacking for one in results.by_protocol.values()),
-                [
-                    item
-                    for name, result in results.by_protocol.items()
-                    for item in items_of(opened.parts[name], result)
-                ],
+                [item for result in results.by_protocol.values() for item in item_analyses(result)],
                 time.monotonic() - began,
             )
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from assay.formats.exam_bank import workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
 from assay.formats.trec_writing import format_qrels
 from assay.measures.coverage import standard_error
-from assay.measures.scores import Scores
 from assay.model.exam import GradedPassage, Judgment, Ranked, Ranking
 from assay.model.exam_grades import NO_GRADES
 from assay.protocols.exam.grading import GradedPool
-from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.meta import Sweeps
-from assay.protocols.exam.scoring import ExamScorer, Values
+from assay.protocols.exam.inputs import ExamInputs
+from assay.protocols.exam.scored import ScoredRuns
 from assay.protocols.exam.supervision import (
     MISLED_COLUMNS,
     UNCOVERED_COLUMNS,
@@ -31,31 +29,23 @@ PACKED = {
 """What is compressed for the Autograder workbench."""
 
 
-def own_files(
-    inputs: ExamInputs,
-    settings: ExamSettings,
-    pool: GradedPool,
-    scorer: ExamScorer,
-    scores: Scores,
-    values: Mapping[str, Values],
-    swept: Sweeps,
-) -> dict[str, FileData]:
+def own_files(found: ScoredRuns) -> dict[str, FileData]:
     """Name under ``out/`` → data."""
-    tau = settings.least
+    inputs, settings, pool = found.inputs, found.settings, found.pool
     files: dict[str, FileData] = {
-        "qrels_binary.txt": format_qrels(scorer.judged(tau)).encode(),
+        "qrels_binary.txt": format_qrels(found.scorer.judged(settings.least)).encode(),
         "standard_errors.csv": lambda: csv_lines(
             ("run", "measure", "value", "standard_error", "topics"),
             (
                 (run, name, score.value,
-                 standard_error(values[run][name].certain),
+                 standard_error(found.values[run][name].certain),
                  score.topics)
-                for run, found in scores.items()
-                for name, score in found.items()
+                for run, own in found.scores.items()
+                for name, score in own.items()
             ),
         ),
     }  # fmt: skip
-    if settings.grading.startswith("direct:"):
+    if settings.is_direct:
         return files
     settled = pool.graded == pool.from_file  # the file's own records say it all
     files |= {
@@ -66,22 +56,22 @@ def own_files(
             prompt=settings.grading,
             rated=None if settled else settings.grading == "self-rating",
         ),
-        "answers.csv": lambda: answer_lines(inputs, pool),
+        "answers.csv": lambda: answer_lines(found),
     }
-    if swept:
+    if found.swept:
         files["sweep.csv"] = lambda: csv_lines(
             ("run", "tau", "measure", "value", "floor", "ceiling"),
             (
                 (run, tau, name, mean.value, *mean)
-                for run, by_tau in swept.items()
+                for run, by_tau in found.swept.items()
                 for tau, means in by_tau.items()
                 for name, mean in means.items()
             ),
         )
     if inputs.qrels is not None:
         files |= {
-            "uncovered.csv": lambda: csv_lines(UNCOVERED_COLUMNS, uncovered(inputs, scorer, tau)),
-            "misled.csv": lambda: csv_lines(MISLED_COLUMNS, misled(inputs, pool, tau)),
+            "uncovered.csv": lambda: csv_lines(UNCOVERED_COLUMNS, uncovered(found)),
+            "misled.csv": lambda: csv_lines(MISLED_COLUMNS, misled(found)),
         }
     return files
 

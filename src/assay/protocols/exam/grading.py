@@ -42,7 +42,7 @@ def tasks(settings: ExamSettings) -> tuple[AnyTask, ...]:
 
 def questions(inputs: ExamInputs, settings: ExamSettings) -> Bank:
     """The bank as it is scored: a direct grader asks one thing of each query."""
-    if not settings.grading.startswith("direct:"):
+    if not settings.is_direct:
         return inputs.bank
     return Bank(
         {

@@ -78,6 +78,11 @@ class ExamSettings(CommonSettings):
         return value
 
     @property
+    def is_direct(self) -> bool:
+        """Whether passages are graded as they are, without exam questions."""
+        return self.grading.startswith("direct:")
+
+    @property
     def bins(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Bins of labels and of judgments."""
         labels, judgments = default_bins(self.top)
@@ -86,7 +91,7 @@ class ExamSettings(CommonSettings):
     @property
     def top(self) -> int:
         """The best grade there is."""
-        if self.grading.startswith("direct:"):
+        if self.is_direct:
             return DIRECT_TASKS[self.grading.removeprefix("direct:")][1]
         return 5 if self.grading == "self-rating" else 1
 
@@ -184,7 +189,7 @@ def _bank_of(
 ) -> Bank:
     if given is not None:
         return given.bank()
-    if settings.grading.startswith("direct:") and isinstance(queries, tuple) and queries:
+    if settings.is_direct and isinstance(queries, tuple) and queries:
         return Bank({one.id: QueryBank(one.id, one.text, ()) for one in queries})
     raise SettingsError(
         f"{folder.path / 'assay.toml'}: [inputs] has no 'bank'. Write one, or make one with "
@@ -267,7 +272,7 @@ def _check(inputs: ExamInputs, folder: Folder, settings: ExamSettings) -> None:
                 f'{keyless[0]!r}; grading = "{settings.grading}" checks answers against a key. '
                 'Use "self-rating", or give gold_answers in the bank.'
             )
-    if settings.grading.startswith("direct:"):
+    if settings.is_direct:
         silent = [query for query, text in inputs.queries.items() if not text]
         if silent:
             raise SettingsError(

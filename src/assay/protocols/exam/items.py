@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.measures.ranges import Range
-from assay.model.exam import Bank
 from assay.page.parts import Part, Table
-from assay.protocols.exam.inputs import ExamInputs
-from assay.protocols.exam.scoring import ExamScorer
+from assay.protocols.exam.scored import ScoredRuns
 from assay.statistics.items import discrimination, likeness
 
 _MOST = 300
@@ -39,12 +37,11 @@ class ItemAnalysis:
     like: str
 
 
-def item_analysis(
-    inputs: ExamInputs, bank: Bank, scorer: ExamScorer, tau: int
-) -> Iterator[ItemAnalysis]:
-    """The questions of a bank in its order."""
-    for query, least, most, passages in scorer.by_run(inputs.runs, tau):
-        questions = bank.questions(query)
+def item_analysis(found: ScoredRuns) -> Iterator[ItemAnalysis]:
+    """The questions of the bank in its order."""
+    every = found.scorer.by_run(found.inputs.runs, found.settings.least)
+    for query, least, most, passages in every:
+        questions = found.bank.questions(query)
         surely, possibly = least.sum(axis=0), most.sum(axis=0)
         certain = bool((least == most).all())
         similar = likeness(passages)
@@ -63,10 +60,10 @@ def item_analysis(
             )
 
 
-def items_part(inputs: ExamInputs, bank: Bank, scorer: ExamScorer, tau: int) -> Part:
+def items_part(found: ScoredRuns) -> Part:
     """The analysis as a section of the report."""
     rows = []
-    for one in item_analysis(inputs, bank, scorer, tau):
+    for one in item_analysis(found):
         told = ""
         if one.answered.ceiling == 0:
             told = "no run answers it"
@@ -77,7 +74,7 @@ def items_part(inputs: ExamInputs, bank: Bank, scorer: ExamScorer, tau: int) -> 
              one.overlap, one.like)
         )  # fmt: skip
     note = (
-        f"How many of {len(inputs.runs)} runs answer each question; discrimination is the "
+        f"How many of {len(found.inputs.runs)} runs answer each question; discrimination is the "
         "correlation, over runs, of answering it with the cover of the query's other questions; "
         "overlap is the share of passages that answer both it and the question that is most like "
         "it, among those that answer either."

@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import partial
 
-from assay.measures.scores import Score
-from assay.model.exam import Bank, Run
 from assay.model.wording import counted, named
 from assay.page.page import Board, Gap
 from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content
 from assay.protocols.definitions import glossary
+from assay.protocols.exam.agreement import agreement, agreement_part, leaderboard_part, sweep_part
 from assay.protocols.exam.files import PACKED, own_files
-from assay.protocols.exam.grading import (
-    GradedPool,
-    asked,
-    grade,
-    questions,
-    sheets,
-    tasks,
-    verifications,
-)
+from assay.protocols.exam.grading import asked, sheets, tasks, verifications
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
 from assay.protocols.exam.items import items_part
-from assay.protocols.exam.meta import (
-    Sweeps,
-    agreement,
-    agreement_part,
-    leaderboard_part,
-    sweep_part,
-    sweeps,
-)
-from assay.protocols.exam.scoring import (
-    COVER,
-    NORMALISED,
-    NOTHING,
-    WEIGHTED,
-    ExamOptions,
-    ExamScorer,
-    Values,
-)
+from assay.protocols.exam.scored import ScoredRuns, scored
+from assay.protocols.exam.scoring import NOTHING
 from assay.protocols.exam.supervision import supervision_parts
 from assay.protocols.labels import LabelBook
-from assay.protocols.means import score_table
 from assay.protocols.results import Findings
 from assay.tasks.r2c2 import ANSWER
 
@@ -76,29 +50,25 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             yield Step.about("answer verification", ANSWER, verified, waits=True)
 
     def score(self, inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Findings:
-        direct = settings.grading.startswith("direct:")
+        direct = settings.is_direct
         found = scored(inputs, settings, book, sweep=not direct)
-        pool, bank, scorer = found.pool, found.bank, found.scorer
-        values, scores = found.values, found.scores
-        measures = _measures(scorer, settings)
-        agreed = agreement(inputs, scorer, settings)
+        scorer, agreed = found.scorer, agreement(found)
         return Findings(
             topics=scorer.queries,
-            scores=scores,
-            per_topic=values,
-            boards=(_board(inputs, scorer, measures, settings),),
+            scores=found.scores,
+            per_topic=found.values,
+            boards=(_board(found),),
             definitions=glossary("exam"),
-            facts=_facts(inputs, scorer, bank, pool, settings),
-            gaps=tuple(_gaps(inputs, scorer, values, settings)),
-            files=own_files(inputs, settings, pool, scorer, scores, values, found.swept),
+            facts=_facts(found),
+            gaps=tuple(_gaps(found)),
+            files=own_files(found),
             packed={} if direct else PACKED,
-            ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
+            ranked=scorer.ranked(inputs.runs, found.measures, answered=settings.silent != "zero"),
             parts=lambda: (
-                *leaderboard_part(inputs, scores, values, settings),
-                *sweep_part(inputs, found.swept, settings),
+                *leaderboard_part(found),
+                *sweep_part(found),
                 *agreement_part(agreed),
-                *(() if direct else (items_part(inputs, bank, scorer, settings.least),)),
-                *supervision_parts(inputs, pool, scorer, settings),
+                *(() if direct else (items_part(found), *supervision_parts(found))),
             ),
             document=lambda: {
                 "tau": settings.least,
@@ -137,80 +107,29 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
 EXAM = Exam()
 
 
-@dataclass(frozen=True)
-class GradedRuns:
-    """Grades, and the scores of every run: ``values`` by query, ``scores`` over them, and what
-    they are at every τ."""
-
-    pool: GradedPool
-    bank: Bank
-    scorer: ExamScorer
-    values: Mapping[str, Values]
-    scores: Mapping[str, Mapping[str, Score]]
-    swept: Sweeps
-
-
-def scored(
-    inputs: ExamInputs, settings: ExamSettings, book: LabelBook, *, sweep: bool = False
-) -> GradedRuns:
-    """Score all runs by the labels in ``book``; with ``sweep`` at every τ up to the best grade."""
-    pool = grade(inputs, settings, book)
-    bank = questions(inputs, settings)
-    options = ExamOptions(
-        settings.least, settings.k, settings.denominator, settings.measures, settings.top
-    )
-    scorer = ExamScorer(bank, pool.grades, options)
-    measures = _measures(scorer, settings)
-    taus = range(1, settings.top + 1) if sweep else ()
-    by_tau = scorer.at(inputs.runs, dict.fromkeys((*taus, settings.least)))
-    own = by_tau[settings.least]
-    per_topic = {
-        run: _averaged(own[run], measures, ranking, settings)
-        for run, ranking in inputs.runs.items()
-    }
-    scores = score_table(per_topic, settings)
-    return GradedRuns(pool, bank, scorer, per_topic, scores, sweeps(by_tau) if sweep else {})
-
-
-def _measures(scorer: ExamScorer, settings: ExamSettings) -> tuple[str, ...]:
-    if settings.grading.startswith("direct:"):
-        return tuple(name for name in settings.measures if not name.startswith("α"))
-    return (COVER, *([WEIGHTED] if scorer.weighted else []), NORMALISED, *settings.measures)
-
-
-def _averaged(values: Values, measures: Sequence[str], run: Run, settings: ExamSettings) -> Values:
-    """The measures that are shown, of the queries that are averaged."""
-    if settings.silent == "zero":
-        return {name: values[name] for name in measures}
-    answered = {query for query, ranking in run.items() if ranking}
-    return {name: values[name].of(answered) for name in measures}
-
-
-def _board(
-    inputs: ExamInputs, scorer: ExamScorer, measures: tuple[str, ...], settings: ExamSettings
-) -> Board:
+def _board(found: ScoredRuns) -> Board:
+    settings, queries = found.settings, found.scorer.queries
     shown = {
-        run: sum(len(ranking.get(query, NOTHING).first(settings.k)) for query in scorer.queries)
-        for run, ranking in inputs.runs.items()
+        run: sum(len(ranking.get(query, NOTHING).first(settings.k)) for query in queries)
+        for run, ranking in found.inputs.runs.items()
     }
-    silent = _silent(inputs, scorer)
+    silent = _silent(found)
     note = f"τ = {settings.least}: a question counts as answered from this grade on."
     if any(silent.values()):
         counted = "count 0" if settings.silent == "zero" else "are left out of its means"
         note += f" Queries that a run leaves out {counted}."
-    return Board("Runs", measures, note, columns={"passages": shown, "left out": silent})
+    return Board("Runs", found.measures, note, columns={"passages": shown, "left out": silent})
 
 
-def _facts(
-    inputs: ExamInputs, scorer: ExamScorer, bank: Bank, pool: GradedPool, settings: ExamSettings
-) -> tuple[tuple[str, str], ...]:
+def _facts(found: ScoredRuns) -> tuple[tuple[str, str], ...]:
+    inputs, pool, queries = found.inputs, found.pool, found.scorer.queries
     facts = [
-        ("Queries", f"{len(scorer.queries):,}"),
+        ("Queries", f"{len(queries):,}"),
         ("Runs", f"{len(inputs.runs):,}"),
         ("Passages in the pool", f"{sum(map(len, inputs.pool.values())):,}"),
     ]
-    if not settings.grading.startswith("direct:"):
-        count = sum(len(bank.questions(query)) for query in scorer.queries)
+    if not found.settings.is_direct:
+        count = sum(len(found.bank.questions(query)) for query in queries)
         facts.insert(1, ("Exam questions", f"{count:,}"))
         facts.append(("Grades", f"{pool.graded:,} of {pool.asked:,}"))
     if pool.from_file:
@@ -218,22 +137,18 @@ def _facts(
     return tuple(facts)
 
 
-def _silent(inputs: ExamInputs, scorer: ExamScorer) -> dict[str, int]:
+def _silent(found: ScoredRuns) -> dict[str, int]:
     """How many queries each run leaves out."""
     return {
-        run: sum(not ranking.get(query) for query in scorer.queries)
-        for run, ranking in inputs.runs.items()
+        run: sum(not ranking.get(query) for query in found.scorer.queries)
+        for run, ranking in found.inputs.runs.items()
     }
 
 
-def _gaps(
-    inputs: ExamInputs,
-    scorer: ExamScorer,
-    values: Mapping[str, Values],
-    settings: ExamSettings,
-) -> Iterator[Gap]:
+def _gaps(found: ScoredRuns) -> Iterator[Gap]:
     """What is missing; nothing is where the count is 0."""
-    silent = {run: count for run, count in _silent(inputs, scorer).items() if count}
+    inputs, settings = found.inputs, found.settings
+    silent = {run: count for run, count in _silent(found).items() if count}
     count = sum(silent.values())
     names = ", ".join(f"{run}: {each}" for run, each in silent.items())
     what = f"{named(count, 'query', 'queries')} left out by runs ({names})"
@@ -241,7 +156,7 @@ def _gaps(
     yield Gap(count, what, so, grave=False)
     what = f"{named(inputs.untold, 'judged passage')} without a text, and not graded"
     yield Gap(inputs.untold, what, "Add their texts to [inputs] passages.", grave=False)
-    every = (by_query for found in values.values() for by_query in found.values())
+    every = (by_query for of in found.values.values() for by_query in of.values())
     count = len({query for by_query in every for query in by_query.uncertain})
     what = f"{named(count, 'query', 'queries')} with scores that hang on missing grades"
     yield Gap(count, what, "Such a score is shown from the worst that it can be to the best.")
@@ -253,7 +168,7 @@ def _gaps(
     )
     what = f"{named(count, 'rank')} of runs with passages that the graded file does not hold"
     yield Gap(count, what, "They cover nothing.", grave=False)
-    count = len(inputs.bank.queries.keys() - set(scorer.queries))
+    count = len(inputs.bank.queries.keys() - set(found.scorer.queries))
     what = f"{named(count, 'query', 'queries')} without active questions"
     yield Gap(count, what, "They are not scored.", grave=False)
 

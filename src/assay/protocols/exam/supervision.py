@@ -12,9 +12,9 @@ from assay.model.exam import BankQuestion
 from assay.model.exam_grades import NO_GRADE
 from assay.model.wording import counted
 from assay.page.parts import Grid, Item, Part, Table
-from assay.protocols.exam.grading import GradedPool, Sheet
-from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.scoring import ExamScorer
+from assay.protocols.exam.grading import Sheet
+from assay.protocols.exam.inputs import ExamInputs
+from assay.protocols.exam.scored import ScoredRuns
 
 MOST_PASSAGES = 80
 """Rows of a query's grid."""
@@ -28,17 +28,17 @@ MISLED_COLUMNS = ("query", "question_id", "question", "passage", "judged", "grad
 Row = tuple[str | int | None, ...]
 
 
-def answer_lines(inputs: ExamInputs, pool: GradedPool) -> Iterator[bytes]:
+def answer_lines(found: ScoredRuns) -> Iterator[bytes]:
     """Every graded pair as CSV, by query and question, the best grade first."""
     yield (",".join(ANSWER_COLUMNS) + "\n").encode()
-    for sheet in pool.sheets.values():
-        judged = _judgments(inputs, sheet.query)
+    for sheet in found.pool.sheets.values():
+        judged = _judgments(found, sheet.query)
         passages = [(f",{cell_text(one)},", f",{judged.get(one, '')},") for one in sheet.passages]
-        for question, found in _answers(sheet, sheet.grades.values != NO_GRADE):
+        for question, answers in _answers(sheet, sheet.grades.values != NO_GRADE):
             about = ",".join(map(cell_text, (sheet.query, question.id, question.shown)))
             yield "".join([
                 f"{about}{passages[row][0]}{grade}{passages[row][1]}{cell_text(said)}\n"
-                for row, grade, said in found
+                for row, grade, said in answers
             ]).encode()  # fmt: skip
 
 
@@ -59,77 +59,73 @@ def _best_first(sheet: Sheet, which: Bools) -> Iterator[list[int]]:
         yield order[some[order]].tolist()
 
 
-def _judgments(inputs: ExamInputs, query: str) -> Mapping[str, int]:
-    return {} if inputs.qrels is None else inputs.qrels.grades.get(query, {})
+def _judgments(found: ScoredRuns, query: str) -> Mapping[str, int]:
+    qrels = found.inputs.qrels
+    return {} if qrels is None else qrels.grades.get(query, {})
 
 
-def uncovered(inputs: ExamInputs, scorer: ExamScorer, tau: int) -> list[Row]:
+def uncovered(found: ScoredRuns) -> list[Row]:
     """Passages that were judged relevant and surely answer no question with a grade of τ."""
     rows: list[Row] = []
-    for query, labels in scorer.label_ranges():
-        judgments = _judgments(inputs, query)
+    for query, labels in found.scorer.label_ranges():
+        judgments = _judgments(found, query)
         for passage, label in labels.items():
             judged = judgments.get(passage, 0)
-            if judged >= 1 and label.ceiling < tau:
-                text = inputs.texts.get(passage, "")
+            if judged >= 1 and label.ceiling < found.settings.least:
+                text = found.inputs.texts.get(passage, "")
                 rows.append((query, passage, judged, int(label.floor), text))
     return sorted(rows, key=lambda row: (str(row[0]), -int(row[2] or 0), str(row[1])))
 
 
-def misled(inputs: ExamInputs, pool: GradedPool, tau: int) -> list[Row]:
+def misled(found: ScoredRuns) -> list[Row]:
     """Questions that passages answer which were judged not relevant."""
-    found: list[Row] = []
-    for sheet in pool.sheets.values():
-        judged = _judgments(inputs, sheet.query)
+    rows: list[Row] = []
+    for sheet in found.pool.sheets.values():
+        judged = _judgments(found, sheet.query)
         other = np.array([judged.get(one, 1) <= 0 for one in sheet.passages], np.bool_)
-        which = (sheet.grades.values >= tau) & other[:, None]
+        which = (sheet.grades.values >= found.settings.least) & other[:, None]
         if which.any():
-            found += [
+            rows += [
                 (sheet.query, question.id, question.shown, passage, judged[passage], grade, said)
                 for question, answers in _answers(sheet, which)
                 for row, grade, said in answers
                 for passage in [sheet.passages[row]]
             ]
-    return found
+    return rows
 
 
-def _unknown(inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, tau: int) -> tuple[str, str]:
+def _unknown(found: ScoredRuns) -> str:
     """What is to be said of passages that missing grades keep from the lists of
     :func:`uncovered` and :func:`misled`."""
-    relevant = other = 0
-    for query, labels in scorer.label_ranges():
-        judgments = _judgments(inputs, query)
-        lacking = (pool.sheets[query].grades.values == NO_GRADE).any(axis=1).tolist()
+    tau, relevant, other = found.settings.least, 0, 0
+    for query, labels in found.scorer.label_ranges():
+        judgments = _judgments(found, query)
+        lacking = (found.pool.sheets[query].grades.values == NO_GRADE).any(axis=1).tolist()
         for (passage, label), lacks in zip(labels.items(), lacking, strict=True):
             judged = judgments.get(passage)
             if judged is not None and judged >= 1:
                 relevant += label.floor < tau <= label.ceiling
             elif judged is not None:
                 other += lacks
-    return _unknown_words(relevant, "relevant"), _unknown_words(other, "not relevant")
+    return "".join(
+        f" Unknown, as grades are missing: {counted(count, 'passage')} judged {judged}."
+        for count, judged in ((relevant, "relevant"), (other, "not relevant"))
+        if count
+    )
 
 
-def _unknown_words(count: int, judged: str) -> str:
-    if not count:
-        return ""
-    return f" Unknown, as grades are missing: {counted(count, 'passage')} judged {judged}."
-
-
-def supervision_parts(
-    inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, settings: ExamSettings
-) -> tuple[Part, ...]:
+def supervision_parts(found: ScoredRuns) -> tuple[Part, ...]:
     """The lists and grids as sections of the report."""
-    if settings.grading.startswith("direct:"):
-        return ()
+    inputs, pool = found.inputs, found.pool
     parts = []
     if inputs.qrels is not None:
-        parts.append(_fit(inputs, pool, scorer, settings.least))
+        parts.append(_fit(found))
     top = max([1, *(int(one.grades.values.max(initial=1)) for one in pool.sheets.values())])
     note = (
         "A grid of passages and questions, and the answers to each question, best first. "
         "answers.csv holds all of it."
     )
-    texts = {query: inputs.queries.get(query) or "" for query in scorer.queries}
+    texts = {query: inputs.queries.get(query) or "" for query in found.scorer.queries}
 
     def items(query: str) -> tuple[Item, ...]:
         return _of_query(inputs, pool.sheets[query], top)
@@ -138,14 +134,13 @@ def supervision_parts(
     return tuple(parts)
 
 
-def _fit(inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, tau: int) -> Part:
+def _fit(found: ScoredRuns) -> Part:
     """What of the bank does not fit the judgments, query by query."""
-    uncovered_unknown, misled_unknown = _unknown(inputs, pool, scorer, tau)
     lists = (
         ("Judged relevant, but no question is answered", UNCOVERED_COLUMNS, "text",
-         uncovered(inputs, scorer, tau)),
+         uncovered(found)),
         ("Questions that passages answer which were judged not relevant", MISLED_COLUMNS,
-         "question", misled(inputs, pool, tau)),
+         "question", misled(found)),
     )  # fmt: skip
     by_query: dict[str, list[list[Row]]] = {}
     for place, (_, _, _, rows) in enumerate(lists):
@@ -156,18 +151,18 @@ def _fit(inputs: ExamInputs, pool: GradedPool, scorer: ExamScorer, tau: int) -> 
             query,
             tuple(
                 Table(title, columns, rows, texts=frozenset({text, "answer"}), most=MOST_PASSAGES)
-                for (title, columns, text, _), rows in zip(lists, found, strict=True)
+                for (title, columns, text, _), rows in zip(lists, own, strict=True)
                 if rows
             ),
         )
-        for query in scorer.queries
-        if (found := by_query.get(query))
+        for query in found.scorer.queries
+        if (own := by_query.get(query))
     ]
     counts: list[Row] = [
-        (query, *(len(rows) for rows in by_query[query])) for query in scorer.queries
+        (query, *(len(rows) for rows in by_query[query])) for query in found.scorer.queries
         if query in by_query
     ]  # fmt: skip
-    unknown = f"{uncovered_unknown}{misled_unknown}"
+    unknown = _unknown(found)
     table = Table(
         "What does not fit, by query",
         ("query", "relevant passages that answer nothing", "answers of passages not relevant"),

@@ -11,10 +11,10 @@ import numpy as np
 
 from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range
-from assay.measures.scores import Scores
 from assay.page.parts import LineChart, Part, Series, Table, Value
-from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.scoring import COVER, ExamScorer, Values
+from assay.protocols.exam.inputs import ExamInputs
+from assay.protocols.exam.scored import ScoredRuns
+from assay.protocols.exam.scoring import COVER
 from assay.statistics.binning import Agreement, compare
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
@@ -28,24 +28,20 @@ def rescaled(values: Sequence[float]) -> tuple[float, float]:
     return low, 1.0 / (high - low) if high > low else 0.0
 
 
-def leaderboard_part(
-    inputs: ExamInputs,
-    scores: Scores,
-    values: Mapping[str, Values],
-    settings: ExamSettings,
-) -> tuple[Part, ...]:
+def leaderboard_part(found: ScoredRuns) -> tuple[Part, ...]:
     """The rescaled leaderboards with standard errors, and their correlation with the official
     one."""
+    scores = found.scores
     measures = list(next(iter(scores.values()), {}))
     if not measures or len(scores) < 2:
         return ()
-    official = official_scores(inputs)
+    official = official_scores(found.inputs)
     by: dict[str, float | None] = dict(official)
     if not official:
-        by = {run: found[measures[0]].floor for run, found in scores.items()}
+        by = {run: own[measures[0]].floor for run, own in scores.items()}
     order = sorted(scores, key=lambda run: (by.get(run) is None, -(by.get(run) or 0.0), run))
     first = [name for name in measures if not name.startswith("EXAM-Cover-")][:3]
-    series = [_series(name, order, scores, values) for name in first]
+    series = [_series(name, order, found) for name in first]
     if official:
         known = [official[run] for run in order if run in official]
         low, factor = rescaled(known)
@@ -73,7 +69,7 @@ def leaderboard_part(
                 "Agreement with the official leaderboard",
                 ("measure", "Spearman ρ", "Kendall τ-b", "runs"),
                 rows,
-                note=f"At τ = {settings.least}.",
+                note=f"At τ = {found.settings.least}.",
             )
         )
     return (Part("Leaderboards", items=tuple(items)),)
@@ -87,10 +83,8 @@ def official_scores(inputs: ExamInputs) -> dict[str, float]:
     return {run: value for run in inputs.runs if (value := found.get(run)) is not None}
 
 
-def _series(
-    name: str, order: Sequence[str], scores: Scores, values: Mapping[str, Values]
-) -> Series:
-    floors = {run: scores[run][name].floor for run in order}
+def _series(name: str, order: Sequence[str], found: ScoredRuns) -> Series:
+    floors = {run: found.scores[run][name].floor for run in order}
     known = [floor for floor in floors.values() if floor is not None]
     if not known:
         return Series(name, (None,) * len(order))
@@ -98,13 +92,13 @@ def _series(
     points: list[float | None] = []
     bars: list[tuple[float, float] | None] = []
     for run, floor in floors.items():
-        ends = scores[run][name].ends
+        ends = found.scores[run][name].ends
         if floor is None or ends is None:
             points.append(None)
             bars.append(None)
             continue
         points.append((floor - low) * factor)
-        error = standard_error(values[run][name].certain)
+        error = standard_error(found.values[run][name].certain)
         if ends.value is not None:
             ends = Range(floor - error, floor + error) if error is not None else None
         bars.append(ends and ((ends.floor - low) * factor, (ends.ceiling - low) * factor))
@@ -123,43 +117,28 @@ def correlation(
     return spearman_rho(x, y), kendall_tau(x, y), len(pairs)
 
 
-Sweeps = Mapping[str, Mapping[int, Mapping[str, Range]]]
-"""run → τ → measure → mean over queries."""
-
-
-def sweeps(by_tau: Mapping[int, Mapping[str, Values]]) -> Sweeps:
-    """The means of each run at every τ; none where there is but one, or no query."""
-    if len(by_tau) < 2:
-        return {}
-    found: dict[str, dict[int, dict[str, Range]]] = {}
-    for tau, by_run in by_tau.items():
-        for run, values in by_run.items():
-            means = {name: ends.mean for name, ends in values.items() if ends}
-            found.setdefault(run, {})[tau] = means
-    return found
-
-
-def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tuple[Part, ...]:
+def sweep_part(found: ScoredRuns) -> tuple[Part, ...]:
     """What the least grade changes: cover by τ, and the agreement with the official leaderboard."""
-    if not found:
+    swept = found.swept
+    if not swept:
         return ()
-    taus = range(1, settings.top + 1)
+    taus = range(1, found.settings.top + 1)
     cover = LineChart(
         "EXAM-Cover by τ",
         tuple(str(tau) for tau in taus),
-        tuple(_cover_series(run, [by[tau][COVER] for tau in taus]) for run, by in found.items()),
+        tuple(_cover_series(run, [by[tau][COVER] for tau in taus]) for run, by in swept.items()),
         x="τ, the least grade that counts as answered",
         y="EXAM-Cover",
         note="Bars go from the worst that a score can be to the best, where grades are missing.",
     )
     items: list[LineChart | Table] = [cover]
-    official = official_scores(inputs)
+    official = official_scores(found.inputs)
     if len(official) > 1:
-        names = list(next(iter(next(iter(found.values())).values())))
+        names = list(next(iter(next(iter(swept.values())).values())))
         rows: list[tuple[Value, ...]] = []
         for name in names:
             found_at = [
-                correlation({run: by[tau][name].value for run, by in found.items()}, official)
+                correlation({run: by[tau][name].value for run, by in swept.items()}, official)
                 for tau in taus
             ]
             rows.append((name, "Spearman ρ", *(one[0] for one in found_at)))
@@ -175,16 +154,17 @@ def _cover_series(run: str, means: Sequence[Range]) -> Series:
     return Series(run, tuple(one.floor for one in means), bars)
 
 
-def agreement(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> Agreement | None:
+def agreement(found: ScoredRuns) -> Agreement | None:
     """EXAM-Labels against manual judgments; None where no passage has both. A label that a
     missing grade may raise is none yet."""
-    if inputs.qrels is None:
+    settings, qrels = found.settings, found.inputs.qrels
+    if qrels is None:
         return None
     pairs = [
-        (int(label.floor), inputs.qrels.grades[query][passage])
-        for query, labels in scorer.label_ranges()
+        (int(label.floor), qrels.grades[query][passage])
+        for query, labels in found.scorer.label_ranges()
         for passage, label in labels.items()
-        if passage in inputs.qrels.grades.get(query, {}) and label.value is not None
+        if passage in qrels.grades.get(query, {}) and label.value is not None
     ]
     return compare(pairs, settings.top, *settings.bins) if pairs else None
 

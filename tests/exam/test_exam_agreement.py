@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.protocols.exam.meta import rescaled
+from assay.protocols.exam.agreement import rescaled
 
 
 def test_the_lowest_value_is_drawn_at_0_and_the_highest_at_1():
