@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from assay.api.gate_terms import Rule, Terms
+from assay.api.gate_terms import Terms
 from assay.api.gating import gate
 from assay.formats.baselines import (
     Baseline,
@@ -29,6 +29,7 @@ from assay.formats.baselines import (
 from assay.measures.ranges import Range
 from assay.model.errors import FormatError, SettingsError
 from assay.page.gates import Gated, Verdict
+from assay.protocols.config import GateMeasure
 from assay.reports.gates import MOST, gate_table, junit, markdown
 from assay.reports.tables import table
 from assay.statistics.worsening import detectable_loss
@@ -36,7 +37,7 @@ from tests.statistics.test_worsening import G11
 
 Ends = tuple[float, float]
 _VERSIONS = count()
-LOSS_0 = Terms({"M": Rule(loss=0.0)})
+LOSS_0 = Terms({"M": GateMeasure(loss=0.0)})
 
 
 def made(
@@ -73,7 +74,7 @@ def test_the_golden_differences_fail_and_say_so():
 
 
 def test_holm_over_all_gated_measures_can_undo_a_regression():
-    rules = {name: Rule(loss=0.0) for name in ("M", "B", "C")}
+    rules = {name: GateMeasure(loss=0.0) for name in ("M", "B", "C")}
 
     def of(values: Sequence[float]) -> Baseline:
         one = made(values)
@@ -113,7 +114,7 @@ def test_unchanged_texts_differ_by_nothing_whatever_labels_say_now():
 
 def test_where_less_is_better_more_is_a_regression_and_silence_does_not_pass():
     before = made([0.3] * 10, measure="Hallucination")
-    terms = Terms({"Hallucination": Rule(loss=0.0)}, lower=frozenset({"Hallucination"}))
+    terms = Terms({"Hallucination": GateMeasure(loss=0.0)}, lower=frozenset({"Hallucination"}))
     worse = made([0.9] * 10, measure="Hallucination")
     assert gate(worse, before, terms, texts={}).verdict is Verdict.REGRESSION
     silent = made([0.0] * 10, measure="Hallucination")
@@ -152,18 +153,18 @@ def test_turns_of_a_session_are_one_in_the_test_and_in_what_it_detects():
 
 def test_nothing_is_proven_without_a_test():
     with pytest.raises(SettingsError, match="give each tested measure"):
-        Terms({"M": Rule(least=0.1)}, prove=True)
+        Terms({"M": GateMeasure(min=0.1)}, prove=True)
 
 
 def test_to_prove_is_another_burden():
     rng = [0.5, 0.6, 0.4, 0.55, 0.45] * 4
     before, now = made(rng), made([v + d for v, d in zip(rng, [0.01, -0.01] * 10, strict=True)])
-    terms = Terms({"M": Rule(loss=0.05)}, prove=True)
+    terms = Terms({"M": GateMeasure(loss=0.05)}, prove=True)
     assert gate(now, before, terms, texts={}).verdict is Verdict.PASS
     wild = made([v + d for v, d in zip(rng, [0.4, -0.4] * 10, strict=True)])
     assert gate(wild, before, terms, texts={}).verdict is Verdict.REGRESSION
     with pytest.raises(SettingsError, match="cannot be shown"):
-        Terms({"M": Rule(loss=0.0)}, prove=True)
+        Terms({"M": GateMeasure(loss=0.0)}, prove=True)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_changed_new_and_gone_questions_are_in_no_test():
     changed = now.questions[0].model_copy(update={"question": "other"})
     new = now.questions[1].model_copy(update={"id": "new"})
     now = now.model_copy(update={"questions": (changed, new, *now.questions[2:])})
-    found = gate(now, before, Terms({"M": Rule(loss=0.0)}, share=0.8), texts={})
+    found = gate(now, before, Terms({"M": GateMeasure(loss=0.0)}, share=0.8), texts={})
     assert (found.new, found.gone, found.changed) == (("new",), ("q01",), ("q00",))
     assert found.measures[0].tested is not None
     assert found.measures[0].tested.n == 10
@@ -200,7 +201,7 @@ def test_changed_new_and_gone_questions_are_in_no_test():
 
 
 def test_bounds_hold_for_the_floor_and_the_ceiling():
-    terms = Terms({"M": Rule(least=0.6, most=0.9)})
+    terms = Terms({"M": GateMeasure(min=0.6, max=0.9)})
     assert gate(made([(0.7, 0.8)] * 3), None, terms, texts={}).verdict is Verdict.PASS
     low = gate(made([(0.5, 0.8)] * 3), None, terms, texts={})
     assert (low.verdict, low.measures[0].bounds) == (
@@ -230,7 +231,7 @@ def test_confidences_are_swapped_answer_by_answer():
         measures = {"HMR": GatedMeasure(value=0.5, floor=0.5, ceiling=0.5, questions=10)}
         return one.model_copy(update={"questions": questions, "measures": measures})
 
-    terms = Terms({"HMR": Rule(loss=0.0)})
+    terms = Terms({"HMR": GateMeasure(loss=0.0)})
     before = of([1.0] * 9 + [0.0])
     failed = gate(of([0.0] * 9 + [1.0]), before, terms, texts={})
     # HMR does not fall with the number of wrong answers but with what they were said with, so
@@ -240,7 +241,7 @@ def test_confidences_are_swapped_answer_by_answer():
     assert opened.measures[0].tested is not None
     assert opened.measures[0].tested.difference[0] <= opened.measures[0].tested.difference[1]
     with pytest.raises(SettingsError, match="no mean over questions"):
-        gate(before, before, Terms({"HMR": Rule(loss=0.1)}), texts={})
+        gate(before, before, Terms({"HMR": GateMeasure(loss=0.1)}), texts={})
     with pytest.raises(SettingsError, match="has no measure M"):
         gate(before, before, LOSS_0, texts={})
 
@@ -288,7 +289,7 @@ def test_what_hangs_on_texts_is_not_laid_on_labels_alone():
 
 def test_no_name_or_number_is_broken_at_80_columns():
     name = "DeclinedWrongly"
-    terms = Terms({name: Rule(loss=0.02)})
+    terms = Terms({name: GateMeasure(loss=0.02)})
     found = gate(made([0.5 + d for d in G11], measure=name), made([0.5] * 10, measure=name), terms,
                  texts={})  # fmt: skip
     console = Console(width=80, file=io.StringIO())

@@ -21,12 +21,10 @@ from assay.api.answer_options import (
     read_pr_runs,
     rules_of,
 )
-from assay.api.arguments import budget_of, price_of
+from assay.api.arguments import budget_of, one_of, path_of, paths_of, price_of
 from assay.api.forecast import TitledPlans
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
-from assay.api.options import one_of
-from assay.api.paths import path_of, paths_of
 from assay.api.retrieving import Topics, topic_texts
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of

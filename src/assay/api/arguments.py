@@ -3,24 +3,38 @@ anything is asked or written."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from enum import StrEnum
 from numbers import Integral, Real
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TypeVar
+
+from assay.model.errors import SettingsError
+
+E = TypeVar("E", bound=StrEnum)
 
 
 def number_of(given: float | None, name: str, what: str) -> float | None:
     """A number, or None. Raises TypeError, which says ``what`` of the argument ``name`` is wanted,
     for anything else."""
-    if given is None or (isinstance(given, Real) and not isinstance(given, bool)):
+    if given is None or _is(Real, given):
         return given
     raise TypeError(f"{name} must be {what}, not {given!r:.80}")
 
 
 def whole_of(given: int, name: str, what: str) -> int:
     """A whole number that is not below 0. Raises TypeError, or ValueError, as above."""
-    if not isinstance(given, Integral) or isinstance(given, bool):
+    if not _is(Integral, given):
         raise TypeError(f"{name} must be {what}, not {given!r:.80}")
     if given < 0:
         raise ValueError(f"{name} must be {what}, not {given!r}")
     return int(given)
+
+
+def _is(kind: type, given: object) -> bool:
+    """Whether it is a number of a kind. (To Python, so are yes and no.)"""
+    return isinstance(given, kind) and not isinstance(given, bool)
 
 
 def text_of(given: str | None, name: str, what: str) -> str | None:
@@ -37,12 +51,32 @@ def budget_of(given: float | None) -> float | None:
 
 def price_of(given: tuple[float, float] | None) -> tuple[float, float] | None:
     """The argument ``price``."""
-    if given is None:
-        return None
+    pair = isinstance(given, tuple | list) and len(given) == 2
+    if given is None or (pair and all(_is(Real, one) for one in given)):
+        return given and (given[0], given[1])
     wanted = "(IN, OUT), US dollars for a million tokens read and written"
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise TypeError(f"price must be {wanted}, not {given!r:.80}")
-    for one in given:
-        if one is None or number_of(one, "price", wanted) is None:
-            raise TypeError(f"price must be {wanted}, not {given!r:.80}")
-    return given[0], given[1]
+    raise TypeError(f"price must be {wanted}, not {given!r:.80}")
+
+
+def one_of(kind: type[E], value: str, name: str) -> E:
+    """The member of ``kind`` that ``value`` is. Raises SettingsError with those there are; ``name``
+    is the argument's."""
+    try:
+        return kind(value)
+    except ValueError:
+        known = ", ".join(f"'{one.value}'" for one in kind)
+        raise SettingsError(f"{name} is {value!r}; it is one of {known}.") from None
+
+
+def path_of(given: object, name: str) -> Path:
+    """What a caller gives as the argument ``name``. Raises TypeError for what is no path."""
+    if isinstance(given, str | PathLike) and isinstance(found := fspath(given), str):
+        return Path(found)
+    raise TypeError(f"{name} must be a path (a text or a Path), not {given!r}")
+
+
+def paths_of(given: object, name: str) -> tuple[Path, ...]:
+    """The same of an argument that may be several; a single one is not taken letter by letter."""
+    if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
+        return (path_of(given, name),)
+    return tuple(path_of(one, name) for one in given)

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.api.by_topics import by_machine
 from assay.api.corrected import Basis, Corrected, ranked
+from assay.api.results import prefix_of
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -177,7 +178,7 @@ def linear_in(
     units, or why these are not to be had."""
     found: dict[str, Items | str] = {}
     for name, part in parts.items():
-        prefix = f"{name}: " if len(parts) > 1 else ""
+        prefix = prefix_of(name, parts)
         linear = [one for one in linear_of(part, ledger) if task in ("", one.task.name)]
         if linear:
             scores, voices = by_machine(part, ledger).scores, Voices(part, ledger)

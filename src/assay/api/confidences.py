@@ -82,11 +82,7 @@ class Confidences:
     def ranks(self) -> dict[str, int | None]:
         """The runs by HMR."""
         scores = {
-            run: {
-                "HMR": Score.undefined(run, "HMR")
-                if (ends := means["HMR"]) is None
-                else Score.between(run, "HMR", ends, topics=self.counts[run].scored)
-            }
+            run: {"HMR": Score.between(run, "HMR", means["HMR"], topics=self.counts[run].scored)}
             for run, means in self.means().items()
         }
         return ranks(scores, "HMR")

@@ -7,8 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from assay.api.options import one_of
-from assay.api.paths import path_of
+from assay.api.arguments import one_of, path_of
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
 from assay.model.options import Option

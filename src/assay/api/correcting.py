@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from assay.api.by_items import ByItems, linear_of
 from assay.api.by_topics import ByTopics, by_machine, of_people
 from assay.api.corrected import Basis, Corrected, off_by_family
+from assay.api.results import prefix_of
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -45,6 +47,17 @@ class Drawn:
     units: int
     labelled: int
     new: bool = False
+
+    @classmethod
+    def of(cls, evaluations: Evaluations, ledger: Ledger, draw: Draw, *, new: bool = False) -> Self:
+        """A draw as it is now."""
+        done = [labelled for _, labelled in open_units(evaluations, ledger, draw)]
+        return cls(draw, len(done), sum(done), new)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is labelled, and there is something to label."""
+        return 0 < self.units == self.labelled
 
     @property
     def may_grow(self) -> bool:
@@ -158,7 +171,7 @@ def correct(
     boards = tuple(
         board
         for name, part in evaluations.items()
-        for board in _boards(f"{name}: " if len(evaluations) > 1 else "", part, by, measures)
+        for board in _boards(prefix_of(name, evaluations), part, by, measures)
     )
     found = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
     if not found.issuperset(measures):
@@ -200,7 +213,7 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
         for name, part in evaluations.items()
         for board in part.quick().score(ledger).findings.boards
         for measure in board.measures
-        for prefix in ("", f"{name}: ")[: len(evaluations)]
+        for prefix in dict.fromkeys(("", prefix_of(name, evaluations)))
     }
     unknown = [name for name in measures if name not in known]
     if unknown:
@@ -341,7 +354,7 @@ def corrected_together(
         yield draw
         return
     for name, part in evaluations.items():
-        prefix = f"{name}: " if len(evaluations) > 1 else ""
+        prefix = prefix_of(name, evaluations)
         judge = by_machine(part, ledger)
         basis = Basis(ledger, draw or _everything(part, judge), draws, "these", level)
         by = _correcting(part.quick(), judge, basis)

@@ -13,13 +13,12 @@ import polars as pl
 
 from assay.api import frames
 from assay.api.any_labeller import AnyLabeller, as_spec
-from assay.api.arguments import budget_of, text_of, whole_of
+from assay.api.arguments import budget_of, path_of, paths_of, text_of, whole_of
 from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.hosting import hosting_of
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.notebook import as_html
 from assay.api.opened import Opened
-from assay.api.paths import path_of, paths_of
 from assay.api.results import Results
 from assay.api.telling import progress_of
 from assay.judging.asking import INTERRUPTED

@@ -155,10 +155,8 @@ def cover_ranks(rows: Sequence[Row]) -> dict[str, int | None]:
     scores = {}
     for row in rows:
         if row["measure"] == COVER:
-            run, score = row["run"], Score.undefined(row["run"], COVER)
-            if row["floor"] is not None:
-                ends = Range(row["floor"], row["ceiling"])
-                counts = {"topics": row["topics"], "missing": row["missing"]}
-                score = Score.between(run, COVER, ends, **counts)
-            scores[run] = {COVER: score}
+            ends = None if row["floor"] is None else Range(row["floor"], row["ceiling"])
+            scores[row["run"]] = {
+                COVER: Score.between(row["run"], COVER, ends, topics=row["topics"])
+            }
     return ranks(scores, COVER)

@@ -11,6 +11,7 @@ from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.page.gates import Gated, Tested, Verdict
 from assay.page.wording import number
+from assay.protocols.config import GateMeasure
 
 FEWEST = 5
 """Common questions that a comparison needs at least."""
@@ -21,22 +22,12 @@ _OPEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What is asked of a measure: the ``loss`` that is allowed (None: it is not tested), the
-    ``least`` that its lower end may be, the ``most`` that its upper end may be."""
-
-    loss: float | None = None
-    least: float | None = None
-    most: float | None = None
-
-
 @dataclass(frozen=True)
 class Terms:
     """How a gate tests. ``lower`` are measures of which less is better; ``silence`` names for some
     of these the measure of saying nothing that is added to them."""
 
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, GateMeasure]
     alpha: float = 0.05
     share: float = 0.95
     prove: bool = False
@@ -59,7 +50,7 @@ class Terms:
 
 def gated(
     name: str,
-    rule: Rule,
+    rule: GateMeasure,
     now: Baseline,
     before: Baseline | None,
     tested: Tested | None,
@@ -99,11 +90,11 @@ def _ends(of: Baseline, name: str) -> Range | None:
 
 
 def _bounds(
-    name: str, rule: Rule, ends: Range | None, *, corrected: bool
+    name: str, rule: GateMeasure, ends: Range | None, *, corrected: bool
 ) -> Iterator[tuple[str, bool]]:
     """Each bound in words, and whether it holds."""
     whose = "end of the corrected interval" if corrected else "end"
-    for limit, which, sign in ((rule.least, min, 1.0), (rule.most, max, -1.0)):
+    for limit, which, sign in ((rule.min, min, 1.0), (rule.max, max, -1.0)):
         if limit is None:
             continue
         kind, side = ("min", "lower") if sign > 0 else ("max", "upper")

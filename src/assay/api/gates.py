@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from assay.api.correcting import Trusted
-from assay.api.gate_terms import Rule, Terms
+from assay.api.gate_terms import Terms
 from assay.api.gating import gate
 from assay.api.opened import Opened
 from assay.formats.baselines import (
@@ -26,6 +26,7 @@ from assay.model.places import inside
 from assay.model.version import __version__
 from assay.model.wording import listed
 from assay.page.gates import Gate
+from assay.protocols.config import GateMeasure
 from assay.protocols.contents import digest
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.output import write_bytes
@@ -42,7 +43,7 @@ class Asked:
     run: str | None = None
     protocol: str | None = None
     baseline: Path | None = None
-    rules: Mapping[str, Rule] | None = None
+    rules: Mapping[str, GateMeasure] | None = None
     alpha: float | None = None
     prove: bool = False
 
@@ -72,9 +73,10 @@ def gate_folder(opened: Opened, asked: Asked) -> Gate:
         ledger.checked()
     run = chosen_run(result, asked.run or section.run)
     now = snapshot(part, result, run)
-    rules = {name: Rule(one.loss, one.min, one.max) for name, one in section.measures.items()}
+    rules = dict(section.measures)
     for measure, rule in (asked.rules or {}).items():
-        rules[measure] = _joined(rules.get(measure, Rule()), rule)
+        given = rule.model_dump(exclude_none=True)
+        rules[measure] = rules.get(measure, rule).model_copy(update=given)
     path = asked.baseline
     if path is None and section.baseline is not None:
         where = f"{opened.folder.path / 'assay.toml'}: [gate] baseline"
@@ -85,7 +87,7 @@ def gate_folder(opened: Opened, asked: Asked) -> Gate:
                 "Nothing is asked: give --baseline FILE (assay gate FOLDER --save FILE writes "
                 "one), or a bound, as --min MEASURE=VALUE."
             )
-        rules = {measure: Rule(loss=0.0) for measure in _first_measures(result, run)}
+        rules = {measure: GateMeasure(loss=0.0) for measure in _first_measures(result, run)}
     if path is None and any(rule.loss is not None for rule in rules.values()):
         raise SettingsError(
             "A test needs a baseline: --baseline FILE; 'assay gate FOLDER --save FILE' writes one."
@@ -118,11 +120,6 @@ def _protocol(opened: Opened, named: str | None) -> str:
         which = "Name one" if named is None else f"{named} is none"
         raise SettingsError(f"{which} of the folder's protocols: --protocol {' | '.join(names)}.")
     return named
-
-
-def _joined(old: Rule, new: Rule) -> Rule:
-    pairs = zip(astuple(old), astuple(new), strict=True)
-    return Rule(*(b if b is not None else a for a, b in pairs))
 
 
 def _first_measures(result: Result, run: str) -> dict[str, None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def import_files(
     require_plain(out)
     texts = {} if passages is None else dict(read_passages(passages).require())
     patterns = () if redact is None else tuple(_patterns(redact))
-    given = Choices(**{**vars(choices), "texts": texts, "redact": patterns})
+    given = replace(choices, texts=texts, redact=patterns)
     if kind == "trec":
         found = _trec(files)
     else:
@@ -106,9 +106,8 @@ def _patterns(path: Path) -> list[re.Pattern[str]]:
             try:
                 found.append(re.compile(line))
             except re.error as error:
-                raise SettingsError(
-                    f"{path}:{number}: {error}. Write a regular expression."
-                ) from None
+                cure = "Write a regular expression."
+                raise SettingsError(f"{path}:{number}: {error}. {cure}") from None
     return found
 
 

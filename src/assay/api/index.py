@@ -6,8 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated
 
+from assay.api.arguments import one_of
 from assay.api.corpus import Corpus
-from assay.api.options import one_of
 from assay.api.retrieving import SearchIndex
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard

@@ -14,10 +14,9 @@ from typing import Any, Literal, NamedTuple, cast
 import polars as pl
 
 from assay.api.any_labeller import AnyLabeller, as_spec
-from assay.api.arguments import budget_of, price_of
+from assay.api.arguments import budget_of, path_of, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
-from assay.api.paths import path_of
 from assay.api.reading import Note, used
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of

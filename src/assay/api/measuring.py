@@ -8,8 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.api.arguments import number_of
-from assay.api.paths import path_of
+from assay.api.arguments import number_of, path_of
 from assay.api.reading import used
 from assay.api.run_files import COLUMNS, DEFAULTS, score_files
 from assay.formats import trec
@@ -67,7 +66,7 @@ def measure(
     if not isinstance(several, Iterable):
         raise TypeError(f"measures must be measures or their names, not {measures!r}")
     given = [runs] if isinstance(runs, str | PathLike) else runs
-    if not isinstance(given, Mapping) and _are_files(given) and isinstance(qrels, str | PathLike):
+    if _are_files(given) and isinstance(qrels, str | PathLike):
         wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
         scored = score_files(
             Path(qrels),
@@ -80,7 +79,7 @@ def measure(
         )
         named = {str(one): one for one in wanted}
         return frame(rows(scored.by_name(warn), named, topics, per_topic=per_topic)).select(COLUMNS)
-    if _are_files(given) and not isinstance(given, Mapping):
+    if _are_files(given):
         given = dict(_run_of(one) for one in given)
     elif isinstance(given, Mapping):
         given = {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from assay.api.batches import write_batches
 from assay.api.overview import overview
-from assay.api.results import AGREEMENT_COLUMNS, Results
+from assay.api.results import AGREEMENT_COLUMNS, Results, prefix_of
 from assay.judging.batch import (
     MOST_QUESTIONS,
     Exported,
@@ -33,6 +33,7 @@ from assay.labellers.hosted import Hosting
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
+from assay.ledger.policy import POLICY_HELP as POLICY_HELP
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
@@ -42,7 +43,7 @@ from assay.model.version import __version__
 from assay.page.files import folder_of, remove_pages
 from assay.page.page import Page
 from assay.protocols.checked import checked_ledger
-from assay.protocols.evaluation import Evaluation
+from assay.protocols.evaluation import Evaluation, Forecast
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
 from assay.protocols.output import csv_bytes, write_bytes
@@ -59,16 +60,6 @@ if TYPE_CHECKING:
 Plans = list[tuple[str, Plan]]
 
 AGREEMENT = "agreement.csv"
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """What judging would ask now (title, plan); ``note`` says what the figures assume, and
-    ``assumed`` whether they assume anything."""
-
-    plans: Sequence[tuple[str, Plan]]
-    note: str = ""
-    assumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +136,7 @@ class Opened:
     def inputs_in_words(self) -> str:
         """What was read: ``14 questions, 3 PR runs, 4 AC runs``."""
         return "; ".join(
-            self._prefix(name) + one.protocol.inputs_in_words(one.inputs)
+            prefix_of(name, self.parts) + one.protocol.inputs_in_words(one.inputs)
             for name, one in self.parts.items()
         )
 
@@ -196,7 +187,7 @@ class Opened:
 
     # -- judging -----------------------------------------------------------------------------
 
-    def look_ahead(self, *, anew: bool = False) -> Outlook:
+    def look_ahead(self, *, anew: bool = False) -> Forecast:
         """What judging would ask, given the ledger as it is, if there is one; or ``anew``, as if
         nothing were known. Asks nobody and writes nothing."""
         known: AbstractContextManager[Ledger | None]
@@ -205,18 +196,17 @@ class Opened:
             if ledger is not None:
                 ledger.checked()
             forecasts = {name: one.look_ahead(ledger) for name, one in self.parts.items()}
-        plans = [
-            (self._prefix(name) + title, plan)
+        plans = (
+            (prefix_of(name, self.parts) + title, plan)
             for name, one in forecasts.items()
             for title, plan in one.plans
-        ]
-        notes = [one.note for one in forecasts.values() if one.note]
-        return Outlook(plans, " ".join(notes), bool(notes))
+        )
+        return Forecast(tuple(plans), " ".join(one.note for one in forecasts.values() if one.note))
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:
         """All that can be asked before any further label is known (for batch files)."""
         return [
-            (self._prefix(name) + title, plan)
+            (prefix_of(name, self.parts) + title, plan)
             for name, one in self.parts.items()
             for title, plan in one.plans_now(ledger, retry_failed=retry_failed)
         ]
@@ -285,7 +275,7 @@ class Opened:
         found: dict[str, Result] = {}
         files: list[Path] = []
         for name, one in self.parts.items():
-            self.told(f"{self._prefix(name)}scores", 0, None)
+            self.told(f"{prefix_of(name, self.parts)}scores", 0, None)
             found[name], written = one.write(ledger, whole=whole)
             files += written
         results = Results(self.policy.name, found)
@@ -366,9 +356,6 @@ class Opened:
         if path.resolve() in {*read, (self.folder.path / "assay.toml").resolve()}:
             why = "is what the evaluation is read from, and is not written over"
             raise SettingsError(f"{path} {why}. Name another file.")
-
-    def _prefix(self, name: str) -> str:
-        return f"{name}: " if self.several else ""
 
 
 _MADE_BY = f"Assay {__version__}"

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable
-from os import PathLike, fspath
 from pathlib import Path
 
 from assay.model.errors import SettingsError
 
 _SCORES = "per_topic.csv"
-
-
-def path_of(given: object, name: str) -> Path:
-    """What a caller gives as the argument ``name``. Raises TypeError for what is no path."""
-    if isinstance(given, str | PathLike) and isinstance(found := fspath(given), str):
-        return Path(found)
-    raise TypeError(f"{name} must be a path (a text or a Path), not {given!r}")
-
-
-def paths_of(given: object, name: str) -> tuple[Path, ...]:
-    """The same of an argument that may be several; a single one is not taken letter by letter."""
-    if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
-        return (path_of(given, name),)
-    return tuple(path_of(one, name) for one in given)
 
 
 def expanded(given: Path) -> list[Path]:

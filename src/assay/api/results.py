@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -230,7 +230,12 @@ class Results:
 
     def prefix(self, protocol: str) -> str:
         """What stands before the measures and remarks of a protocol."""
-        return f"{protocol}: " if self.several else ""
+        return prefix_of(protocol, self.by_protocol)
+
+
+def prefix_of(protocol: str, among: Sized) -> str:
+    """What stands before the measures and remarks of a protocol: its name, among several."""
+    return f"{protocol}: " if len(among) > 1 else ""
 
 
 def scores_of(result: Result) -> list[Score]:

@@ -12,10 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from assay.api.arguments import budget_of, whole_of
+from assay.api.arguments import budget_of, one_of, path_of, whole_of
 from assay.api.loops import outside_a_loop
-from assay.api.options import one_of
-from assay.api.paths import path_of
 from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK

@@ -78,7 +78,7 @@ def status(path: Path) -> Stands:
         if basis:
             rows.append((f"{name} stands on" if several else "stands on", str(basis)))
     lacks = (
-        [f"{counted(ask, 'label')} to ask{', at least' if forecast.assumed else ''}"] if ask else []
+        [f"{counted(ask, 'label')} to ask{', at least' if forecast.note else ''}"] if ask else []
     )
     lacks += [f"{counted(failed, 'label')} failed"] if failed else []
     following = _next(opened, place, ask, failed, bool(written), drawn)

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.api.by_items import Items, estimated, items_for, uncertainty
 from assay.api.corrected import check_level
-from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units
+from assay.api.correcting import COLUMNS, Drawn, Trusted, correct
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -49,7 +49,7 @@ def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = (
         pi = (n / len(names),) * len(names)
         made = Draw(TOPICS, asked, n, seed, tuple(names), pi, tuple(map(bool, drawn)))
         new = ledger.add_draw(made)
-        return _progress(opened, ledger, made, new=new)
+        return Drawn.of(opened.parts, ledger, made, new=new)
 
 
 def draw_units(
@@ -73,8 +73,8 @@ def draw_units(
             same_draw = (one.design, one.size, one.seed) == (design, n, seed)
             known = {name for other in labelled for name in other.chosen}
             if same_draw and set(one.names) == weighty - known:
-                return _progress(opened, ledger, one)
-            so_far = _progress(opened, ledger, one)
+                return Drawn.of(opened.parts, ledger, one)
+            so_far = Drawn.of(opened.parts, ledger, one)
             left = so_far.units - so_far.labelled
             if left and so_far.labelled:
                 raise SettingsError(
@@ -104,7 +104,7 @@ def draw_units(
             )
         made = Draw(design, asked, n, seed, names, pi, chosen)
         new = ledger.add_draw(made)
-        return _progress(opened, ledger, made, new=new)
+        return Drawn.of(opened.parts, ledger, made, new=new)
 
 
 def _drawn(
@@ -126,7 +126,7 @@ def _drawn(
 def drawn_so_far(opened: Opened) -> list[Drawn]:
     """All draws of a folder, oldest first, with how far each is labelled."""
     with opened.ledger(create=False) as ledger:
-        return [_progress(opened, ledger, one) for one in ledger.draws()]
+        return [Drawn.of(opened.parts, ledger, one) for one in ledger.draws()]
 
 
 def topics_of(opened: Opened, ledger: Ledger) -> list[str]:
@@ -137,11 +137,6 @@ def topics_of(opened: Opened, ledger: Ledger) -> list[str]:
         for topic in part.quick().score(ledger).findings.topics
     }  # fmt: skip
     return sorted(found)
-
-
-def _progress(opened: Opened, ledger: Ledger, draw: Draw, *, new: bool = False) -> Drawn:
-    done = [labelled for _, labelled in open_units(opened.parts, ledger, draw)]
-    return Drawn(draw, len(done), sum(done), new)
 
 
 def _tasks(opened: Opened, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -229,15 +229,14 @@ class _AnswerLines(ProgressLines):
             self.note(line)
 
 
-class _WrittenAnswers(JudgingBar):
+class _WrittenAnswers(_AnswerLines, JudgingBar):
     """The bar of judging with the replies under way beneath it, and the answers that have come
     above it."""
 
     live = True
 
     def __init__(self, teller: Teller) -> None:
-        super().__init__()
-        self._teller = teller
+        super().__init__(teller)
         self._writing: dict[tuple[str, str, int], str] = {}
 
     def heard(self, request: Request, text: str) -> None:
@@ -247,9 +246,7 @@ class _WrittenAnswers(JudgingBar):
 
     def came(self, request: Request, outcome: Outcome) -> None:
         self._writing.pop(_place(request), None)
-        line = self._teller.answered(request, outcome)
-        if line is not None:
-            self.note(line)
+        super().came(request, outcome)
 
     def beneath(self) -> Iterable[RenderableType]:
         for line in list(self._writing.values())[:_ROWS]:

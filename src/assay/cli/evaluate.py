@@ -196,7 +196,7 @@ def report_command(
 def _print_ahead(opened: Opened) -> None:
     outlook = opened.look_ahead()
     notes = (outlook.note,) if outlook.note else ()
-    print_ahead(outlook.plans, notes=notes, answers_assumed=outlook.assumed)
+    print_ahead(outlook.plans, notes=notes, answers_assumed=bool(outlook.note))
 
 
 def _batch(

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.api.gate_terms import FEWEST, Rule
+from assay.api.gate_terms import FEWEST
 from assay.api.gates import Asked, gate_folder, save_baseline
 from assay.cli.common import FolderArgument, Paragraph, forms, is_share, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder
@@ -21,6 +21,7 @@ from assay.model.wording import counted
 from assay.page.gates import Gate, Verdict
 from assay.page.tables import Table
 from assay.page.wording import shortened
+from assay.protocols.config import GateMeasure
 from assay.reports.gates import compared, gate_table, junit, markdown, remarks
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -92,12 +93,14 @@ def gate_command(
     raise typer.Exit(found.exit_status)
 
 
-def _rules(least: Sequence[str], most: Sequence[str], no_worse: Sequence[str]) -> dict[str, Rule]:
+def _rules(
+    least: Sequence[str], most: Sequence[str], no_worse: Sequence[str]
+) -> dict[str, GateMeasure]:
     """What the options ask, by measure."""
     loss = {name: 0.0 if value is None else value for name, value in _read(no_worse, "--no-worse")}
     lower, upper = dict(_read(least, "--min")), dict(_read(most, "--max"))
     return {
-        name: Rule(loss.get(name), lower.get(name), upper.get(name))
+        name: GateMeasure(loss=loss.get(name), min=lower.get(name), max=upper.get(name))
         for name in dict.fromkeys((*loss, *lower, *upper))
     }
 

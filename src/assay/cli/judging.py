@@ -12,8 +12,7 @@ from typing import Annotated
 from rich.console import RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 
-from assay.api.opened import Opened
-from assay.api.options import POLICY_HELP
+from assay.api.opened import POLICY_HELP, Opened
 from assay.api.telling import ProgressLines
 from assay.cli.common import FORM, tell
 from assay.cli.ending import QUIET

@@ -27,10 +27,10 @@ from assay.formats.text import check_break
 from assay.model.rag import (
     Mark,
     Nugget,
+    PackedPassages,
     Passage,
     PassageKey,
     PassageRun,
-    Passages,
     PlainNuggets,
 )
 from assay.model.scratch import Numbers, Scratch
@@ -174,7 +174,7 @@ _NUMBERS = {str(num): num for num in range(1, MAX_NUGGETS + 1)}
 def _ranks_of(passages: Sequence[Passage]) -> Collection[int]:
     return (
         passages.ranks
-        if isinstance(passages, Passages)
+        if isinstance(passages, PackedPassages)
         else [passage.key.rank for passage in passages]
     )
 

@@ -22,7 +22,7 @@ from assay.formats.naming import (
 )
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.text import SourceText, check_break, reads_file
-from assay.model.rag import Passage, PassageKey, PassageRun, Passages, Question
+from assay.model.rag import PackedPassages, Passage, PassageKey, PassageRun, Question
 from assay.model.scratch import Scratch
 from assay.model.wording import listed, printable, quoted
 
@@ -253,7 +253,9 @@ class _PassageReader:
             cure = "Add passages if this is not meant."
             self.known.check_all(self.seen, self.faults, "passages", cure)
         passages = {
-            one: Passages.of([lines.passages[rank] for rank in sorted(lines.passages)], scratch)
+            one: PackedPassages.of(
+                [lines.passages[rank] for rank in sorted(lines.passages)], scratch
+            )
             for one, lines in self.seen.items()
             if lines.passages
         }

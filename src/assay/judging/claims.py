@@ -12,8 +12,6 @@ from assay.ledger import Ledger
 from assay.model.labels import LabellerId
 from assay.tasks.base import canonical
 
-_FREE = frozenset({"rules", "recorded"})  # kinds of labellers that cost nothing
-
 
 @contextmanager
 def claimed(
@@ -24,7 +22,7 @@ def claimed(
 
     Raises LedgerError where another process holds one of them, saying which process.
     """
-    named = {_name(who, task): (who, task) for who, task in wanted if who.kind not in _FREE}
+    named = {_name(who, task): (who, task) for who, task in wanted if not who.is_free}
     with ExitStack() as held:
         # In one order everywhere: of two that want the same, one gets all, instead of each a part.
         for name, (who, task) in sorted(named.items()):

@@ -14,7 +14,6 @@ from typing import Self
 
 from assay.labellers.base import Request
 from assay.model.errors import SettingsError
-from assay.model.labels import LabellerId
 from assay.tasks.base import canonical
 
 _BEGINNING = 256
@@ -55,9 +54,3 @@ class Shard:
                 break
         digest = hashlib.sha256(canonical(beginning)).digest()
         return int.from_bytes(digest[:8]) % self.count == self.number - 1
-
-
-def shared_out(labeller: LabellerId) -> bool:
-    """Whether a labeller's questions are shared out among shards. A file of labels and rules cost
-    nothing: every shard has all that they say, and waits for nobody's."""
-    return labeller.kind not in ("rules", "recorded")

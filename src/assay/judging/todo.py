@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import overload
@@ -11,7 +10,7 @@ import orjson
 
 from assay.labellers.base import Request
 from assay.ledger.hashes import packed
-from assay.model.errors import LedgerError
+from assay.model.scratch import Scratch, Texts
 from assay.tasks.base import AnyTask
 
 Item = tuple[str, Request]
@@ -34,6 +33,7 @@ def gathered(items: Iterable[Item]) -> Sequence[Item]:
     many = _Many()
     for some in chain((first,), iter(lambda: _ordered(stream), [])):
         many.add(some)
+    many[-1]  # what is read is on the disk: a full one shows before anything is asked
     return many
 
 
@@ -57,12 +57,11 @@ def _ordered(stream: Iterator[Item]) -> list[Item]:
 
 
 class _Many(Sequence[Item]):
-    """Items in a file that has no name and is gone with the process."""
+    """Items in a scratch, some in each of its texts."""
 
     def __init__(self) -> None:
         self.tasks: list[AnyTask] = []
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (as long as this lives)
-        self._ends = [0]
+        self._blocks = Texts(Scratch())
         self._count = 0
         self._last: tuple[int, list[Item]] = (-1, [])
 
@@ -70,24 +69,9 @@ class _Many(Sequence[Item]):
         """Write items; all but the last lot are a number of whole blocks."""
         for start in range(0, len(items), _BLOCK):
             block = items[start : start + _BLOCK]
-            self._write(
-                orjson.dumps(
-                    [[key, self._number(one.task), one.sample, one.content] for key, one in block]
-                )
-            )
+            rows = [[key, self._number(one.task), one.sample, one.content] for key, one in block]
+            self._blocks.add(orjson.dumps(rows))
             self._count += len(block)
-
-    def _write(self, data: bytes) -> None:
-        try:
-            self._file.write(data)
-            # At once: a full disk has to show before anything is asked.
-            self._file.flush()
-        except OSError as error:
-            raise LedgerError(
-                f"{tempfile.gettempdir()} cannot take the questions that are to be asked: "
-                f"{error.strerror}. Nothing was asked. Make room there, or set TMPDIR."
-            ) from error
-        self._ends.append(self._ends[-1] + len(data))
 
     def _number(self, task: AnyTask) -> int:
         for number, known in enumerate(self.tasks):
@@ -100,7 +84,7 @@ class _Many(Sequence[Item]):
         return self._count
 
     def __iter__(self) -> Iterator[Item]:
-        for number in range(len(self._ends) - 1):
+        for number in range(len(self._blocks)):
             yield from self._block(number)
 
     @overload
@@ -116,8 +100,7 @@ class _Many(Sequence[Item]):
         return self._last[1][at % _BLOCK]
 
     def _block(self, number: int) -> list[Item]:
-        self._file.seek(self._ends[number])
-        rows = orjson.loads(self._file.read(self._ends[number + 1] - self._ends[number]))
+        rows = orjson.loads(self._blocks.data(number))
         return [(key, self._request(*rest)) for key, *rest in rows]
 
     def _request(self, number: int, sample: int, content: dict[str, object]) -> Request:

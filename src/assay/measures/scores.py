@@ -43,12 +43,15 @@ class Score:
         cls,
         run: str,
         measure: str,
-        ends: Range,
+        ends: Range | None,
         *intervals: Ends,
         topics: int,
         missing: int = 0,
     ) -> Self:
-        """A score from its floor to its ceiling; the bootstrap ``intervals`` are of these."""
+        """A score from its floor to its ceiling (None: it is undefined); the bootstrap
+        ``intervals`` are of these."""
+        if ends is None:
+            return cls.undefined(run, measure, topics=topics, missing=missing)
         low = min((low for low, _ in intervals), default=None)
         high = max((high for _, high in intervals), default=None)
         # A safe end may lie beyond all that was resampled, a value by rounding.

@@ -39,6 +39,12 @@ class LabellerId:
         return self.kind == "human"
 
     @property
+    def is_free(self) -> bool:
+        """Whether asking it costs nothing, so that several processes, and every shard, may ask it
+        the same: a file of labels, or rules."""
+        return self.kind in ("rules", "recorded")
+
+    @property
     def is_audited(self) -> bool:
         """Whether it is a labeller under audit, whose labels enter no score."""
         return self.name.removeprefix("ensemble:").startswith(f"{AUDIT}:")

@@ -14,11 +14,9 @@ from functools import lru_cache, partial
 from itertools import count, repeat
 from operator import eq
 from struct import Struct
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from assay.model.scratch import Scratch, Texts
-
-T = TypeVar("T")
 
 _ANSWER = Struct("=BIII")  # confidence, line, line of the first nugget, how many nuggets
 
@@ -77,33 +75,16 @@ class Passage(NamedTuple):
 _passage: Callable[[Iterable[Any]], Passage] = partial(tuple.__new__, Passage)
 
 
-class _Packed(Sequence[T]):
-    """Values of which a shared task has hundreds of thousands, made when they are looked at. What
-    is held of them are two texts or so: an object each would take five times as much."""
-
-    __slots__ = ()
-
-    def __getitem__(self, index: Any) -> Any:
-        return tuple(self)[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
-
 @lru_cache(1 << 14)
 def _once(value: Any) -> Any:
     """The same value, of which many are alike, as one object."""
     return value
 
 
-class Passages(_Packed[Passage]):
-    """The passages of a run for a question, in rank order; they lie in a scratch."""
+class PackedPassages(Sequence[Passage]):
+    """The passages of a run for a question, in rank order. They lie in a scratch and are made when
+    they are looked at: a shared task has hundreds of thousands, and an object each would take five
+    times as much."""
 
     __slots__ = ("_at", "_question", "_ranks", "_run", "_scratch", "_size")
 
@@ -131,6 +112,18 @@ class Passages(_Packed[Passage]):
     def ranks(self) -> bytes:
         """The rank of each, a byte each."""
         return self._ranks
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
 
     def __iter__(self) -> Iterator[Passage]:
         data = self._scratch.read(self._at, self._size)

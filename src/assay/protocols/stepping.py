@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from assay.judging.engine import Plan, plan
-from assay.judging.shards import Shard, shared_out
+from assay.judging.shards import Shard
 from assay.judging.todo import Distinct
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
@@ -78,6 +78,6 @@ class Stepping:
     ) -> Iterable[Request]:
         """Those that the shard asks, or with ``others`` those that it does not."""
         shard, asked = self.shard, (self._labeller(step), self.labellers[step.asks.name])
-        if shard is None or not any(shared_out(who.id) for who in asked):
+        if shard is None or all(who.id.is_free for who in asked):
             return () if others else requests
         return (one for one in requests if shard.holds(step.request(one)) is not others)

@@ -19,6 +19,7 @@ from assay.api.audit.findings import RESAMPLES, Finding, low_high
 from assay.api.audit.people import SELF, of_families
 from assay.api.corrected import Corrected, family_of
 from assay.api.correcting import Evaluations
+from assay.api.results import prefix_of
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.arrays import Floats
@@ -86,7 +87,7 @@ def of_judges(
         return
     known = {one.measure: one for one in corrected if isinstance(one, Corrected)}
     for name, part in evaluations.items():
-        prefix = f"{name}: " if len(evaluations) > 1 else ""
+        prefix = prefix_of(name, evaluations)
         apart = JudgedApart(part, ledger, judges)
         boards = apart.findings[judges[0]].boards
         for board, measure in ((one, m) for one in boards for m in one.measures):

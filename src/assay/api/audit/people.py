@@ -19,6 +19,7 @@ from assay.api.by_items import Items, Voices, batches, estimated, is_whole, item
 from assay.api.by_topics import by_machine
 from assay.api.corrected import Corrected, family_of, off_by
 from assay.api.correcting import Evaluations, whole_draw
+from assay.api.results import prefix_of
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy
@@ -324,7 +325,7 @@ def judged_runs(evaluations: Evaluations, ledger: Ledger, *, level: float) -> It
     for name, part in evaluations.items():
         judge = by_machine(part, ledger)
         voices = Voices(part, ledger)
-        prefix = f"{name}: " if len(evaluations) > 1 else ""
+        prefix = prefix_of(name, evaluations)
         for linear in linear_of(part, ledger):
             items = items_of(voices, linear, judge.scores)
             weights = None if isinstance(items, str) else judged_weights(items)
