@@ -212,3 +212,17 @@ def test_a_row_without_an_id_is_named(call, says):
     frame["label"] = frame["value"]
     with pytest.raises(ValueError, match=says):
         call(frame)
+
+
+def test_what_is_odd_in_files_is_told_at_the_callers_line(tmp_path: Path):
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text("t 0 a\x07 1\nt 0 b 0\n")
+    run.write_text("t Q0 b 1 2.0 r\n")
+    for call in (
+        lambda: measure(qrels, run, "RR"),
+        lambda: measure(qrels, {"r": run}, "RR"),
+        lambda: agree(qrels, qrels),
+    ):
+        with pytest.warns(UserWarning, match="control characters") as caught:
+            call()
+        assert {one.filename for one in caught} == {__file__}

@@ -105,6 +105,15 @@ def test_of_many_lines_alike_the_first_are_named_and_how_many_more(tmp_path, ass
     assert f"qrels:{named} and 38 more (50 lines) The line has 4 columns" in done.stderr
 
 
+def test_what_is_odd_in_many_lines_alike_is_told_once(tmp_path, assay):
+    (tmp_path / "qrels").write_text("".join(f"t 0 d{n}\x07 {n % 2}\n" for n in range(9)))
+    (tmp_path / "run").write_text("".join(f"t Q0 d{n} {n + 1} {9 - n} r\n" for n in range(9)))
+    for more in (["agree", tmp_path / "qrels"], ["measure", tmp_path / "run"]):
+        done = assay(more[0], tmp_path / "qrels", *more[1:])
+        (said,) = [line for line in done.stderr.splitlines() if "control characters" in line]
+        assert "qrels:1–9 (9 lines)" in said
+
+
 def test_an_input_with_more_topics_than_are_asked_is_fine(tmp_path):
     path = example(tmp_path, "trec-rag") / "gold" / "qrels.txt"
     path.write_text(path.read_text(encoding="utf-8") + "zz 0 doc 1\n", encoding="utf-8")

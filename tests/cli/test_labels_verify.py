@@ -169,6 +169,7 @@ def test_nothing_is_made_of_a_changed_label(slide: Path, assay):
         ("judge", slide, "--export-batch", slide / "batch.jsonl"),
         ("judge", slide, "--dry-run"),
         ("evaluate", slide, "--dry-run"),
+        ("calibrate", slide),
         ("labels", "import", slide, edited, "--by", "human:KIM"),
         ("labels", "import", slide, edited, "--by", "human:KIM", "--dry-run"),
         ("labels", "import", slide, empty, "--by", "human:KIM"),

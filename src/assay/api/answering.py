@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
@@ -25,6 +24,7 @@ from assay.api.arguments import budget_of, one_of, path_of, paths_of, price_of
 from assay.api.forecast import TitledPlans
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
+from assay.api.reading import warn
 from assay.api.retrieving import Topics, topic_texts
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of
@@ -346,7 +346,7 @@ def answer(
         job.write(found, None if isinstance(topics, Mapping) else Path(topics))
     lacking = [*found.made.missing, *found.made.failed]
     if lacking:
-        warnings.warn(f"Without an answer: {', '.join(lacking)}.", stacklevel=2)
+        warn(f"Without an answer: {', '.join(lacking)}.")
     return found.frame()
 
 

@@ -86,6 +86,7 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
     too little together."""
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
+        ledger.checked()  # before the judge learns from a label
         pairs, outdated = _pairs(ledger)
         names = {str(who.params.get("calibration")) for who in ledger.labellers().values()}
     if not pairs:

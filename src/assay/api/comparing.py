@@ -16,7 +16,8 @@ import polars as pl
 from assay.api import agreeing, compared, correlating, frames
 from assay.api.arguments import number_of
 from assay.api.compared import Comparable, read_tables
-from assay.api.measuring import required, warn
+from assay.api.measuring import required
+from assay.api.reading import warn
 from assay.api.undefined import LEVEL
 from assay.formats.label_tables import LabelPair, LabelTable, Unit, read_labels
 from assay.formats.parsed import FaultList, Parsed

@@ -70,7 +70,7 @@ class Move:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
     """A measure of a run in both, over the ``n`` topics that both have a certain value of (``open``
     hang on missing labels). Where all of these are the same there is no ``p``. The test is
@@ -83,15 +83,15 @@ class Paired:
     measure: str
     first: float | None
     second: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    p_holm: float | None
-    detectable: float | None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    detectable: float | None = None
     n: int
     open: int
-    flips: int
+    flips: int = 0
     same: bool
 
     @property
@@ -255,8 +255,8 @@ def _paired(a: Outcome, b: Outcome, run: str, other: str, measure: str) -> Paire
     before, after = (np.array([one[k] for one in pairs], dtype=np.float64) for k in (0, 1))
     same = (a.scores[run, measure] == b.scores[other, measure]
             and a.values.get((run, measure)) == b.values.get((other, measure)))  # fmt: skip
-    found = Paired(run, measure, first, second, None, None, None, None, None, None,
-                   len(pairs), hanging, 0, same)  # fmt: skip
+    found = Paired(run=run, measure=measure, first=first, second=second, n=len(pairs),
+                   open=hanging, same=same)  # fmt: skip
     if not cells and measure in MEASURES:
         return _by_confidence(found, a, b, run, other)
     if len(pairs) < 2:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from os import PathLike
@@ -19,6 +18,7 @@ from assay.api.hosting import hosting_of
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.notebook import as_html
 from assay.api.opened import Opened
+from assay.api.reading import warn
 from assay.api.results import Results
 from assay.api.telling import progress_of
 from assay.judging.asking import INTERRUPTED
@@ -181,7 +181,7 @@ class Evaluation:
         with self._trusting():
             outlook = self._opened.look_ahead()
         if outlook.note:
-            warnings.warn(outlook.note, stacklevel=2)
+            warn(outlook.note)
         return frames.frame(COLUMNS, (tuple(row.values()) for row in forecast_rows(outlook.plans)))
 
     def prompts(self, count: int = 1) -> list[dict[str, Any]]:
@@ -383,4 +383,4 @@ def _finished(tally: Tally) -> None:
         raise KeyboardInterrupt
     if tally.unanswered:
         asked = counted(tally.unanswered, "question")
-        warnings.warn(f"{asked} got no answer from the labeller (None).", stacklevel=2)
+        warn(f"{asked} got no answer from the labeller (None).")

@@ -24,7 +24,7 @@ _KINDS: dict[str, Any] = {
     **dict.fromkeys(
         ("run", "topic", "measure", "protocol", "task", "uid", "unit", "content", "labeller",
          "status", "verdict", "reason", "error", "created", "setting", "run_a", "run_b", "id",
-         "doc", "title", "text", "answer"),
+         "doc", "title", "text", "answer", "label", "warning"),
         pl.String,
     ),
     **dict.fromkeys(

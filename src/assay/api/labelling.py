@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from assay.api.any_labeller import AnyLabeller, as_spec
 from assay.api.arguments import budget_of, path_of, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
-from assay.api.reading import Note, used
+from assay.api.reading import Note, used, warn
 from assay.api.run_manifest import write_manifest
 from assay.api.telling import progress_of
 from assay.formats.cells import is_table
@@ -42,6 +39,9 @@ from assay.tasks.exam import SELF_RATING, RatingUnit
 from assay.tasks.r2c2 import ANSWER, AnswerUnit
 from assay.tasks.rendering import Renderer
 from assay.tasks.trec_rag import SUPPORT, SupportUnit
+
+if TYPE_CHECKING:
+    import polars as pl
 
 YES, PARTLY, NO = "yes", "partly", "no"
 _ROUNDED = 1e-4
@@ -301,7 +301,7 @@ def label(
     """
     kind = _task_of(task)
     parsed = pairs_of(_rows(records), kind)
-    pairs = used(parsed, lambda said: warnings.warn(str(said), stacklevel=4))
+    pairs = used(parsed, warn)
     who = _labeller_of(labeller, price_of(price))
     if budget_of(budget) is not None:
         require_prices([who], "Give it: price=(IN, OUT), in US dollars for a million tokens.")
@@ -313,25 +313,17 @@ def label(
         progress_of(progress or False),
     )
     if tally.unanswered:
-        pairs_said = counted(tally.unanswered, "pair")
-        warnings.warn(f"{pairs_said} got no answer from the labeller (None).", stacklevel=2)
+        warn(f"{counted(tally.unanswered, 'pair')} got no answer from the labeller (None).")
     return frame_of(labels)
 
 
 def frame_of(labels: Sequence[PairLabel]) -> pl.DataFrame:
     """Labels as a frame. Ids are whole numbers where all of them are, else texts."""
-    ids = [one.id for one in labels]
-    numbers = bool(ids) and all(isinstance(one, int) for one in ids)
-    return pl.DataFrame(
-        {
-            "id": ids if numbers else [str(one) for one in ids],
-            **{name: [getattr(one, name) for one in labels] for name in COLUMNS if name != "id"},
-        },
-        schema={
-            "id": pl.Int64 if numbers else pl.String,
-            **{name: pl.Float64 if name == "yes" else pl.String for name in COLUMNS[1:]},
-        },
-    )
+    from assay.api.frames import frame  # noqa: PLC0415 (polars, for this alone)
+
+    found = frame(COLUMNS, (one._replace(id=str(one.id)) for one in labels))
+    numbers = bool(labels) and all(isinstance(one.id, int) for one in labels)
+    return found.cast({"id": int}) if numbers else found
 
 
 def _task_of(task: str) -> PairTask:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.api.arguments import number_of, path_of
-from assay.api.reading import used
+from assay.api.reading import used, warn
 from assay.api.run_files import COLUMNS, DEFAULTS, score_files
 from assay.formats import trec
 from assay.formats.parsed import Parsed
@@ -111,8 +110,3 @@ def _run_of(path: Name) -> tuple[str, dict[str, dict[str, float]]]:
 
 def _are_files(given: Any) -> bool:
     return isinstance(given, list | tuple) and all(isinstance(one, str | PathLike) for one in given)
-
-
-def warn(text: object) -> None:
-    """A warning of Python's, at whoever called the api."""
-    warnings.warn(str(text), stacklevel=3)

@@ -69,7 +69,7 @@ def overview(folder: Folder, results: Results, reports: Mapping[str, str] | None
         ),
     )
     return Page(
-        title=folder.config.evaluation.title or folder.path.resolve().name,
+        title=folder.title,
         protocol=" · ".join(found),
         policy=results.policy,
         policy_says=policy_in_words(results.policy),

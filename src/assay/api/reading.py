@@ -1,7 +1,9 @@
-"""Files read with their warnings told, and the faults of all of them kept."""
+"""Files read with their warnings told, and the faults of all of them kept; how scripts hear."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
@@ -13,29 +15,34 @@ Note = Callable[[object], None]
 """Hears what people should know of the files."""
 
 
+def warn(text: object) -> None:
+    """A warning of Python's, at the line of whoever called Assay."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("assay."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(str(text), stacklevel=level)
+
+
 def used(parsed: Parsed[T], note: Note) -> T:
     """The value of a file, whose warnings ``note`` hears. Raises FormatError with its errors."""
-    value = parsed.require()
-    for said in in_lines(placed(parsed.warnings)):
-        note(said)
-    return value
+    return all_used([lambda: parsed], note)[0]
 
 
 def all_used(readers: Iterable[Callable[[], Parsed[T]]], note: Note) -> list[T]:
     """The values of several files, whose warnings ``note`` hears, each of them once. Raises
     FormatError with the errors of all files."""
     values: list[T] = []
-    warnings: list[Fault] = []
+    told: dict[str, None] = {}
     faults: list[Fault] = []
     for read in readers:
         try:
             parsed = read()
             values.append(parsed.require())
-            warnings += parsed.warnings
+            told |= dict.fromkeys(in_lines(placed(parsed.warnings)))
         except FormatError as error:
             faults += error.faults
-    for fault in dict.fromkeys(warnings):
-        note(fault)
+    for said in told:
+        note(said)
     if faults:
         raise FormatError(tuple(dict.fromkeys(faults)))
     return values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from assay.api.arguments import budget_of, one_of, path_of, whole_of
 from assay.api.loops import outside_a_loop
+from assay.api.reading import warn
 from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
@@ -256,11 +256,11 @@ def retrieve(
     if target is not None:
         found.write(target, kind, max_chars=max_passage_chars)
     for said in found.warnings:
-        warnings.warn(said, stacklevel=2)
+        warn(said)
     if found.failed or found.missing:
         why = "; ".join(f"{count} × {what}" for what, count in found.faults.most_common(3))
         said = f"{found.failed} replies could not be used, {found.missing} are missing"
-        warnings.warn(f"{said}: {why}" if why else said, stacklevel=2)
+        warn(f"{said}: {why}" if why else said)
     return found.frame()
 
 

@@ -20,7 +20,7 @@ from assay.measures.names import parse_measure
 from assay.measures.order import Ties
 from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
-from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.errors import Fault, FormatError, SettingsError, in_lines, placed
 from assay.model.options import Option
 from assay.model.wording import listed, printable
 
@@ -312,8 +312,8 @@ def score_files(
     try:
         for batch in read_runs(paths, checked, ties=ties):
             for warnings in batch.warnings:
-                for fault in warnings:
-                    note(str(fault))
+                for said in in_lines(placed(warnings)):
+                    note(said)
             if judged is None:
                 continue
             names += batch.names
@@ -340,6 +340,6 @@ def _judgements(
             faults, judged = parsed.faults, to_judgements(parsed.require().grades, g_max=g_max)
     except FormatError as error:
         return None, list(error.faults)
-    for fault in faults:
-        note(str(fault))
+    for said in in_lines(placed(faults)):
+        note(said)
     return judged, []

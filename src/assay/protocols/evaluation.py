@@ -290,7 +290,7 @@ class Evaluation:
         return Result(
             protocol=self.protocol.name,
             protocol_title=self.protocol.title,
-            title=self.folder.config.evaluation.title or self.folder.path.resolve().name,
+            title=self.folder.title,
             policy=self.policy.name,
             findings=found,
             labellers={

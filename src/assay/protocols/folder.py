@@ -173,6 +173,11 @@ class Folder:
         return f"{self.out.relative_to(self.path).as_posix()}/"
 
     @property
+    def title(self) -> str:
+        """What reports call the evaluation."""
+        return self.config.evaluation.title or self.path.resolve().name
+
+    @property
     def ledger_place(self) -> Place:
         """The URL in ASSAY_LEDGER, or else that of ``[ledger]``; without these a file."""
         url = os.environ.get(LEDGER_VARIABLE) or self.config.ledger.url

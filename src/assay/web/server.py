@@ -94,8 +94,7 @@ class Bench:
     @property
     def title(self) -> str:
         """What the folder is called."""
-        folder = self.opened.folder
-        return folder.config.evaluation.title or folder.path.resolve().name
+        return self.opened.folder.title
 
     def start(self) -> None:
         """Open the desk and take up what there is to label. Raises AssayError."""

@@ -138,9 +138,8 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
         ]  # fmt: skip
         note = " ".join((SAYS[probe], *(line for line in remarks(own))))
         parts.append(Part(probe, note, tuple(tables(own, texts=True)), tuple(groups)))
-    folder = audit.opened.folder
     return Page(
-        title=folder.config.evaluation.title or folder.path.resolve().name,
+        title=audit.opened.folder.title,
         protocol="Audit of the judge",
         parts=tuple(parts),
         definitions=glossary("audit"),
