@@ -10,8 +10,6 @@ from __future__ import annotations
 import importlib
 import math
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +23,7 @@ from assay.labellers.gguf_header import GgufHeader, read_header
 from assay.labellers.streams import Heard
 from assay.model.confined import Confined, Raised
 from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.locking import PassingFolder
 from assay.tasks.rendering import Messages
 
 TOP = 100
@@ -186,10 +185,10 @@ class GgufEngine:
         backend = _backend()
         self.context = context
         self._prompter = Prompter(read_header(path), str(path))
-        self._folder = Path(tempfile.mkdtemp(prefix="assay-llm-"))
+        self._folder = PassingFolder("llm")
         try:
             self._server = backend.Server(
-                _parameters(backend, path, context, threads or usable_cores(), self._folder)
+                _parameters(backend, path, context, threads or usable_cores(), self._folder.path)
             )
         except Exception as error:
             self.close()
@@ -201,7 +200,7 @@ class GgufEngine:
     def close(self) -> None:
         """Free the model. Safe to call twice."""
         self._server = None
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
     def margin(self, messages: Messages) -> Margin:
         """How far the model leans to yes. Raises EngineFailure where it cannot be said."""

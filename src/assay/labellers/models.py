@@ -29,6 +29,7 @@ from typing import IO
 from assay.labellers.known_models import MODELS, KnownModel, ModelPiece
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.going import unheard
+from assay.model.locking import HAS_LOCKS, locked
 from assay.model.places import file_sha256
 
 Progress = Callable[[str, int, int], None]
@@ -311,10 +312,8 @@ def _journal(fresh: Path) -> Path:
 def _locked(path: Path) -> Iterator[None]:
     """Hold ``path`` alone among processes; the system lets go of it when a process dies."""
     with path.open("ab") as stream:
-        if os.name == "posix":
-            import fcntl  # noqa: PLC0415 (not on Windows)
-
-            fcntl.flock(stream, fcntl.LOCK_EX)
+        if HAS_LOCKS:
+            locked(stream.fileno(), wait=True)
         yield
 
 

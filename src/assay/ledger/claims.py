@@ -14,12 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.model.errors import LedgerError
+from assay.model.locking import HAS_LOCKS, locked
 from assay.model.wording import printable
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: nobody is kept out there
-    fcntl = None  # type: ignore[assignment]
 
 _LONGEST = 200
 _RETRY_AFTER = 0.01  # seconds
@@ -29,7 +25,7 @@ _RETRY_AFTER = 0.01  # seconds
 def claim(path: Path, what: str, *, shards: int = 0) -> Iterator[None]:
     """Hold the file at ``path`` for this process, or with all others that hold it for as many
     ``shards``. Raises LedgerError where another one does: ``what`` is being done by it."""
-    if fcntl is None:
+    if not HAS_LOCKS:
         yield
         return
     file = _locked(path, what, shards)
@@ -37,8 +33,8 @@ def claim(path: Path, what: str, *, shards: int = 0) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):  # a folder that is gone or read-only, or other shards hold the file
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
+            if locked(file):
+                path.unlink()
         os.close(file)
 
 
@@ -72,8 +68,8 @@ def _locked(path: Path, what: str, shards: int) -> int:
                 "that you may write to the folder."
             ) from error
         try:
-            alone = _taken(file, fcntl.LOCK_EX)
-            joined = not alone and bool(shards) and _taken(file, fcntl.LOCK_SH)
+            alone = locked(file)
+            joined = not alone and bool(shards) and locked(file, shared=True)
         except OSError:
             return file  # a file system without locks
         holder = "" if alone else printable(os.read(file, _LONGEST).decode(errors="replace"))
@@ -91,15 +87,6 @@ def _locked(path: Path, what: str, shards: int) -> int:
             if os.path.samestat(os.fstat(file), path.stat()):
                 if alone:
                     _sign(file, path, own)
-                if not alone or not shards or _taken(file, fcntl.LOCK_SH):
+                if not alone or not shards or locked(file, shared=True):
                     return file
         os.close(file)
-
-
-def _taken(file: int, lock: int) -> bool:
-    """Lock the file, unless another process's lock is in the way."""
-    try:
-        fcntl.flock(file, lock | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.model.errors import SettingsError
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: nobody is kept out there
-    fcntl = None  # type: ignore[assignment]
+from assay.model.locking import HAS_LOCKS, locked
 
 
 @contextmanager
@@ -23,20 +19,17 @@ def alone(folder: Path) -> Iterator[None]:
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Give a folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    if fcntl is None:
+    if not HAS_LOCKS:
         yield
         return
     held = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise SettingsError(
-                f"Another process is building in {folder}. Wait until it is done, or stop it, and "
-                "run again: what it has done is kept."
-            ) from error
-        except OSError:
-            pass  # a file system without locks
+        with suppress(OSError):  # a file system without locks
+            if not locked(held):
+                raise SettingsError(
+                    f"Another process is building in {folder}. Wait until it is done, or stop it, "
+                    "and run again: what it has done is kept."
+                )
         yield
     finally:
         os.close(held)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import html
 import re
-import tempfile
 import time
 import traceback
 from collections.abc import Awaitable, Callable
@@ -19,6 +18,7 @@ from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.errors import AssayError
 from assay.model.going import Told
+from assay.model.locking import PassingFolder
 from assay.model.wording import lasting
 from assay.protocols.manifest import REPORT
 from assay.web.desk import Refused
@@ -43,7 +43,7 @@ class LiveReport:
 
     def __init__(self, write: Write, head: Callable[[], Awaitable[Head]]) -> None:
         self._write, self._head = write, head
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: PassingFolder | None = None
         self._forgotten = 0
         self._of: tuple[Head, int] | None = None
         self._making: asyncio.Task[None] | None = None
@@ -59,7 +59,7 @@ class LiveReport:
     def close(self) -> None:
         """Take its files away."""
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.close()
 
     async def _state(self) -> tuple[Head, int]:
         return await self._head(), self._forgotten
@@ -101,13 +101,10 @@ class LiveReport:
         return wrong
 
     def _its_folder(self) -> Path:
-        if self._folder is None or not Path(self._folder.name).is_dir():
+        if self._folder is None or not self._folder.path.is_dir():
             self.close()
-            self._folder = tempfile.TemporaryDirectory(
-                prefix="assay-",
-                ignore_cleanup_errors=True,  # a page may just be written into it
-            )
-        return Path(self._folder.name)
+            self._folder = PassingFolder("report")
+        return self._folder.path
 
     def _told(self, what: str, done: int, share: float | None) -> None:
         self._doing, self._share = what, "" if share is None else f"{100 * share:.0f} %, "
@@ -153,7 +150,7 @@ class LiveReport:
         if self._folder is None:
             return None
         try:
-            folder = Path(self._folder.name).resolve()
+            folder = self._folder.path.resolve()
             path = (folder / name).resolve()
             known = path.suffix == ".html" and path.is_relative_to(folder) and path.is_file()
         except (OSError, ValueError):  # no file can have that name

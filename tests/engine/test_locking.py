@@ -1,0 +1,71 @@
+"""Folders that are gone with the process that made them, however it ended."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from assay.model.locking import PassingFolder
+
+MAKES_ONE = """
+import sys
+from assay.model.locking import PassingFolder
+one = PassingFolder("report")
+(one.path / "page.html").write_text("of labels")
+print(one.path, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def other(temporary: Path):
+    """Another process that has one, and its folder."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-c", MAKES_ONE]
+    with subprocess.Popen(command, env=os.environ | {"TMPDIR": str(temporary)}, **pipes) as process:
+        yield process, Path(process.stdout.readline().strip())
+        process.kill()
+
+
+def test_what_a_killed_process_left_is_taken_away_by_the_next(other, temporary: Path):
+    process, left = other
+    own = temporary / "assay-report-of-mine"  # a link of that name leads nowhere
+    kept = temporary / "kept"
+    kept.mkdir()
+    own.symlink_to(kept)
+    (temporary / "assay-llm-1").mkdir()
+    first = PassingFolder("report")
+    assert left.is_dir()  # it is held
+    process.kill()
+    process.wait()
+    second = PassingFolder("report")
+    assert not left.exists()
+    assert first.path.is_dir()
+    assert (kept.is_dir(), (temporary / "assay-llm-1").is_dir()) == (True, True)
+    for one in (first, second, second):
+        one.close()
+    assert sorted(path.name for path in temporary.iterdir()) == [
+        "assay-llm-1", "assay-report-of-mine", "kept"
+    ]  # fmt: skip
+
+
+def test_a_file_system_without_locks_has_them_too(temporary: Path, monkeypatch):
+    def none(*_given: object, **_how: object) -> bool:
+        raise OSError("no locks here")
+
+    monkeypatch.setattr("assay.model.locking.locked", none)
+    one, other = PassingFolder("report"), PassingFolder("report")
+    assert one.path.is_dir()
+    assert other.path.is_dir()
+    one.close()
+    other.close()
+    assert list(temporary.iterdir()) == []
