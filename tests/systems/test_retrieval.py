@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from functools import cache
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec import read_trec_run
+from assay.labellers import endpoints
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.transport import Reply
@@ -673,12 +675,14 @@ class Embeds:
 
     def __init__(self, *script):
         self.script = list(script)
-        self.waits = []
+        self.waits, self.asked = [], []
 
     async def sleep(self, seconds):
         self.waits.append(seconds)
 
     async def post(self, sent):
+        self.asked.append(sent.url)
+        await asyncio.sleep(0)
         texts = json.loads(sent.body)["input"]
         rows = [{"index": n, "embedding": [n + 1.0, 1.0]} for n, _ in enumerate(texts)]
         reply = self.script.pop(0) if self.script else None
@@ -692,8 +696,8 @@ class Embeds:
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (Reply(200, b"<html>"), "unexpected character"),
-        (Reply(200, b'{"data": [{"ind'), "cannot be used"),
+        (Reply(200, b"<html>"), "no JSON object"),
+        (Reply(200, b'{"data": [{"ind'), "no JSON object"),
         (lambda rows: [1, 2], "no list of embeddings"),
         (lambda rows: rows[1:], "1 embeddings for 2 texts"),
         (lambda rows: [{**row, "index": 1} for row in rows], "2 embeddings for 2 texts, or of"),
@@ -706,21 +710,32 @@ class Embeds:
 def test_replies_without_all_embeddings_are_asked_for_again(monkeypatch, reply, why):
     settings = OpenAISettings(model="m", base_urls=("http://x/v1",))
     server = Embeds(reply)
-    monkeypatch.setattr(asyncio, "sleep", server.sleep)
+    monkeypatch.setattr(endpoints, "_sleep", server.sleep)
     good = Endpoint(settings, Embeds()).passages(["a", "b"])
     assert Endpoint(settings, server).passages(["a", "b"]).tolist() == good.tolist()
-    server = Embeds(*[reply] * 6)
-    with pytest.raises(LabellerUnreachable, match=why):
+    server = Embeds(*[reply] * 7)
+    monkeypatch.setattr(endpoints, "_sleep", server.sleep)
+    with pytest.raises(LabellerUnreachable, match=f"No embeddings: .*{why}.* is kept"):
         Endpoint(settings, server).passages(["a", "b"])
     assert not server.script
 
 
 def test_an_endpoint_is_given_the_time_that_it_asks_for(monkeypatch):
-    server = Embeds(Reply(429, b"busy", {"retry-after": "7"}), Reply(503, b"busy"))
-    monkeypatch.setattr(asyncio, "sleep", server.sleep)
+    server = Embeds(Reply(500, b"busy", {"retry-after": "7"}), Reply(500, b"busy"))
+    monkeypatch.setattr(endpoints, "_sleep", server.sleep)
     settings = OpenAISettings(model="m", base_urls=("http://x/v1",))
     assert len(Endpoint(settings, server).passages(["a"])) == 1
-    assert server.waits == [0, 7, 1]
+    first, second = server.waits
+    assert first == 7
+    assert second <= 1
+
+
+def test_several_addresses_share_the_texts(monkeypatch):
+    settings = OpenAISettings(model="m", base_urls=("http://x/v1", "http://y/v1"))
+    server = Embeds()
+    assert len(Endpoint(settings, server).passages(["a"] * 256)) == 256
+    hosts = Counter(url.removesuffix("/v1/embeddings") for url in server.asked)
+    assert hosts == {"http://x": 2, "http://y": 2}
 
 
 def test_an_endpoint_with_vectors_of_two_sizes_is_named():

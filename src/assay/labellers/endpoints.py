@@ -1,4 +1,4 @@
-"""Calling chat-completions endpoints: retries, pace, and what a server cannot do.
+"""Calling OpenAI-compatible endpoints: retries, pace, and what a server cannot do.
 
 Several addresses of one model share the load. Passing faults (429, 5xx, resets, timeouts) are
 waited out; a wrong key or address ends the run; a request that goes on failing while others are
@@ -53,6 +53,8 @@ _CURES = {
     429: "The endpoint's rate limit or quota holds; run again later.",
 }
 _sleep = asyncio.sleep  # tests wait less
+
+Check = Callable[[Mapping[str, Any]], object]
 
 
 class Mode(IntEnum):
@@ -113,6 +115,7 @@ class _Endpoint:
     that tries it is answered: what refuses at once would else always seem to be the idlest."""
 
     url: str
+    target: str
     pace: Pace
     headers: Mapping[str, str] = field(repr=False)
     answered: int = 0
@@ -122,9 +125,6 @@ class _Endpoint:
     rested_at: float = 0.0
     rests_until: float = 0.0
     told: bool = False
-
-    def __post_init__(self) -> None:
-        self.target = self.url.rstrip("/") + "/chat/completions"
 
     def take(self, now: float) -> None:
         """A request goes here; where this is a trial, others wait for how it ends."""
@@ -148,8 +148,8 @@ class _Endpoint:
 
 
 class Endpoints:
-    """One or more addresses of a model. ``name`` is for messages; of ``keys`` (by address) each
-    goes to its own and nowhere else."""
+    """One or more addresses of a model, and what is asked of it there (``path``). ``name`` is for
+    messages; of ``keys`` (by address) each goes to its own and nowhere else."""
 
     def __init__(
         self,
@@ -159,11 +159,13 @@ class Endpoints:
         limits: Limits,
         timeout: float,
         transport: Transport,
+        path: str = "/chat/completions",
     ) -> None:
         self._name = name
         self._keys = keys
         self._endpoints = [
-            _Endpoint(url, Pace(limits), headers_for(keys.get(url))) for url in base_urls
+            _Endpoint(url, url.rstrip("/") + path, Pace(limits), headers_for(keys.get(url)))
+            for url in base_urls
         ]
         self._timeout = timeout
         self._transport = transport
@@ -178,10 +180,15 @@ class Endpoints:
         self._waiting = 0
 
     async def call(
-        self, make: Callable[[Form], bytes], tokens: int, heard: Heard | None = None
+        self,
+        make: Callable[[Form], bytes],
+        tokens: int,
+        heard: Heard | None = None,
+        check: Check = lambda _reply: None,
     ) -> Mapping[str, Any]:
         """Send the request that ``make`` gives for a form, about ``tokens`` long, and return the
-        reply's JSON object. ``heard`` is told of a reply that comes in pieces.
+        reply's JSON object. ``heard`` is told of a reply that comes in pieces; for one of which
+        ``check`` raises ValueError another is asked for.
 
         Raises Refused where this request cannot be answered, and LabellerUnreachable where no
         request can.
@@ -198,7 +205,7 @@ class Endpoints:
             started = time.monotonic()
             try:
                 reply = await self._post(endpoint, make(sent), heard if sent.stream else None)
-                found = self._read(endpoint, reply, started, sent)
+                found = self._read(endpoint, reply, started, sent, check)
             except Oversized as error:
                 endpoint.lives()
                 raise Refused(str(error)) from error
@@ -310,7 +317,7 @@ class Endpoints:
         return await self._transport.post(sent)
 
     def _read(
-        self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form
+        self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form, check: Check
     ) -> Mapping[str, Any] | tuple[str, float | None] | None:
         """The reply's object; or why to try again and how long to wait first; or None where the
         request's form was lowered."""
@@ -330,6 +337,10 @@ class Endpoints:
             if pieces:
                 reply = replace(reply, body=orjson.dumps(parsed))
             if not parsed.get("error") or parsed.get("choices"):
+                try:
+                    check(parsed)
+                except ValueError as error:
+                    return f"HTTP 200, and the reply cannot be used: {error}", None
                 endpoint.answered += 1
                 endpoint.lives()
                 endpoint.pace.answered()

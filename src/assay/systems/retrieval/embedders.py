@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,11 +22,11 @@ import orjson
 from numpy.typing import NDArray
 
 from assay.labellers.connecting import HttpTransport
-from assay.labellers.endpoints import headers_for, message_of, retry_after
+from assay.labellers.endpoints import Endpoints, Refused
 from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
-from assay.labellers.transport import Oversized, Posted, Transport, TransportError
+from assay.labellers.transport import Transport
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.extras import brought
 
@@ -38,8 +38,6 @@ DEFAULT = "minilm"
 _WINDOW = 254  # word pieces that MiniLM reads at once, beside the two marks around them
 _MOST_WINDOWS = 4
 _BATCH = 8
-_TRIES = 6
-_LONGEST_WAIT = 60.0  # seconds, also where Retry-After asks for more
 _REQUEST = 64  # texts a request to an endpoint
 
 
@@ -282,10 +280,14 @@ class Endpoint:
     at_once = 512
 
     def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
-        self._settings = settings
-        self._transport = transport
+        self._model = settings.model
+        self._transport = transport or HttpTransport()
         self.name = f"openai:{settings.model}"
         self.spec = "@".join((self.name, *settings.base_urls))
+        self._endpoints = Endpoints(
+            self.name, settings.base_urls, settings.keys, settings.limits, settings.timeout,
+            self._transport, "/embeddings",
+        )  # fmt: skip
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self.passages(texts)
@@ -293,16 +295,19 @@ class Endpoint:
     def passages(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        return unit(asyncio.run(self._all(list(texts))))
+        try:
+            return unit(asyncio.run(self._all(list(texts))))
+        except (Refused, LabellerUnreachable) as error:
+            told = f"No embeddings: {error} What is embedded already is kept."
+            raise LabellerUnreachable(told) from error
 
     async def _all(self, texts: list[str]) -> Vectors:
-        transport = self._transport or HttpTransport()
+        self._endpoints.fresh()
         try:
             parts = [texts[at : at + _REQUEST] for at in range(0, len(texts), _REQUEST)]
-            made = await asyncio.gather(*(self._post(transport, part) for part in parts))
+            made = await asyncio.gather(*map(self._asked, parts))
         finally:
-            if self._transport is None:
-                await transport.close()
+            await self._transport.close()
         sizes = sorted({rows.shape[1] for rows in made})
         if len(sizes) > 1:
             raise LabellerUnreachable(
@@ -310,42 +315,18 @@ class Endpoint:
             )
         return np.concatenate(made)
 
-    async def _post(self, transport: Transport, texts: list[str]) -> Vectors:
-        settings = self._settings
-        url = f"{settings.base_urls[0].rstrip('/')}/embeddings"
-        headers = headers_for(settings.keys.get(settings.base_urls[0]))
-        body = orjson.dumps({"model": settings.model, "input": texts, "encoding_format": "float"})
-        why, wait = "", 0.0
-        for attempt in range(_TRIES):
-            await asyncio.sleep(wait)
-            wait = min(2.0 ** (attempt + 1) / 4, 20.0)
-            try:
-                reply = await transport.post(Posted(url, headers, body, settings.timeout))
-                if reply.status == 200:
-                    return _rows(reply.body, len(texts))
-            except TransportError as error:
-                why = str(error)
-                if isinstance(error, Oversized):
-                    break
-                continue
-            except ValueError as error:
-                why = f"the reply cannot be used: {error}"
-                continue
-            why = f"status {reply.status}: {message_of(reply, settings.keys.values())}"
-            if reply.status not in (408, 409, 425, 429) and reply.status < 500:
-                break
-            asked = retry_after(reply.headers, datetime.now(UTC)) or 0.0
-            wait = max(wait, min(asked, _LONGEST_WAIT))
-        raise LabellerUnreachable(
-            f"No embeddings from {url}: {why}. What is embedded already is kept."
-        )
+    async def _asked(self, texts: list[str]) -> Vectors:
+        body = orjson.dumps({"model": self._model, "input": texts, "encoding_format": "float"})
+        size = sum(map(len, texts)) // 4  # about four characters are a token
+        rows = partial(_rows, wanted=len(texts))
+        return rows(await self._endpoints.call(lambda _form: body, size, check=rows))
 
 
-def _rows(body: bytes, wanted: int) -> Vectors:
+def _rows(reply: Mapping[str, Any], wanted: int) -> Vectors:
     """The vectors in a reply, in the order of the texts. Raises ValueError where they are not all
     there."""
     try:
-        data = sorted(orjson.loads(body)["data"], key=lambda row: row["index"])
+        data = sorted(reply["data"], key=lambda row: row["index"])
         places = [row["index"] for row in data]
         with np.errstate(over="ignore"):  # found below
             rows = np.array([row["embedding"] for row in data], dtype=np.float32)
