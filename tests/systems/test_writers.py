@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import pytest
 
+from assay.labellers import embedded
 from assay.labellers.base import Request
 from assay.labellers.gguf import Completion, EngineFailure, Margin
 from assay.model.errors import SettingsError
 from assay.model.labels import Status
-from assay.systems import writers
 from assay.systems.writers import GgufWriter, make_certainty
 from assay.tasks.answering import ANSWER, CERTAINTY, AnswerUnit, CertaintyUnit
 from assay.tasks.rendering import Renderer
@@ -48,8 +48,8 @@ class Engine:
 @pytest.fixture
 def engine(monkeypatch):
     Engine.replies, Engine.asked = [], []
-    monkeypatch.setattr(writers, "GgufEngine", Engine)
-    monkeypatch.setattr(writers, "fetch_model", lambda *_: SimpleNamespace(path="model.gguf"))
+    monkeypatch.setattr(embedded, "GgufEngine", Engine)
+    monkeypatch.setattr(embedded, "fetch_model", lambda *_: SimpleNamespace(path="model.gguf"))
     return Engine
 
 

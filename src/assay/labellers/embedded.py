@@ -16,15 +16,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
-from assay.labellers.gguf import Completion, EngineFailure, GgufEngine, Margin
+from assay.labellers.gguf import EngineFailure, GgufEngine
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import ModelFile, Progress, fetch_model, find_model, known_model
 from assay.labellers.prices import tokens
+from assay.labellers.streams import Heard
 from assay.labellers.thresholds import beside, fitted, read_probes, template_hash, usable
+from assay.labellers.watch import hearing
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Unit, Verdict, YesNo, canonical, content_hash
 from assay.tasks.rendering import Messages, Renderer
@@ -35,16 +36,68 @@ _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
 _SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])(?=\s|$)")  # not after "Dr." or an initial
 
 
-class Engine(Protocol):
-    """What the labeller needs of a model; GgufEngine is one."""
+class LocalModelLabeller(BaseLabeller):
+    """A labeller with a GGUF model: ``model`` is a known name or a path, None for the default. A
+    known model is fetched, of which ``progress`` is told, and any model loaded, at the first
+    ``label``; raises SettingsError at once where ``model`` is neither known nor a file. ``engine``
+    is for tests. What a class adds is :meth:`_label`."""
 
-    def margin(self, messages: Messages) -> Margin: ...
+    def __init__(
+        self,
+        model: str | None,
+        renderer: Renderer,
+        *,
+        context: int,
+        threads: int | None,
+        progress: Progress | None,
+        engine: Any = None,
+    ) -> None:
+        self._spec = model or DEFAULT_MODEL
+        known = known_model(self._spec)
+        self._file: ModelFile | None = None if known else find_model(self._spec)
+        self._renderer = renderer
+        self._context = context
+        self._threads = threads
+        self._progress = progress
+        self._engine: GgufEngine | None = engine
+        self._worker: ThreadPoolExecutor | None = None
+        self._stopping = threading.Event()
+        of = known or self._require_file()
+        self._about: Mapping[str, str] = {"model": of.name, "sha256": of.sha256}
 
-    def complete(
-        self, messages: Messages, max_tokens: int, *, prefill: str = "", stop: tuple[str, ...] = ()
-    ) -> Completion: ...
+    def _require_file(self) -> ModelFile:
+        if self._file is None:
+            self._file = fetch_model(self._spec, self._progress)
+        return self._file
 
-    def close(self) -> None: ...
+    def _load(self) -> GgufEngine:
+        if self._engine is None:
+            path = self._require_file().path
+            self._engine = GgufEngine(path, context=self._context, threads=self._threads)
+        return self._engine
+
+    async def label(self, request: Request) -> Outcome:
+        """Answer in the worker thread. Raises PrerequisiteError where the model or llama.cpp is
+        missing and cannot be had, with the cure."""
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-llm")
+        heard = hearing(request)  # asked here: what a thread does, no task sees
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self._label, request, heard)
+
+    def _label(self, request: Request, heard: Heard | None) -> Outcome:
+        """Answer. ``heard`` is told of what the model writes, where somebody looks on."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        if self._worker is not None:
+            self._stopping.set()  # what was cancelled ends at its next question
+            worker, self._worker = self._worker, None
+            await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
+            self._stopping.clear()
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
 
 
 @dataclass(slots=True)
@@ -62,16 +115,11 @@ FOLLOWED = 0.6
 """Share of answers taken as correct where nothing is known yet, for estimates."""
 
 
-class EmbeddedLabeller(BaseLabeller):
-    """Judges with a GGUF model in this process.
-
-    ``model`` is a known name or a path, None for the default. ``thresholds`` (probe key such as
+class EmbeddedLabeller(LocalModelLabeller):
+    """Judges with a GGUF model in this process. ``thresholds`` (probe key such as
     ``r2c2.answer/correct`` → margin in nats) take the place of the fitted ones. With
     ``allow_uncalibrated`` questions without a threshold are decided at margin 0 and their labels
-    say ``"calibrated": false``: that is for testing the plumbing. ``progress`` is told of a
-    download. ``engine`` is for tests. A known model is fetched, and any model loaded, at the first
-    ``label``; raises SettingsError at once where ``model`` is neither known nor a file.
-    """
+    say ``"calibrated": false``: that is for testing the plumbing."""
 
     def __init__(
         self,
@@ -84,28 +132,15 @@ class EmbeddedLabeller(BaseLabeller):
         context: int = 4096,
         threads: int | None = None,
         progress: Progress | None = None,
-        engine: Engine | None = None,
+        engine: Any = None,
     ) -> None:
-        self._spec = model or DEFAULT_MODEL
-        known = known_model(self._spec)
-        self._file: ModelFile | None = None if known else find_model(self._spec)
-        self._sha256 = known.sha256 if known else self._require_file().sha256
-        self._name = known.name if known else self._require_file().name
-        self._renderer = renderer
+        super().__init__(
+            model, renderer, context=context, threads=threads, progress=progress, engine=engine
+        )
+        self._name, self._sha256 = self._about["model"], self._about["sha256"]
         self._reasons = reasons
         self._given = thresholds
         self._uncalibrated = allow_uncalibrated
-        self._context = context
-        self._threads = threads
-        self._progress = progress
-        self._engine = engine
-        self._worker: ThreadPoolExecutor | None = None
-        self._stopping = threading.Event()
-
-    def _require_file(self) -> ModelFile:
-        if self._file is None:
-            self._file = fetch_model(self._spec, self._progress)
-        return self._file
 
     @cached_property
     def thresholds(self) -> Mapping[str, float]:
@@ -120,8 +155,7 @@ class EmbeddedLabeller(BaseLabeller):
     @property
     def id(self) -> LabellerId:
         params: dict[str, Any] = {
-            "model": self._name,
-            "sha256": self._sha256,
+            **self._about,
             "engine": "llama.cpp via xllamacpp",
             "thresholds": self.thresholds,
             "reasons": self._reasons,
@@ -196,31 +230,7 @@ class EmbeddedLabeller(BaseLabeller):
         written = questions * (REASON_TOKENS if self._reasons else 1)
         return Estimate(round(questions), round(read * passes), round(written))
 
-    async def label(self, request: Request) -> Outcome:
-        """Answer in the worker thread. Raises PrerequisiteError where the model or llama.cpp is
-        missing and cannot be had, with the cure."""
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-llm")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, self._label, request)
-
-    async def close(self) -> None:
-        if self._worker is not None:
-            self._stopping.set()  # what was cancelled ends at its next question
-            worker, self._worker = self._worker, None
-            await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
-            self._stopping.clear()
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
-
-    def _load(self) -> Engine:
-        if self._engine is None:
-            path: Path = self._require_file().path
-            self._engine = GgufEngine(path, context=self._context, threads=self._threads)
-        return self._engine
-
-    def _label(self, request: Request) -> Outcome:
+    def _label(self, request: Request, heard: Heard | None) -> Outcome:
         engine = self._load()
         started = time.perf_counter()
         sitting = _Sitting()
@@ -235,8 +245,7 @@ class EmbeddedLabeller(BaseLabeller):
             except EngineFailure as failure:
                 error = str(failure)
         detail: dict[str, Any] = {
-            "model": self._name,
-            "sha256": self._sha256,
+            **self._about,
             "engine": f"xllamacpp {_version()}",
             "probes": sitting.probes,
         }
@@ -274,7 +283,7 @@ class EmbeddedLabeller(BaseLabeller):
             "pairs labelled by people): give gold answers, cite nuggets, or use another labeller"
         )
 
-    def reason(self, engine: Engine, messages: Messages, yes: bool, sitting: _Sitting) -> str:
+    def reason(self, engine: GgufEngine, messages: Messages, yes: bool, sitting: _Sitting) -> str:
         """One sentence for the verdict that stands."""
         start = f"{'Yes' if yes else 'No'}, because"
         reply = engine.complete(messages, REASON_TOKENS, prefill=start, stop=("\n",))
@@ -288,7 +297,7 @@ class _Asker:
     """Puts one request's yes/no questions to the model (an AskYesNo)."""
 
     labeller: EmbeddedLabeller
-    engine: Engine
+    engine: GgufEngine
     request: Request
     sitting: _Sitting
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,17 +12,15 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from assay.labellers.base import BaseLabeller, Estimate, Labeller, Outcome, Request
+from assay.labellers.base import Estimate, Labeller, Outcome, Request
+from assay.labellers.embedded import LocalModelLabeller
 from assay.labellers.endpoints import Form, Refused
 from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
-from assay.labellers.known_models import DEFAULT_MODEL
 from assay.labellers.models import Progress as Fetching
-from assay.labellers.models import fetch_model, find_model, known_model
 from assay.labellers.openai import OpenAILabeller, OpenAISettings, Usage, content_of
 from assay.labellers.prices import tokens
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
 from assay.labellers.streams import Heard
-from assay.labellers.watch import hearing
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.answering import CERTAINTY, Certainty
@@ -67,7 +63,7 @@ def make_writer(
     return make_labeller(spec, folder=folder, renderer=Renderer(), options=how)
 
 
-class GgufWriter(BaseLabeller):
+class GgufWriter(LocalModelLabeller):
     """A GGUF model in this process that writes verdicts as JSON, held to the task's schema.
 
     A reply that does not fit the unit is answered with what is wrong and asked again once. With a
@@ -84,26 +80,17 @@ class GgufWriter(BaseLabeller):
         progress: Fetching | None = None,
         threads: int | None = None,
     ) -> None:
-        self._spec = model or DEFAULT_MODEL
-        known = known_model(self._spec)
-        self._sha256 = known.sha256 if known else find_model(self._spec).sha256
-        self._name = known.name if known else find_model(self._spec).name
-        self._renderer = renderer
+        super().__init__(model, renderer, context=_CONTEXT, threads=threads, progress=progress)
         self._temperature = temperature
-        self._progress = progress
-        self._threads = threads
-        self._engine: GgufEngine | None = None
-        self._worker: ThreadPoolExecutor | None = None
 
     @property
     def id(self) -> LabellerId:
         params = {
-            "model": self._name,
-            "sha256": self._sha256,
+            **self._about,
             "engine": "llama.cpp via xllamacpp",
             "temperature": self._temperature,
         }
-        return LabellerId(f"embedded-writer:{self._name}", "model", params)
+        return LabellerId(f"embedded-writer:{self._about['model']}", "model", params)
 
     @property
     def varies(self) -> bool:
@@ -119,30 +106,12 @@ class GgufWriter(BaseLabeller):
         read = sum(tokens(message["content"]) for message in self.preview(request))
         return Estimate(1, read, request.task.usual_tokens or request.task.max_tokens // 3)
 
-    async def label(self, request: Request) -> Outcome:
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-writer")
-        told = hearing(request)  # asked here: what a thread does, no task sees
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker, self._label, request, told
-        )
-
-    async def close(self) -> None:
-        if self._worker is not None:
-            worker, self._worker = self._worker, None
-            await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
-
-    def _label(self, request: Request, heard: Heard | None = None) -> Outcome:
-        if self._engine is None:
-            path = fetch_model(self._spec, self._progress).path
-            self._engine = GgufEngine(path, context=_CONTEXT, threads=self._threads)
+    def _label(self, request: Request, heard: Heard | None) -> Outcome:
+        engine = self._load()
         started = time.perf_counter()
         task = request.task
         if task is CERTAINTY:
-            return self._certainty(self._engine, request, started)
+            return self._certainty(engine, request, started)
         messages = list(self._renderer.chat(task, request.unit))
         read = written = 0
         verdict: Verdict | None = None
@@ -150,7 +119,7 @@ class GgufWriter(BaseLabeller):
         text = ""
         for _ in range(2):
             try:
-                reply = self._engine.complete(
+                reply = engine.complete(
                     tuple(messages),
                     task.max_tokens,
                     task.schema_of(request.unit),
@@ -169,7 +138,7 @@ class GgufWriter(BaseLabeller):
                 {"role": "assistant", "content": text},
                 {"role": "user", "content": f"That cannot be used: {error}. Write it again."},
             ]
-        detail: dict[str, Any] = {"model": self._name, "sha256": self._sha256}
+        detail: dict[str, Any] = {**self._about}
         if error is not None:
             detail["reply"] = text
         return Outcome(
@@ -184,7 +153,7 @@ class GgufWriter(BaseLabeller):
         )
 
     def _certainty(self, engine: GgufEngine, request: Request, started: float) -> Outcome:
-        detail = {"model": self._name, "sha256": self._sha256}
+        detail = {**self._about}
         try:
             found = engine.margin(self.preview(request))
         except EngineFailure as failure:
