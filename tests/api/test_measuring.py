@@ -11,6 +11,7 @@ import pytest
 
 import assay as package
 from assay import AP, RR, agree, compare, correlate, measure, nDCG, read_qrels, read_run
+from assay.formats.score_cells import ENDS
 from assay.model.errors import FormatError
 from tests.conftest import ROOT, Assay
 
@@ -156,6 +157,17 @@ def test_measures_are_objects_by_name():
 
 GRADES = {"t": {"a": 1, "b": 0}}
 RANKED = {"one": {"t": ["b", "a"]}}
+MATRIX = pl.DataFrame({"run": ["a", "b"], "x": [0.1, 0.2], "y": [0.3, 0.1]})
+TOPICS = pl.DataFrame(
+    {
+        "run": ["a", "a", "b", "b"],
+        "topic": ["1", "2", "1", "2"],
+        "measure": ["AP"] * 4,
+        "value": [None, 0.1, 0.2, 0.4],
+        "floor": [0.0, 0.1, 0.2, 0.4],
+        "ceiling": [1.0, 0.1, 0.2, 0.4],
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +183,12 @@ RANKED = {"one": {"t": ["b", "a"]}}
         (lambda: compare({"a": {"t": "x"}}), ValueError, "run a, topic t: 'x' is no number"),
         (lambda: compare(pl.DataFrame({"run": ["a"], "value": [1.0]})), ValueError,
          "lacks topic: runs are compared topic by topic"),
+        (lambda: compare(measure(GRADES, RANKED, AP)), ValueError, "holds means alone: measure"),
         (lambda: measure(GRADES, RANKED, 5), TypeError, "not 5"),
+        (lambda: correlate(MATRIX, MATRIX, score="z"), ValueError, "a has no column 'z'"),
+        (lambda: correlate(MATRIX, MATRIX), ValueError, r"name one by score= \(x, y\)"),
+        (lambda: correlate(MATRIX.drop("run"), MATRIX), ValueError, "a has no column run"),
+        (lambda: correlate(TOPICS, TOPICS, score="RR"), ValueError, "no measure 'RR'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_named(call, error, says):
@@ -226,3 +243,44 @@ def test_what_is_odd_in_files_is_told_at_the_callers_line(tmp_path: Path):
         with pytest.warns(UserWarning, match="control characters") as caught:
             call()
         assert {one.filename for one in caught} == {__file__}
+
+
+def test_frames_of_scores_go_on_as_they_are():
+    floor, ceiling = (compare(TOPICS, f"AP:{end}")["difference"].item() for end in ENDS)
+    assert [round(one, 3) for one in (floor, ceiling)] == [0.25, 0.25]  # b before a, a before b
+    sure = TOPICS.with_columns(value="floor")
+    assert compare(sure, AP).equals(compare(sure, "AP"))
+    runs = {"a": 0.1, "b": 0.2}
+    assert correlate(TOPICS, runs, score=(AP, "x")).equals(correlate(TOPICS, runs))
+
+
+def test_labels_of_pairs_agree_as_words_and_in_files(assay: Assay, tmp_path: Path):
+    pairs = [{"id": f"p{n}", "claim": "c", "passage": f"{n}"} for n in range(4)]
+
+    def says(words: str):
+        def judge(task, unit):
+            if words[int(unit["passage"])] == "-":
+                return None
+            return {
+                "support": {"y": "full", "p": "partial", "n": "none"}[words[int(unit["passage"])]]
+            }
+
+        judge.version = words
+        return package.label("support", pairs, judge)
+
+    with pytest.warns(UserWarning, match="1 pair got no answer"):
+        first, second = says("ypn-"), says("ynny")
+    found = agree(first, second)
+    assert found.filter(measure="agreement")["value"].item() == pytest.approx(2 / 3)
+    assert agree([2, 1, 0, None], [2, 0, 0, 2]).equals(found)
+    words = ("yes", "partly", "no", None), ("yes", "no", "no", "yes")
+    assert agree(*map(list, words)).equals(found)
+    names = [tmp_path / name for name in ("a.jsonl", "b.csv")]
+    first.write_ndjson(names[0])
+    second.write_csv(names[1])
+    same(found, assay("agree", *names, "--csv").stdout)
+    assert "partly" in assay("agree", *names).stdout
+    assert agree(*names).equals(found)
+    names[1].write_text(names[1].read_text().replace("yes", "maybe"))
+    done = assay("agree", *names)
+    assert (done.returncode, "“maybe” is none of no, partly, yes" in done.stderr) == (2, True)

@@ -208,6 +208,18 @@ ODD = [
 ]
 
 
+def test_a_table_holds_the_runs_that_a_column_names():
+    rows = [("x", "1", "c", 3.0), ("x", "1", "a", 2.0), ("y", "1", "b", 1.0), ("y", "2", "a", 1.0)]
+    table = pl.DataFrame(rows, schema=["run", "topic", "id", "score"], orient="row")
+    apart = {"x": {"1": ["c", "a"]}, "y": {"1": ["b"], "2": ["a"]}}
+    found = measures.evaluate(QRELS, table, "AP")
+    assert found.equals(measures.evaluate(QRELS, apart, "AP"))
+    with pytest.raises(ValueError, match=r"run r: its table holds several runs \(x, y"):
+        measures.evaluate(QRELS, {"r": table}, "AP")
+    with pytest.raises(ValueError, match="columns doc and id: rename the one"):
+        measures.evaluate(QRELS, table.with_columns(doc=pl.col("id")), "AP")
+
+
 def test_missing_ids_of_pandas_are_named():
     pandas = import_module("pandas")
     missing = pandas.array([None], dtype="string")

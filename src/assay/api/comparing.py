@@ -6,6 +6,7 @@ Each does what the command of its name does, and gives the rows of its ``--csv``
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -19,16 +20,21 @@ from assay.api.compared import Comparable, read_tables
 from assay.api.measuring import required
 from assay.api.reading import warn
 from assay.api.undefined import LEVEL
-from assay.formats.label_tables import LabelPair, LabelTable, Unit, read_labels
+from assay.formats.label_records import labels_of_words
+from assay.formats.label_tables import LabelPair, LabelTable, Unit, read_labels, table_of
 from assay.formats.parsed import FaultList, Parsed
+from assay.formats.score_cells import ENDS
 from assay.formats.score_matrices import ScoreMatrix, complete
 from assay.formats.score_tables import read_scores
+from assay.measures.base import Measure
 from assay.measures.tables import ALL
 from assay.statistics import correlation
 from assay.statistics.comparison import Test
 from assay.statistics.correlation import CorrelationReport
 from assay.statistics.shared_scores import Missing
 
+Score = str | Measure
+"""A score by its name, or as ``nDCG @ 10``."""
 Scores = dict[str, dict[str, float | None]]
 _IDS = ("topic", "run", "doc", "docid", "id")
 
@@ -43,11 +49,13 @@ def agree(
 ) -> pl.DataFrame:
     """How well two labellers agree: raw agreement, κ and α with 95 % intervals over topics.
 
-    ``a`` and ``b`` are files (qrels, or CSV with topic, doc and label), frames with the columns
-    ``label`` and whichever of ``topic``, ``run`` and ``doc`` (or ``id``) there are, topic →
-    document → label as :func:`assay.read_qrels` gives it (−1: not judged), id → label, or lists
-    of labels of the same things in the same order. ``scale`` are the labels that there are. Raises
-    FormatError for files, ValueError where nothing was labelled by both.
+    ``a`` and ``b`` are files (qrels, CSV with topic, doc and label, what ``assay label`` wrote),
+    frames with the columns ``label`` and whichever of ``topic``, ``run`` and ``doc`` (or ``id``)
+    there are, as :func:`assay.label` gives them, topic → document → label as
+    :func:`assay.read_qrels` gives it (−1: not judged), id → label, or lists of labels of the same
+    things in the same order. Labels are numbers or words; no, partly, yes and the words of verdicts
+    are in their order. ``scale`` are the labels that there are, as numbers. Raises FormatError for
+    files, ValueError where nothing was labelled by both.
     """
     first, second = _labels(a), _labels(b)
     if not _has_ids(a) and not _has_ids(b) and len(first.labels) != len(second.labels):
@@ -64,7 +72,7 @@ def correlate(
     a: Any,
     b: Any,
     *,
-    score: str | tuple[str, str] | None = None,
+    score: Score | tuple[Score, Score] | None = None,
     missing: Missing = "topics",
     p: float = 0.9,
     seed: int = 0,
@@ -77,9 +85,10 @@ def correlate(
     measure, one for each where they differ; ``p`` is RBO's persistence. Raises FormatError for
     files, ValueError for scores that cannot be correlated.
     """
-    names = score if isinstance(score, tuple) else (score, score)
-    if len(names) != 2 or not all(isinstance(one, str | None) for one in names):
+    scores = score if isinstance(score, tuple) else (score, score)
+    if len(scores) != 2 or not all(isinstance(one, str | Measure | None) for one in scores):
         raise TypeError(f"score must be the name of a score, or one for each, not {score!r:.80}")
+    names = [None if one is None else str(one) for one in scores]
     first, second = _scores("a", a, names[0]), _scores("b", b, names[1])
     report: CorrelationReport
     if first[1] and second[1]:
@@ -93,7 +102,7 @@ def correlate(
 
 def compare(
     scores: Any,
-    measures: Iterable[str] | str | None = None,
+    measures: Iterable[Score] | Score | None = None,
     *,
     test: Test | None = None,
     alpha: float = 0.05,
@@ -104,16 +113,17 @@ def compare(
 
     ``scores`` are a frame with the columns ``run``, ``topic``, ``value`` and, for several measures,
     ``measure``, as ``measure(…, per_topic=True)`` gives; run → topic → score; or a CSV file.
-    ``measures`` are those that are compared, all by default; of a file also measures of confidence
-    (HMR …) and ends of ranges (``AP:floor``). ``test`` is tukey, t, randomisation or bootstrap; of
-    confidences always randomisation. Topics that some run lacks are left out with a warning. Raises
-    ValueError, or FormatError, where fewer than two runs or topics are left.
+    ``measures`` (names, or as ``nDCG @ 10``) are those that are compared, all by default; ends of
+    ranges, too (``AP:floor``), and of a file measures of confidence (HMR …). ``test`` is tukey, t,
+    randomisation or bootstrap; of confidences always randomisation. Topics that some run lacks are
+    left out with a warning. Raises ValueError, or FormatError, where fewer than two runs or topics
+    are left.
     """
     number_of(alpha, "alpha", "a number between 0 and 1")
-    wanted = [measures] if isinstance(measures, str) else measures
-    if wanted is not None and not isinstance(wanted, Iterable):
+    several = [measures] if isinstance(measures, str | Measure) else measures
+    if several is not None and not isinstance(several, Iterable):
         raise TypeError(f"measures must be names of measures, not {measures!r:.80}")
-    inputs = _comparable(scores, (None if wanted is None else list(wanted)) or None)
+    inputs = _comparable(scores, [str(one) for one in several or ()] or None)
     found = [
         compared.compared(one, warn, test=test, alpha=alpha, level=LEVEL, seed=seed)
         for one in inputs
@@ -133,19 +143,17 @@ def _labels(given: Any) -> LabelTable:
         if not isinstance(given, Iterable):
             what = "a file, a frame, a dict or a list"
             raise TypeError(f"labels must be {what}, not {_kind(given)}")
-        return LabelTable({("", "", str(n)): one for n, one in enumerate(given)}, qrels=False)
+        return _table({("", "", str(n)): one for n, one in enumerate(given)})
     frame = _polars(given)
     if "label" not in frame.columns:
-        raise ValueError(
-            f"the frame has no column 'label', with numbers; it has {', '.join(frame.columns)}"
-        )
+        raise ValueError(f"the frame has no column 'label'; it has {', '.join(frame.columns)}")
     doc = next((name for name in ("doc", "docid", "id") if name in frame.columns), None)
     blank = pl.lit("")
     topic, run, document = (
         pl.col(name).cast(pl.String) if name in frame.columns else blank
         for name in ("topic", "run", doc or "")
     )
-    labels: dict[Unit, float | None] = {}
+    labels: dict[Unit, Any] = {}
     for *place, label in frame.select(
         topic.alias("topic"), run.alias("run"), document.alias("doc"), pl.col("label")
     ).iter_rows():
@@ -153,7 +161,15 @@ def _labels(given: Any) -> LabelTable:
         if unit in labels:
             raise ValueError(f"{' '.join(filter(None, unit))} is labelled twice")
         labels[unit] = label
-    return LabelTable(labels, qrels=False, runs="run" in frame.columns)
+    return replace(_table(labels), runs="run" in frame.columns)
+
+
+def _table(labels: Mapping[Unit, Any]) -> LabelTable:
+    """Labels that are numbers, or words as those of ``assay.label``."""
+    given = {unit: None if one is None or one != one else one for unit, one in labels.items()}
+    if any(isinstance(one, str) for one in given.values()):
+        return table_of(labels_of_words(given))
+    return LabelTable(given, qrels=False)
 
 
 def _mapped(given: Mapping[Any, Any]) -> LabelTable:
@@ -166,7 +182,7 @@ def _mapped(given: Mapping[Any, Any]) -> LabelTable:
             "→ document → label"
         )
     if not any(nested):
-        return LabelTable({("", "", str(name)): one for name, one in given.items()}, qrels=False)
+        return _table({("", "", str(name)): one for name, one in given.items()})
     labels: dict[Unit, float | None] = {
         (str(topic), "", str(doc)): label
         for topic, documents in given.items()
@@ -195,20 +211,39 @@ def _scores(argument: str, given: Any, name: str | None) -> tuple[dict[str, floa
             return {}, {run: dict(scores) for run, scores in given.items()}
         return dict(given), {}
     frame = _polars(given, argument)
+    if "run" not in frame.columns:
+        raise ValueError(f"{argument} has no column run; it has {', '.join(frame.columns)}")
     if name is not None and "measure" in frame.columns:
-        frame, name = frame.filter(pl.col("measure") == name), "value"
+        frame, name = _of_measure(frame, name), "value"
     column = name or _only_score(frame)
+    if column not in frame.columns:
+        raise ValueError(f"{argument} has no column {column!r}; it has {', '.join(frame.columns)}")
     if "topic" not in frame.columns:
         return dict(frame.select("run", column).iter_rows()), {}
     means = frame.filter(pl.col("topic") == ALL)
     return dict(means.select("run", column).iter_rows()), _by_topic(frame, column)
 
 
+def _of_measure(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows of a measure, or of an end of its ranges (``AP:floor``), as ``value``."""
+    known = frame["measure"].unique(maintain_order=True).to_list()
+    measure, _, end = name.rpartition(":")
+    if measure in known and end in ENDS and end in frame.columns:
+        return frame.filter(pl.col("measure") == measure).with_columns(value=pl.col(end))
+    if name not in known:
+        raise ValueError(f"there is no measure {name!r}; there are {', '.join(known)}")
+    return frame.filter(pl.col("measure") == name)
+
+
 def _only_score(frame: pl.DataFrame) -> str:
+    """``score`` or ``value``, as of files, else the only other column."""
+    measures = frame["measure"].unique().sort().to_list() if "measure" in frame.columns else []
     others = [name for name in frame.columns if name not in ("run", "topic", "measure")]
-    if len(others) != 1 or ("measure" in frame.columns and frame["measure"].n_unique() > 1):
-        raise ValueError("the frame holds several scores: name one by score=")
-    return others[0]
+    usual = [name for name in ("score", "value") if name in others]
+    if len(measures) > 1 or len(usual or others) != 1:
+        several = ", ".join(measures if len(measures) > 1 else others)
+        raise ValueError(f"the frame holds several scores: name one by score= ({several})")
+    return (usual or others)[0]
 
 
 def _by_topic(frame: pl.DataFrame, column: str) -> Scores:
@@ -237,14 +272,13 @@ def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
             f"the frame lacks {' and '.join(lacking)}: runs are compared topic by topic. Give e.g. "
             "per_topic of an evaluation, or what measure(…, per_topic=True) gives."
         )
+    if frame.height and (frame["topic"] == ALL).all():
+        raise ValueError("the frame holds means alone: measure(…, per_topic=True) has the topics")
     if "measure" not in frame.columns:
         yield _whole("value", _by_topic(frame, "value"))
         return
-    known = frame["measure"].unique(maintain_order=True).to_list()
-    for name in known if wanted is None else wanted:
-        if name not in known:
-            raise ValueError(f"there is no measure {name!r}; there are {', '.join(known)}")
-        yield _whole(name, _by_topic(frame.filter(pl.col("measure") == name), "value"))
+    for name in wanted or frame["measure"].unique(maintain_order=True).to_list():
+        yield _whole(name, _by_topic(_of_measure(frame, name), "value"))
 
 
 def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> ScoreMatrix:

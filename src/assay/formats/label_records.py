@@ -4,7 +4,7 @@ importances, battles, and the labels that Assay exports."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from assay.formats.trec_rag_support import CODES, read_support
 from assay.model.battles import merged
 from assay.model.labels import AUDIT, NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
 from assay.model.trec_rag import Assigned, AssignedNugget, Importance
-from assay.model.wording import listed
+from assay.model.wording import listed, quoted
 
 _Unit = tuple[str, str, str]
 
@@ -34,12 +34,15 @@ _SCALES = (
     ("not_support", "partial_support", "support"),
     ("okay", "vital"),
     ("no", "yes"),
+    ("no", "partly", "yes"),
     ("False", "True"),
     ("B", "Tie", "A"),
     ("RIGHT", "LEFT"),
 )
 """Words of verdicts that are scales, the least first."""
 
+PAIR_LABELS = ("no", "partly", "yes")
+"""What ``assay label`` says of pairs."""
 
 _OF_NO_RUN = re.compile(
     r"(exam\.\w+|\w+\.(nuggets|importance|mapping|preference)) .*"
@@ -109,7 +112,43 @@ def labels_of_records(
         return _importances(source)
     if BATTLE_KEYS & first.keys():
         return _battles(source)
+    if is_pairs(first):
+        faults = FaultList(source.file, source.faults)
+        return Parsed(labels_of_pairs(read_objects(source, faults), faults), faults.done())
     return None
+
+
+def is_pairs(names: Container[str]) -> bool:
+    """Whether records with these names, or columns, are what ``assay label`` writes."""
+    return all(name in names for name in ("id", "task", "label", "warning"))
+
+
+def labels_of_pairs(
+    records: Iterable[tuple[int, Mapping[str, Any]]], faults: FaultList
+) -> Labels | None:
+    """The labels that ``assay label`` gave, each pair known by its id."""
+    words: dict[_Unit, str | None] = {}
+    notes: dict[_Unit, LabelNote] = {}
+    for number, record in records:
+        unit, word = ("", "", str(record.get("id"))), record.get("label") or None
+        if word is not None and word not in PAIR_LABELS:
+            why = f"The label {quoted(str(word))} is none of {', '.join(PAIR_LABELS)}."
+            faults.error(number, why, "Give what 'assay label' wrote.")
+        elif unit in words:
+            faults.error(number, f"{quoted(unit[2])} is labelled before.", "Keep one.")
+        else:
+            words[unit], notes[unit] = word, LabelNote(why=why_of(record))
+    return None if faults.faulty else labels_of_words(words, notes)
+
+
+def labels_of_words(
+    words: Mapping[_Unit, str | None], notes: Mapping[_Unit, LabelNote] | None = None
+) -> Labels:
+    """Labels that are words: of a known scale, or each a label of its own."""
+    values = _values([word for word in words.values() if word is not None])
+    numbers = {unit: None if word is None else values[word] for unit, word in words.items()}
+    names = {value: word for word, value in values.items() if word != str(value)}
+    return Labels(numbers, dict(notes or {}), names, runs=False)
 
 
 def _support(source: SourceText) -> Parsed[Labels]:

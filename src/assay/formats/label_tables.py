@@ -20,7 +20,13 @@ from assay.formats.cells import (
     separator,
 )
 from assay.formats.jsonl import first_object
-from assay.formats.label_records import LabelNote, labels_of_records
+from assay.formats.label_records import (
+    LabelNote,
+    Labels,
+    is_pairs,
+    labels_of_pairs,
+    labels_of_records,
+)
 from assay.formats.naming import clean, normal_id
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.reasons import why_of
@@ -76,15 +82,14 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
         read = records.value
         if read is None:
             return Parsed(None, records.faults)
-        table = LabelTable(read.values, False, read.runs, read.notes, read.names)
-        return Parsed(table, records.faults)
+        return Parsed(table_of(read), records.faults)
     if first is not None:
         faults = FaultList(source.file)
         faults.error(
             0,
             f"The JSON records are no labels; the first has {listed(first, 8)}.",
             "Give support labels ('sentences'), nuggets or assignments ('nuggets'), battles, "
-            "exported labels, qrels or CSV.",
+            "exported labels, what 'assay label' wrote, qrels or CSV.",
         )
         return Parsed(None, faults.done())
     judged_run = _judgment_run(path, source.lines)
@@ -100,6 +105,9 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with the line topic,doc,label.")
         return Parsed(None, faults.done())
+    if is_pairs(cells.names):
+        pairs = labels_of_pairs(cells.records(), faults)
+        return Parsed(None if pairs is None else table_of(pairs), faults.done())
     cure = "Begin the file with the line topic,doc,label."
     by_run = bool(cells.places(RUN))
     topic = one_column(cells, TOPIC, "topic", faults, cure)
@@ -116,6 +124,11 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
         faults.error(0, "The file holds no label.", "Add one line a topic and document.")
     notes = _reasons(cells, places)
     return Parsed(LabelTable(found, qrels=False, runs=by_run, notes=notes), faults.done())
+
+
+def table_of(labels: Labels) -> LabelTable:
+    """The labels of records as a table."""
+    return LabelTable(labels.values, False, labels.runs, labels.notes, labels.names)
 
 
 def _judgment_run(path: str | PathLike[str], lines: Sequence[str]) -> Parsed[LabelTable] | None:

@@ -1,8 +1,9 @@
 """Qrels and runs of any kind that are in memory, as dicts: checked, and ids as text.
 
 Nothing here needs pandas or polars: a table is whatever has ``columns`` and gives a column that
-can be turned into a list. The columns are pyterrier's (``qid docno score``, ``label``) or those of
-ir_measures (``query_id doc_id score``, ``relevance``).
+can be turned into a list. The columns are pyterrier's (``qid docno score``, ``label``), those of
+ir_measures (``query_id doc_id score``, ``relevance``), or Assay's own (``topic``, ``doc`` or
+``id``, ``score``, ``grade``); a column ``run`` tells runs apart.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import repeat
 from numbers import Integral, Real
 from typing import Any
 
@@ -20,9 +22,19 @@ Run = Mapping[str, Ranking]
 
 _TOPIC = ("qid", "query_id", "topic")
 _DOCUMENT = ("docno", "doc_id", "docid")
+_ITEM = ("doc", "id")
+_RUN = "run"
 _GRADE = ("label", "relevance", "grade")
 _SCORE = ("score",)
 _RANKING = "give a dict of document → score, or a list of documents, the best first"
+
+
+def to_runs(given: Any) -> dict[str, Any]:
+    """Name → run: what is a mapping, or the runs that a table's column ``run`` tells apart. Without
+    it a table is one run, called ``run``. Raises ValueError as :func:`to_run`."""
+    if isinstance(given, Mapping):
+        return {str(name): run for name, run in given.items()}
+    return {**_tables(given, _SCORE, "ranked")} or {_RUN: {}}
 
 
 def to_run(given: Any) -> Run:
@@ -30,10 +42,14 @@ def to_run(given: Any) -> Run:
 
     Ids that are whole numbers become text, as tables and files have them. Raises ValueError where a
     ranking is neither a mapping nor a sequence of ids, an id is missing or no text, or two ids are
-    one as text; or what :func:`_nested` says of tables.
+    one as text; or what :func:`_tables` says of tables.
     """
     if not isinstance(given, Mapping):
-        run = _nested(given, _SCORE, "ranked")
+        runs = _tables(given, _SCORE, "ranked")
+        if len(runs) > 1:
+            several = ", ".join([*runs][:3])
+            raise ValueError(f"its table holds several runs ({several}, …): give it by itself")
+        run = next(iter(runs.values()), {})
         for topic, documents in run.items():
             _check_numbers(topic, documents, "score")
         return run
@@ -47,7 +63,7 @@ def to_grades(given: Any) -> Mapping[str, Mapping[str, float]]:
     grade is no finite number."""
     grades: Mapping[str, Mapping[str, float]]
     if not isinstance(given, Mapping):
-        grades = _nested(given, _GRADE, "judged")
+        grades = next(iter(_tables(given, _GRADE, "judged").values()), {})
     elif _is_plain(given, {dict}):
         grades = given
     else:
@@ -152,31 +168,44 @@ def _id(value: Any, where: str) -> str:
     )
 
 
-def _nested(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, float]]:
-    """Topic → document → value of a DataFrame or of an iterable of named tuples."""
+def _tables(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, dict[str, float]]]:
+    """Run → topic → document → value of a DataFrame or of an iterable of named tuples."""
     if hasattr(table, "collect"):  # a frame of polars that is not computed yet
         table = table.collect()
+    runs: Iterable[str] = repeat(_RUN)
     if hasattr(table, "columns"):
         names = [str(name) for name in getattr(table, "column_names", table.columns)]
-        columns = [_column(table, names, wanted) for wanted in (_TOPIC, _DOCUMENT, value)]
+        wanted = (_TOPIC, _documents(names), value)
+        columns = [_column(table, names, one) for one in wanted]
+        if value is _SCORE and _RUN in names:
+            runs = _texts(_column(table, names, (_RUN,)))
     else:
-        wanted = ("query_id", "doc_id", "relevance" if value is _GRADE else "score")
+        fields = ("query_id", "doc_id", "relevance" if value is _GRADE else "score")
         try:
             rows = list(table)
-            columns = [[getattr(row, name) for row in rows] for name in wanted]
+            columns = [[getattr(row, name) for row in rows] for name in fields]
         except (AttributeError, TypeError):
             raise ValueError(
                 f"{'qrels' if value is _GRADE else 'runs'}: neither a dict, nor a DataFrame, nor "
-                f"tuples with the fields {', '.join(wanted)}"
+                f"tuples with the fields {', '.join(fields)}"
             ) from None
-    nested: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, dict[str, float]]] = {}
     topics, documents = map(_texts, columns[:2])
-    for topic, document, number in zip(topics, documents, columns[2], strict=True):
-        own = nested.setdefault(topic, {})
+    for run, topic, document, number in zip(runs, topics, documents, columns[2], strict=False):
+        own = found.setdefault(run, {}).setdefault(topic, {})
         if document in own:
             raise ValueError(f"topic {topic}: document {document} is {done} twice")
         own[document] = number
-    return nested
+    return found
+
+
+def _documents(names: Sequence[str]) -> Sequence[str]:
+    """The columns that may hold documents. Raises ValueError where it cannot be told which does."""
+    if not any(one in names for one in _DOCUMENT) and all(one in names for one in _ITEM):
+        raise ValueError(
+            "the table has columns doc and id: rename the one that the qrels go by to docno"
+        )
+    return (*_DOCUMENT, *_ITEM)
 
 
 def _texts(column: list[Any]) -> list[str]:

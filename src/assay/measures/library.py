@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.measures.base import Measure
 from assay.measures.frames import IDEALS, Ideal, evaluate_runs
+from assay.measures.inputs import to_runs
 from assay.measures.names import parse_measure
 from assay.measures.order import TIES, Ties
 from assay.measures.tables import TOPICS, Topics, frame, rows
@@ -38,7 +39,8 @@ def evaluate(
     docno label`` (pyterrier) or ``query_id doc_id relevance`` (ir_measures); or ir_measures'
     ``Qrel`` tuples. ``runs``: name → run, where a run is topic → document id → score, topic →
     document ids in rank order, a DataFrame (``qid docno score`` or ``query_id doc_id score``), or
-    ir_measures' ``ScoredDoc`` tuples. A DataFrame by itself is one run called ``run``.
+    ir_measures' ``ScoredDoc`` tuples. A DataFrame by itself holds the runs of its column ``run``,
+    or without it one, called ``run``.
     ``measures``: measures (``nDCG @ 20``) or their names (``"nDCG@20"``), or a single one.
     ``per_topic``: single topics too, before each mean. ``topics``: what the mean is taken over:
     ``qrels`` for all topics of the qrels, 0 where the run is silent; ``answered`` for those that
@@ -65,8 +67,7 @@ def evaluate(
         if not isinstance(one, str | Measure):
             raise ValueError(f"{one!r} is neither a measure nor its name")
         wanted.append(parse_measure(one) if isinstance(one, str) else one.ready())
-    every = runs if isinstance(runs, Mapping) else {"run": runs}
-    named = {str(name): run for name, run in every.items()}
+    named = to_runs(runs)
     for name, run in named.items():
         if isinstance(run, Mapping) and any(isinstance(one, Real) for one in run.values()):
             raise ValueError(
