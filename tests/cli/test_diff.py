@@ -94,7 +94,7 @@ def test_by_what_is_better_low_the_run_with_less_is_named_as_the_better_one(
 
 
 def paired(run: str, first: float | None, second: float | None, **more: Any) -> Paired:
-    found = Paired(run, "M", first, second, None, None, None, None, None, None, 9, 0, 0, False)
+    found = Paired(run=run, measure="M", first=first, second=second, n=9, open=0, same=False)
     return replace(found, **more)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.api.telling import ProgressLines
-from assay.cli.forecast import told
+from assay.cli.forecast import done_in_words
 from assay.judging.engine import judge
 from assay.judging.progress import Tally
 from assay.labellers.anthropic import AnthropicLabeller
@@ -58,16 +58,19 @@ def test_what_a_cache_took_and_saved_is_counted_and_kept(place):
     assert (tally.tokens_cached, tally.tokens_cache_write) == (2000, 1000)
     assert (row["cached"], row["cache_saved"]) == (2000, pytest.approx(saved))
     assert row["cost"] == pytest.approx(tally.cost)
-    assert "3,060 tokens read (2,000 from the cache, 1,000 put into it), 30 written." in told(tally)
-    assert "$0.0050; the cache saved $0.0047." in told(tally)
+    assert (
+        "3,060 tokens read (2,000 from the cache, 1,000 put into it), 30 written."
+        in done_in_words(tally)
+    )
+    assert "$0.0050; the cache saved $0.0047." in done_in_words(tally)
 
 
 def test_a_cache_that_is_only_written_to_has_cost_more(place):
     tally, (row,) = judged(place, replies(WRITES), CLAUDE, 1)
     assert tally.cache_saved == pytest.approx(-0.00075)
     assert row["cache_saved"] == pytest.approx(-0.00075)
-    assert "1,020 tokens read (1,000 put into a cache)" in told(tally)
-    assert "the cache has cost $0.0008 more than it saved so far" in told(tally)
+    assert "1,020 tokens read (1,000 put into a cache)" in done_in_words(tally)
+    assert "the cache has cost $0.0008 more than it saved so far" in done_in_words(tally)
 
 
 @pytest.mark.parametrize("price", [None, Price(3.0, 15.0), Price(3.0, 15.0, 0.3)])
@@ -79,9 +82,9 @@ def test_where_a_price_is_unknown_only_tokens_are_shown(place, price):
     assert tally.cache_unpriced == (1000 if cheaper else 2000)
     assert row["cached"] == 1000
     assert (row["cache_saved"] is None) is not cheaper
-    assert "1,000 from the cache, 1,000 put into it" in told(tally)
-    assert ("saved" in told(tally)) is cheaper
-    assert ("1,000 of these at an unknown price" in told(tally)) is cheaper
+    assert "1,000 from the cache, 1,000 put into it" in done_in_words(tally)
+    assert ("saved" in done_in_words(tally)) is cheaper
+    assert ("1,000 of these at an unknown price" in done_in_words(tally)) is cheaper
 
 
 def test_what_comes_to_nothing_is_counted_too(place):

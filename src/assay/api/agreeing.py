@@ -78,7 +78,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class LabelsOfTwo:
     """The labels of two labellers, A and B, and what they are held to: ``scale`` are the labels
     that there are, and with ``clip`` others are moved to its nearest end."""
 
@@ -160,7 +160,7 @@ class Disagreement(NamedTuple):
 class Agreed:
     """How well two labellers agree, on all units and on those of each topic or run (``by``)."""
 
-    labels: Labels
+    labels: LabelsOfTwo
     result: Agreement
     coefficients: Sequence[Coefficient]
     by: str | None = None
@@ -339,7 +339,7 @@ def agree_files(
             f"{names[1]} {len(pair.second)}, and they share {pair.shared} units. Units are the "
             "same where topic, document and run are; write these alike in both files."
         )
-    labels = Labels(pair, scale, clip, seed)
+    labels = LabelsOfTwo(pair, scale, clip, seed)
     try:
         result = labels.agreement(pair.units)
         groups = list(_groups(labels, by, whole=whole)) if by else []
@@ -348,7 +348,7 @@ def agree_files(
     return Agreed(labels, result, coefficients(result), by, groups)
 
 
-def _groups(labels: Labels, by: str, *, whole: bool) -> Iterator[Group]:
+def _groups(labels: LabelsOfTwo, by: str, *, whole: bool) -> Iterator[Group]:
     """The agreement on each topic or run, in file order, on one scale for all."""
     pair, scale = labels.pair, labels.scale
     units: dict[str, list[Unit]] = {}

@@ -26,7 +26,7 @@ from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.reading import warn
 from assay.api.retrieving import Topics, topic_texts
-from assay.api.run_manifest import write_manifest
+from assay.api.run_manifest import write_run_manifest
 from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.trec_rag_rules import Rules
@@ -259,7 +259,7 @@ class Answering:
         rows = b"".join(orjson.dumps(row) + b"\n" for row in answered.made.unusable)
         write_bytes(self.unusable, rows)
         if answered.data:
-            write_manifest(
+            write_run_manifest(
                 self.run,
                 "answer",
                 self._in_manifest(),

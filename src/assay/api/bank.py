@@ -77,7 +77,7 @@ def generate(
     if len(files) != 1:
         raise SettingsError(f"{opened.path}: [inputs] queries must be one file.")
     queries = read_queries(files[0]).require()
-    target = into or bank_file(opened.path)
+    target = into or bank_path(opened.path)
     bank = open_bank(target)
     who = opened.labellers([GENERATE])[GENERATE.name]
     asked = {
@@ -136,7 +136,7 @@ def _new(
     return with_query, [(query.id, one) for one in made if one.id not in known]
 
 
-def bank_file(given: Path, *, must_exist: bool = False) -> Path:
+def bank_path(given: Path, *, must_exist: bool = False) -> Path:
     """A bank: the file itself, or that of an evaluation folder. Raises SettingsError where there
     must be one and is none."""
     path = given
@@ -150,7 +150,7 @@ def bank_file(given: Path, *, must_exist: bool = False) -> Path:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedBank:
     """The questions of a bank, and its edits."""
 
     path: Path
@@ -158,9 +158,9 @@ class Listed:
     edits: Sequence[Edit]
 
     @classmethod
-    def read(cls, given: Path) -> Listed:
+    def read(cls, given: Path) -> ListedBank:
         """A bank, or that of a folder."""
-        path = bank_file(given, must_exist=True)
+        path = bank_path(given, must_exist=True)
         return cls(path, read_bank(path).require(), read_history(path))
 
     @property
@@ -196,7 +196,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedQuestion:
     """A question to be added."""
 
     query: str
@@ -216,10 +216,10 @@ class ChangedQuestion:
     more: Mapping[str, Any]
 
 
-def edit_bank(given: Path, by: str, wanted: Added | ChangedQuestion) -> str:
+def edit_bank(given: Path, by: str, wanted: AddedQuestion | ChangedQuestion) -> str:
     """Change one question of a bank, record who did it, and say what was done."""
-    path = bank_file(given, must_exist=isinstance(wanted, ChangedQuestion))
-    if isinstance(wanted, Added):
+    path = bank_path(given, must_exist=isinstance(wanted, ChangedQuestion))
+    if isinstance(wanted, AddedQuestion):
         weight = 1.0 if wanted.weight is None else wanted.weight
         where, before, action = wanted.query, None, "add"
         after = BankQuestion(
@@ -234,7 +234,7 @@ def edit_bank(given: Path, by: str, wanted: Added | ChangedQuestion) -> str:
     return f"Version {made.number}: {action} {after.id} ({history_path(path).name})"
 
 
-def differences(
+def bank_differences(
     old: str, new: str, folder: Path | None, *, policy: str | None, labeller: str | None
 ) -> dict[str, Any]:
     """What differs between two banks, and with a folder what that moves in its labels and scores,

@@ -166,7 +166,7 @@ def _record(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class QuestionChange:
     """How a question differs between two versions: ``added``, ``dropped``, ``reworded``,
     ``key``, ``weight`` or ``active``."""
 
@@ -177,7 +177,7 @@ class Change:
     after: str
 
 
-def changes(old: Bank, new: Bank) -> Iterator[Change]:
+def changes(old: Bank, new: Bank) -> Iterator[QuestionChange]:
     """What is different, question by question. A question that is not active is as good as
     dropped."""
     for query in dict.fromkeys([*old.queries, *new.queries]):
@@ -194,19 +194,19 @@ def _all(bank: Bank, query: str) -> tuple[BankQuestion, ...]:
 
 def _differences(
     query: str, one: BankQuestion | None, other: BankQuestion | None
-) -> Iterator[Change]:
+) -> Iterator[QuestionChange]:
     was = one is not None and one.active
     now = other is not None and other.active
     if one is None or not was:
         if other is not None and now:
-            yield Change(query, other.id, "added", "", other.text)
+            yield QuestionChange(query, other.id, "added", "", other.text)
         return
     if other is None or not now:
-        yield Change(query, one.id, "dropped", one.text, "")
+        yield QuestionChange(query, one.id, "dropped", one.text, "")
         return
     if one.text != other.text:
-        yield Change(query, one.id, "reworded", one.text, other.text)
+        yield QuestionChange(query, one.id, "reworded", one.text, other.text)
     if one.gold != other.gold:
-        yield Change(query, one.id, "key", " | ".join(one.gold), " | ".join(other.gold))
+        yield QuestionChange(query, one.id, "key", " | ".join(one.gold), " | ".join(other.gold))
     if one.weight != other.weight:
-        yield Change(query, one.id, "weight", f"{one.weight:g}", f"{other.weight:g}")
+        yield QuestionChange(query, one.id, "weight", f"{one.weight:g}", f"{other.weight:g}")

@@ -40,7 +40,7 @@ NEXT_COLUMNS = ("topic", "run_a", "run_b")
 _MOST_PARTS = 10
 
 
-class Settings(NamedTuple):
+class BattleOptions(NamedTuple):
     """How battles are counted and rated.
 
     ``model`` is a name of :data:`assay.statistics.pair_models.MODELS`, ``theta`` fixes the tie
@@ -111,7 +111,7 @@ class BattleScores:
     topics: Sequence[str]
     table: Battles
     rated: Rated
-    settings: Settings
+    settings: BattleOptions
     failed: int
     both_bad: int
     orders: Orders
@@ -278,7 +278,7 @@ class BattleScores:
 
 def battle_scores(
     files: Sequence[Path],
-    settings: Settings,
+    settings: BattleOptions,
     note: Note,
     *,
     crowd: Crowd | None = None,
@@ -294,7 +294,7 @@ def battle_scores(
     return rate_battles([one for found in read for one in found], settings)
 
 
-def rate_battles(battles: Sequence[Battle], settings: Settings) -> BattleScores:
+def rate_battles(battles: Sequence[Battle], settings: BattleOptions) -> BattleScores:
     """The ratings of all runs of some battles. Raises SettingsError where settings do not fit, or
     some battles have a topic and others none."""
     by_battle = battles[0].topic is None if battles else False

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from assay.api.paths import scores_in
 from assay.api.reading import Note, all_used
-from assay.api.run_files import require_own_names, score_files
+from assay.api.run_files import require_own_names, score_run_files
 from assay.api.undefined import explained, undefined_values
 from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
 from assay.formats.parsed import Parsed
@@ -37,7 +37,7 @@ from assay.statistics.comparison import (
 
 
 @dataclass(frozen=True, slots=True)
-class Confidences:
+class ConfidencesToCompare:
     """What to compare by a measure of confidence, or by an end of it (``HMR:floor``)."""
 
     name: str
@@ -49,7 +49,7 @@ def confidence_measure(name: str) -> str | None:
     return next((one for one in MEASURES if same_name(one, split_end(name)[0])), None)
 
 
-Comparable = ScoreMatrix | Confidences
+Comparable = ScoreMatrix | ConfidencesToCompare
 
 
 def read_tables(
@@ -58,15 +58,15 @@ def read_tables(
     """The scores that ``names`` say of a table (None: its only one); those of a measure of
     confidence that it has no scores of single topics for are taken from the confidences that it
     holds. An evaluation folder stands for the table of its topics; ``note`` hears what
-    :func:`assay.api.since_scored.told_of` it. ``option`` is how messages call a name. Raises
+    :func:`assay.api.since_scored.remarks_since` it. ``option`` is how messages call a name. Raises
     FormatError with all faults, ValueError for several names of a table of one score, SettingsError
     for a folder without a table."""
     path = scores_in(path)
     if path.with_name("manifest.json").is_file():
         # Opening a folder and its ledger takes longer to load than all that tables need.
-        from assay.api.since_scored import told_of  # noqa: PLC0415
+        from assay.api.since_scored import remarks_since  # noqa: PLC0415
 
-        for one in told_of(path):
+        for one in remarks_since(path):
             note(one)
     tables = all_used((partial(read_table, path, name, option) for name in names), note)
     if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
@@ -87,7 +87,7 @@ def read_table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
     if found.value is None or not found.ok:
         return Parsed(None, found.faults)
     shown = measure if end is None else f"{measure}:{end}"
-    return Parsed(Confidences(shown, found.value), found.faults)
+    return Parsed(ConfidencesToCompare(shown, found.value), found.faults)
 
 
 def completed(
@@ -141,7 +141,7 @@ def score_runs(
     one name, and too few topics."""
     wanted = {name: parse_measure(name) for name in measures}
     try:
-        found = score_files(qrels, files, wanted.values(), note=note, only=only)
+        found = score_run_files(qrels, files, wanted.values(), note=note, only=only)
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
     require_own_names(found.names, files)

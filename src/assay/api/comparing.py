@@ -63,7 +63,7 @@ def agree(
             f"a has {len(first.labels)} labels and b {len(second.labels)}: lists must be of the "
             "same things in the same order. Write None where there is no label."
         )
-    labels = agreeing.Labels(LabelPair(first, second, scale, "a and b"), scale, clip, seed)
+    labels = agreeing.LabelsOfTwo(LabelPair(first, second, scale, "a and b"), scale, clip, seed)
     found = agreeing.coefficients(labels.agreement(labels.pair.units))
     return frames.frame(agreeing.COLUMNS, (one.row for one in found))
 

@@ -33,7 +33,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Confidences:
+class ConfidenceScores:
     """The scores of every run: ``values`` are (run, topic, measure, ends), ``reasons`` say by run
     why some are undefined, ``stated`` are the confidences and correctness that a run has both of.
     """
@@ -90,7 +90,7 @@ class Confidences:
 
 def confidences(
     file: Path, *, bins: int, closed: Closed, answered: bool, per_topic: bool, note: Note
-) -> Confidences:
+) -> ConfidenceScores:
     """The scores of the runs of a table. Topics that a run has no row for count as incorrect with
     an unknown confidence; with ``answered`` they, and rows that lack a value, are left out. Raises
     FormatError with all faults."""
@@ -120,7 +120,7 @@ def confidences(
                 values.append((run, topic, "Brier", Range(1.0, 0.0)))
                 values.append((run, topic, "Accuracy", Range.certain(0.0)))
                 values.append((run, topic, "Confidence", None))
-    return Confidences(values, counts, reasons, stated)
+    return ConfidenceScores(values, counts, reasons, stated)
 
 
 def _ranges(

@@ -15,7 +15,7 @@ _UNRANKED = LOWER_IS_BETTER | {"AUROC"}
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlaceChange:
     """What was one thing and is another: an answer (right or wrong), a mark, a grade, by the place
     it has. None is unknown."""
 
@@ -42,9 +42,9 @@ class ScoreChange:
 class Consequences:
     """All that changes. ``missing`` is how many labels are missing before and after."""
 
-    answers: tuple[Change, ...]
-    marks: tuple[Change, ...]
-    grades: tuple[Change, ...]
+    answers: tuple[PlaceChange, ...]
+    marks: tuple[PlaceChange, ...]
+    grades: tuple[PlaceChange, ...]
     scores: tuple[ScoreChange, ...]
     missing: tuple[int, int]
 
@@ -68,9 +68,9 @@ class Consequences:
 def consequences(before: Results, after: Results) -> Consequences:
     """What changed from one result of a folder to another."""
     first, second = _detail(before), _detail(after)
-    answers: tuple[Change, ...] = ()
-    marks: tuple[Change, ...] = ()
-    grades: tuple[Change, ...] = ()
+    answers: tuple[PlaceChange, ...] = ()
+    marks: tuple[PlaceChange, ...] = ()
+    grades: tuple[PlaceChange, ...] = ()
     if isinstance(first, AnswerFindings) and isinstance(second, AnswerFindings):
         answers = tuple(_differing(_answers(first), _answers(second)))
         marks = tuple(_differing(_marks(first), _marks(second)))
@@ -87,11 +87,11 @@ def _detail(results: Results) -> Any:
 Values = Iterable[tuple[tuple[str, str, str], str | int | None]]
 
 
-def _differing(before: Values, after: Values) -> Iterator[Change]:
+def _differing(before: Values, after: Values) -> Iterator[PlaceChange]:
     known = dict(before)
     for place, value in after:
         if known[place] != value:
-            yield Change(*place, known[place], value)
+            yield PlaceChange(*place, known[place], value)
 
 
 def _each(result: AnswerFindings) -> Iterator[tuple[str, str, AnswerResult]]:

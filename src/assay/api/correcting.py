@@ -39,7 +39,7 @@ Evaluations = Mapping[str, Evaluation]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawProgress:
     """A draw with how far it is labelled: of ``units`` that are known to belong to it now, people
     have labelled ``labelled`` with nobody else's label in sight. ``new`` unless it was there."""
 
@@ -83,7 +83,7 @@ class Trusted:
     ``people`` is how many people's labels of the draw there are."""
 
     basis: str
-    draw: Drawn | None
+    draw: DrawProgress | None
     population: Population
     level: float
     boards: tuple[TrustBoard, ...] = ()
@@ -151,7 +151,7 @@ def correct(
         return Trusted(basis, None, population, level, why=why)
     chosen, units = _counting(evaluations, ledger, draws)
     done = sum(labelled for _, labelled in units)
-    drawn = Drawn(chosen, len(units), done)
+    drawn = DrawProgress(chosen, len(units), done)
     if not units:
         why = (
             f"Nothing is asked yet of what draw {chosen.uid[:8]} drew: labels that come before are "

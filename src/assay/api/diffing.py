@@ -114,7 +114,7 @@ class Paired:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BoardOrder:
     """The runs of both by a measure: how many ``pairs`` of them have values that differ in both,
     and which of these changed places, the run that is better now named first."""
 
@@ -136,7 +136,7 @@ class Difference:
     tests: tuple[Paired, ...]
     relabelled: Mapping[str, tuple[int, int]]
     apart: tuple[str, ...]
-    orders: tuple[Order, ...] = ()
+    orders: tuple[BoardOrder, ...] = ()
 
     @cached_property
     def flips(self) -> tuple[Move, ...]:
@@ -194,7 +194,7 @@ def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
     )  # fmt: skip
 
 
-def _orders(tests: Sequence[Paired]) -> Iterator[Order]:
+def _orders(tests: Sequence[Paired]) -> Iterator[BoardOrder]:
     """The runs by each measure that several have."""
     by_measure: dict[str, list[Paired]] = {}
     for one in tests:
@@ -209,7 +209,7 @@ def _orders(tests: Sequence[Paired]) -> Iterator[Order]:
                 better = now > 0 if measure not in LOWER_IS_BETTER else now < 0
                 turned.append((x.run, y.run) if better else (y.run, x.run))
         if len(known) > 1:
-            yield Order(measure, pairs, tuple(turned))
+            yield BoardOrder(measure, pairs, tuple(turned))
 
 
 def _sign(one: float | None, other: float | None) -> int:

@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class GradedRuns:
+class GradedFileRuns:
     """Graded passages, and the runs that are scored by them."""
 
     scorer: ExamScorer
@@ -107,7 +107,7 @@ def graded(
         str | None, Option("Grades by this prompt only.", flag="--prompt-class")
     ] = None,
     note: Note,
-) -> GradedRuns:
+) -> GradedFileRuns:
     """Read graded passages, by a model or a prompt class only where one is named, with the runs to
     be scored: those of the file, unless there are others. Where grades say right or wrong, τ is 1.
     Raises FormatError, SettingsError, and ValueError for what is no measure."""
@@ -123,7 +123,7 @@ def graded(
         for name in asked
     }
     unheld = 0 if runs else sum(one.unheld(k) for run in rankings.values() for one in run.values())
-    return GradedRuns(ExamScorer(questions, pool, options), rankings, options, unheld)
+    return GradedFileRuns(ExamScorer(questions, pool, options), rankings, options, unheld)
 
 
 def _rankings(file: GradedFile, paths: Sequence[Path], note: Note) -> dict[str, Run]:

@@ -36,7 +36,7 @@ from assay.protocols.standing import stands_on
 
 
 @dataclass(frozen=True)
-class Asked:
+class GateOptions:
     """What a gate is asked on the command line; it goes before ``[gate]`` of assay.toml. ``rules``
     add to those there, measure by measure."""
 
@@ -48,7 +48,7 @@ class Asked:
     prove: bool = False
 
 
-def save_baseline(opened: Opened, path: Path, asked: Asked) -> tuple[str, int]:
+def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, int]:
     """Write a run's baseline; returns the run and how many questions it has. Asks nobody. Raises
     SettingsError for a run that there is not, LedgerError where nothing is labelled."""
     name = _protocol(opened, asked.protocol)
@@ -62,7 +62,7 @@ def save_baseline(opened: Opened, path: Path, asked: Asked) -> tuple[str, int]:
     return run, len(found.questions)
 
 
-def gate_folder(opened: Opened, asked: Asked) -> Gate:
+def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
     """Whether a run of a folder passes. Asks nobody. Raises SettingsError, FormatError for a
     baseline that cannot be used, LedgerError where nothing is labelled."""
     name = _protocol(opened, asked.protocol)

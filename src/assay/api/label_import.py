@@ -31,7 +31,7 @@ from assay.protocols.results import Result
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenLabel:
     """A label as people see it: what it is about and says, what it stands over (``before`` is that
     label's verdict) and which other places it also counts at."""
 
@@ -46,14 +46,14 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Imported:
+class LabelsImported:
     """What an import did, or would do: labels ``added``; ``known`` ones, of which ``outdated`` do
     not count any more; and what ``follows``, where that was asked for."""
 
     added: int
     known: int
     outdated: int
-    labels: tuple[Written, ...] | None = None
+    labels: tuple[WrittenLabel, ...] | None = None
     follows: Consequences | None = None
 
     def document(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def import_marked(
     *,
     dry_run: bool,
     note: Note = lambda _text: None,
-) -> Imported:
+) -> LabelsImported:
     """Write what ``who`` changed in marked answer runs; ``words`` say outright of answers
     (``[RUN/]QUESTION``) whether they are right, and ``note`` hears what the person should know.
     Raises FormatError or SettingsError where anything is wrong; then nothing is written."""
@@ -111,7 +111,7 @@ def import_marked(
                 f"not count is left out: {printable(listed(edits.uncounted))}."
             )
         if not edits.labels:
-            return Imported(0, 0, 0, labels=())
+            return LabelsImported(0, 0, 0, labels=())
         trial.add(edits.labels)
         after = scored.score(ledger, whole=True)
         faults = unlike(edits, after.findings.detail.answers, rulings)
@@ -127,7 +127,7 @@ def import_marked(
             "copy is older than theirs: run 'assay score' and change a fresh one."
         )
     was, now = (Results(policy.name, {one.protocol: one}) for one in (before, after))
-    return Imported(len(labels), 0, 0, labels, consequences(was, now))
+    return LabelsImported(len(labels), 0, 0, labels, consequences(was, now))
 
 
 def _marked(opened: Folder, path: Path) -> Evaluation:
@@ -176,13 +176,13 @@ def _rulings(
     return rulings
 
 
-def _written(labels: Iterable[NewLabel], before: Result, after: Result) -> Iterator[Written]:
+def _written(labels: Iterable[NewLabel], before: Result, after: Result) -> Iterator[WrittenLabel]:
     old = {used.label.uid: used.label for used in before.used}
     where = WhereUsed(after.used)
     for label in labels:
         place = Place(**label.detail["said_of"])
         was = old.get(label.overrules or "")
-        yield Written(
+        yield WrittenLabel(
             task=label.task,
             place=place,
             after=in_words(label),
@@ -216,7 +216,7 @@ def import_labels(
     reason: Annotated[str | None, Option("Of marked runs: why, for all that was changed.")] = None,
     dry_run: Annotated[bool, Option("Show what would follow; write nothing.")] = False,
     note: Note,
-) -> Imported:
+) -> LabelsImported:
     """Read one file of labels as JSON Lines, or marked answer runs, into the ledger, all or
     nothing; with ``dry_run`` only say what would follow. ``note`` hears what the person should
     know. Raises SettingsError for files and options that do not go together, FormatError with all
@@ -257,7 +257,7 @@ def _is_marked(path: Path) -> bool:
 
 def _import_lines(
     folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
-) -> Imported:
+) -> LabelsImported:
     opened = Opened.of(folder).quick() if dry_run else None
 
     def asked() -> Mapping[str, Content]:
@@ -274,4 +274,4 @@ def _import_lines(
         if opened is not None and before is not None:
             follows = consequences(before, opened.score(ledger))
         trial.keep = not dry_run
-    return Imported(len(read.new), read.known, read.outdated, follows=follows)
+    return LabelsImported(len(read.new), read.known, read.outdated, follows=follows)

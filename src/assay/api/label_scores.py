@@ -152,7 +152,7 @@ def nugget_scores(
     nuggets that are mapped to them, ``bank`` one of the questions that the nuggets were made of,
     of which a question that needs all of its answers may be worth the share given (``partly``).
     Raises FormatError with the faults of all files."""
-    answers = read_answers(files, read_assignments, note)
+    answers = read_labelled_answers(files, read_assignments, note)
     aspects = None
     if sub_narratives is not None:
         aspects = read_sub_narratives(sub_narratives).require()
@@ -219,14 +219,14 @@ def support_scores(
 ) -> LabelScores:
     """The scores of support labels, with how many citations each run has that are uncited, unjudged
     or missing. Raises FormatError with the faults of all files."""
-    answers = read_answers(files, read_support, note)
+    answers = read_labelled_answers(files, read_support, note)
     cited = citations_of(answers)
     sheet, counts = support_sheet(cited, citations)
     more, shown = {"citations": citations, "counts": counts}, ("uncited", "unjudged", "missing")
     return LabelScores(sheet, topics, counts, more, shown)
 
 
-def read_answers(
+def read_labelled_answers(
     paths: Sequence[Path], read: Callable[[Path], Parsed[tuple[T, ...]]], note: Note
 ) -> list[T]:
     """The answers in some files, each with its run, topic and line. Raises FormatError with the

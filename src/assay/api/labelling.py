@@ -15,7 +15,7 @@ from assay.api.arguments import budget_of, path_of, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.reading import Note, used, warn
-from assay.api.run_manifest import write_manifest
+from assay.api.run_manifest import write_run_manifest
 from assay.api.telling import progress_of
 from assay.formats.cells import is_table
 from assay.formats.jsonl import dump_line
@@ -270,7 +270,9 @@ def label_file(
         table = is_table(output)
         write_bytes(output, csv_bytes(COLUMNS, labels, output) if table else b"".join(rows))
         settings, who = {"task": job.task.value}, [job.labeller.id]
-        write_manifest(output, "label", settings, labellers=who, inputs=[file], outputs=[output])
+        write_run_manifest(
+            output, "label", settings, labellers=who, inputs=[file], outputs=[output]
+        )
     return labels, tally
 
 

@@ -197,7 +197,7 @@ class Differing:
         }
 
 
-def differences(
+def label_differences(
     ledger: Ledger, first: str, second: str, task: str | None
 ) -> tuple[int, list[Differing]]:
     """How many units two labellers both labelled, and those of which they say different things.

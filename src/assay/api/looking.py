@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from assay.api.evaluation import open as open_folder
-from assay.api.gates import Asked, gate_folder
+from assay.api.gates import GateOptions, gate_folder
 from assay.api.opened import Opened
 from assay.api.status import status
 from assay.model.errors import SettingsError
@@ -75,7 +75,7 @@ class Look:
     def gate(self) -> Gate:
         """Whether the run that [gate] of assay.toml names may go out: its bounds, and no
         significant loss against the baseline named there."""
-        return gate_folder(Opened.open(self.folder), Asked())
+        return gate_folder(Opened.open(self.folder), GateOptions())
 
 
 def _of(rows: pl.DataFrame, **wanted: str) -> pl.DataFrame:

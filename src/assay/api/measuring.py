@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.api.arguments import number_of, path_of
 from assay.api.reading import used, warn
-from assay.api.run_files import COLUMNS, DEFAULTS, score_files
+from assay.api.run_files import COLUMNS, DEFAULTS, score_run_files
 from assay.formats import trec
 from assay.formats.parsed import Parsed
 from assay.measures.base import Measure
@@ -67,7 +67,7 @@ def measure(
     given = [runs] if isinstance(runs, str | PathLike) else runs
     if _are_files(given) and isinstance(qrels, str | PathLike):
         wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
-        scored = score_files(
+        scored = score_run_files(
             Path(qrels),
             [Path(one) for one in given],
             wanted,

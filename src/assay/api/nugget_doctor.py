@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.api.items_examined import EFFECT_COLUMNS, PROPOSAL_COLUMNS, SAME, Examination, Examined
-from assay.api.label_scores import read_answers
+from assay.api.label_scores import read_labelled_answers
 from assay.api.reading import Note, used
 from assay.formats.score_tables import read_scores
 from assay.formats.trec_rag_nuggets import read_assignments
@@ -54,7 +54,7 @@ def examine_nuggets(
     """Look at the nuggets that answers were assigned. The leaderboard is by the mean over topics of
     the mean of what the nuggets are worth (``all``), an answer that is not there worth 0;
     ``official`` is a table of other scores of the runs. Raises FormatError with all faults."""
-    tables = nugget_tables(read_answers(files, read_assignments, note))
+    tables = nugget_tables(read_labelled_answers(files, read_assignments, note))
     runs = list(dict.fromkeys(run for table in tables for run in table.runs))
     known = {} if official is None else used(read_scores(official, score), note).run_scores()
     topics: dict[str, TopicItems] = {}

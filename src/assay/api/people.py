@@ -24,7 +24,7 @@ _MOST_CATEGORIES = 12
 
 
 @dataclass(frozen=True)
-class Person:
+class Rater:
     """One of those who share units: their ``labels`` in all and of ``shared`` units, Cohen's
     ``kappa`` with the others on average (None where chance allows no disagreement), and, as the
     model has it, their ``accuracy`` and the ``sensitivity`` to each category."""
@@ -51,7 +51,7 @@ class Overlap:
     items: int
     shared: int
     alpha: float | None
-    people: tuple[Person, ...]
+    people: tuple[Rater, ...]
     consensus: Mapping[str, int]
     changed: int
     why: str = ""
@@ -155,7 +155,7 @@ def _overlap(
         task, field, tuple(categories), len(judged_items), shared,
         krippendorff_alpha(values.T) if shared else None,
         tuple(
-            Person(
+            Rater(
                 who,
                 int((labels[:, at] != NO_LABEL).sum()),
                 int((labels[several, at] != NO_LABEL).sum()),

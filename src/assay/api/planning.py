@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.api.by_items import Items, batch_weights, estimated, expectation, items_for, linear_in
 from assay.api.corrected import Corrected, check_level, settled_pairs
-from assay.api.correcting import Drawn, check_measures, correct
+from assay.api.correcting import DrawProgress, check_measures, correct
 from assay.api.opened import Opened
 from assay.api.trust import LEAST_DRAWN
 from assay.ledger import Ledger
@@ -137,7 +137,7 @@ def plan_labels(
                 f"{there}'."
             )
         draws = [one for one in ledger.draws() if items.task in one.tasks]
-        done = [one for one in draws if Drawn.of(opened.parts, ledger, one).is_whole]
+        done = [one for one in draws if DrawProgress.of(opened.parts, ledger, one).is_whole]
         if done and done[-1].design == TOPICS:
             return _by_topics(opened, ledger, aim, measure or items.measure)
         return _by_items(opened, ledger, aim, items, agreement)
@@ -150,7 +150,7 @@ def _by_items(
     opened: Opened, ledger: Ledger, aim: Aim, items: Items, agreement: float
 ) -> LabelPlan:
     draws = [one for one in ledger.draws() if one.tasks == (items.task,) and one.design != TOPICS]
-    done = [one for one in draws if Drawn.of(opened.parts, ledger, one).is_whole]
+    done = [one for one in draws if DrawProgress.of(opened.parts, ledger, one).is_whole]
     known = np.isin(items.units, [name for one in done for name in one.chosen])
     alone = items.offset + items.weights @ items.judge[0]
     so_far = None
@@ -268,7 +268,7 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
             "Plan for a measure that is a mean over topics, such as Accuracy: -m Accuracy."
         )
     total, before = len(draw.names), len(draw.chosen)
-    per_topic = Drawn.of(opened.parts, ledger, draw).units / before
+    per_topic = DrawProgress.of(opened.parts, ledger, draw).units / before
     price = _Price.of(ledger, *draw.tasks)
     value = corrected.shrink(found, one.judge)[0]
 
@@ -302,7 +302,7 @@ def _corrected(
     opened: Opened, ledger: Ledger, aim: Aim, measure: str
 ) -> tuple[Draw | None, Corrected]:
     for draw in reversed([one for one in ledger.draws() if one.design == TOPICS]):
-        if not Drawn.of(opened.parts, ledger, draw).is_whole:
+        if not DrawProgress.of(opened.parts, ledger, draw).is_whole:
             continue
         found = correct(opened.parts, ledger, measures=(measure,), level=aim.level, wanted=draw.uid)
         for board in found.boards:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from assay.api.reading import Note
-from assay.api.run_manifest import write_manifest
+from assay.api.run_manifest import write_run_manifest
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
 from assay.formats.naming import clean
 from assay.formats.r2c2_ac import read_ac_run
@@ -90,7 +90,7 @@ def recalibrate(
                 f"{in_both} of the {len(topics)} questions of {apply_to} are among those that the "
                 "map was learnt from: what it does there says little about others."
             )
-        write_manifest(
+        write_run_manifest(
             output,
             "recalibrate",
             {"method": method, "run": rows[0].run, "parameters": fitted.parameters},

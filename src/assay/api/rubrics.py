@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.api.label_scores import LabelScores, read_answers
+from assay.api.label_scores import LabelScores, read_labelled_answers
 from assay.api.reading import Note, used
 from assay.formats.rubrics import read_graded, write_rubrics
 from assay.formats.trec_rag_nuggets import read_nuggets
@@ -36,7 +36,7 @@ class Rubric(NamedTuple):
 
 def rubric_scores(files: Sequence[Path], rubric: Rubric, topics: Topics, note: Note) -> LabelScores:
     """The scores of graded answers. Raises FormatError with the faults of all files."""
-    answers = read_answers(files, read_graded, note)
+    answers = read_labelled_answers(files, read_graded, note)
     for line in _remarks(answers, rubric):
         note(line)
     counts = _counts(answers)

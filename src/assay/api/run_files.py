@@ -225,7 +225,7 @@ def scored(
     ``only``. Raises FormatError with all faults, SettingsError for what cannot be measured."""
     over = TOPICS[0] if only else cast("Topics", topics)
     try:
-        found = score_files(
+        found = score_run_files(
             qrels,
             runs,
             measures.values(),
@@ -282,7 +282,7 @@ def require_own_names(names: Sequence[str], files: Sequence[Path]) -> None:
         seen[name] = file
 
 
-def score_files(
+def score_run_files(
     qrels: Path,
     paths: Sequence[Path],
     measures: Iterable[Measure],

@@ -12,7 +12,7 @@ from assay.model.version import __version__
 from assay.protocols.output import digests_of, json_bytes, write_bytes
 
 
-def write_manifest(
+def write_run_manifest(
     run: Path,
     command: str,
     settings: Mapping[str, Any],

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.api.compared import Comparable, Confidences, confidence_measure, read_table
+from assay.api.compared import Comparable, ConfidencesToCompare, confidence_measure, read_table
 from assay.api.reading import Note, all_used
 from assay.formats.confidence_matrices import ConfidenceMatrix
 from assay.formats.score_matrices import ScoreMatrix
@@ -165,7 +165,7 @@ def designs(
     read = (partial(read_table, path, score, "--score") for path in files)
     tables: list[Comparable] = all_used(read, note)
     matrices = [one for one in tables if isinstance(one, ScoreMatrix)]
-    pilots = [one for one in tables if isinstance(one, Confidences)]
+    pilots = [one for one in tables if isinstance(one, ConfidencesToCompare)]
     if matrices and pilots:
         raise SettingsError(
             f"Some files hold {score} of single topics, others confidences: give one kind."
@@ -197,7 +197,7 @@ def designs(
 
 def _simulated(
     files: Sequence[Path],
-    tables: Sequence[Confidences],
+    tables: Sequence[ConfidencesToCompare],
     demands: Demands,
     *,
     sizes: bool,

@@ -17,7 +17,7 @@ from assay.protocols.manifest import MANIFEST, read_manifest
 from assay.protocols.standing import UNEVEN
 
 
-def told_of(table: Path) -> Iterator[str]:
+def remarks_since(table: Path) -> Iterator[str]:
     """What to know of a file in the ``out/`` of an evaluation before runs are compared by it:
     whether labels came or inputs changed since it was written, and whether people labelled more of
     some runs than of others. Of labels nothing is known where the ledger is another one or a

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from assay.api.correcting import Drawn
+from assay.api.correcting import DrawProgress
 from assay.api.opened import Opened
 from assay.api.since_scored import changed_inputs, later_labels
 from assay.api.trust import drawn_so_far
@@ -126,7 +126,7 @@ def _has_other_settings(part: Evaluation, manifest: Mapping[str, Any]) -> bool:
 
 
 def _next(
-    opened: Opened, place: str, ask: int, failed: int, written: bool, drawn: Sequence[Drawn]
+    opened: Opened, place: str, ask: int, failed: int, written: bool, drawn: Sequence[DrawProgress]
 ) -> Iterator[tuple[str, str]]:
     left = sum(one.units - one.labelled for one in drawn)
     label = f"assay ui {place}", f"label what was drawn: {counted(left, 'unit')} left"

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.api.by_items import Items, estimated, items_for, uncertainty
 from assay.api.corrected import check_level
-from assay.api.correcting import COLUMNS, Drawn, Trusted, correct
+from assay.api.correcting import COLUMNS, DrawProgress, Trusted, correct
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -31,7 +31,7 @@ LEAST_DRAWN = 20
 """Units that a draw of them asks for, at least, where there are so many left."""
 
 
-def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = ()) -> Drawn:
+def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = ()) -> DrawProgress:
     """Draw ``n`` topics of a folder, each set as likely as any other; people then label all that is
     asked of them under ``tasks`` (all where none is named). The draw is in the ledger before
     anybody is asked. Raises SettingsError where it cannot be made, and LedgerError."""
@@ -49,12 +49,12 @@ def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = (
         pi = (n / len(names),) * len(names)
         made = Draw(TOPICS, asked, n, seed, tuple(names), pi, tuple(map(bool, drawn)))
         new = ledger.add_draw(made)
-        return Drawn.of(opened.parts, ledger, made, new=new)
+        return DrawProgress.of(opened.parts, ledger, made, new=new)
 
 
 def draw_units(
     folder: Path, *, n: int, seed: int, task: str, design: Design, measure: str = ""
-) -> Drawn:
+) -> DrawProgress:
     """Draw about ``n`` units of a task, each by its own coin, for a measure that is a sum over its
     labels (that which hangs on most of them unless one is named). People then label these units.
 
@@ -73,8 +73,8 @@ def draw_units(
             same_draw = (one.design, one.size, one.seed) == (design, n, seed)
             known = {name for other in labelled for name in other.chosen}
             if same_draw and set(one.names) == weighty - known:
-                return Drawn.of(opened.parts, ledger, one)
-            so_far = Drawn.of(opened.parts, ledger, one)
+                return DrawProgress.of(opened.parts, ledger, one)
+            so_far = DrawProgress.of(opened.parts, ledger, one)
             left = so_far.units - so_far.labelled
             if left and so_far.labelled:
                 raise SettingsError(
@@ -104,7 +104,7 @@ def draw_units(
             )
         made = Draw(design, asked, n, seed, names, pi, chosen)
         new = ledger.add_draw(made)
-        return Drawn.of(opened.parts, ledger, made, new=new)
+        return DrawProgress.of(opened.parts, ledger, made, new=new)
 
 
 def _drawn(
@@ -123,10 +123,10 @@ def _drawn(
         raise SettingsError(sentence(error)) from None
 
 
-def drawn_so_far(opened: Opened) -> list[Drawn]:
+def drawn_so_far(opened: Opened) -> list[DrawProgress]:
     """All draws of a folder, oldest first, with how far each is labelled."""
     with opened.ledger(create=False) as ledger:
-        return [Drawn.of(opened.parts, ledger, one) for one in ledger.draws()]
+        return [DrawProgress.of(opened.parts, ledger, one) for one in ledger.draws()]
 
 
 def topics_of(opened: Opened, ledger: Ledger) -> list[str]:

@@ -17,7 +17,7 @@ from assay.api.answering import Answered, Answering, ledger_beside
 from assay.api.prompts_compared import PromptsCompared
 from assay.api.telling import ProgressLines
 from assay.cli.common import forms, present, remark, takes
-from assay.cli.forecast import print_ahead, print_prompts, tallied, told
+from assay.cli.forecast import done_in_words, print_ahead, print_prompts, tallied
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
@@ -182,7 +182,7 @@ def _people(job: Answering, answered: Answered) -> Iterator[str]:
         yield f"{count} of {topics} topics answered in {job.run}"
     else:
         yield "No topic has an answer: no run is written."
-    yield told(answered.tally)
+    yield done_in_words(answered.tally)
     if made.bare:
         yield f"Without any passage to answer from: {', '.join(made.bare[:20])}"
     if made.unknown:

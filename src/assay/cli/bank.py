@@ -12,10 +12,10 @@ import typer
 from assay.api.bank import (
     COLUMNS,
     HISTORY_COLUMNS,
-    Added,
+    AddedQuestion,
     ChangedQuestion,
-    Listed,
-    differences,
+    ListedBank,
+    bank_differences,
     edit_bank,
     generate,
 )
@@ -88,7 +88,7 @@ def list_command(
     history: Annotated[bool, Option("The edits instead of the questions.")] = False,
 ) -> None:
     """Show the questions of a bank with its version, or how it came to be."""
-    found = Listed.read(bank)
+    found = ListedBank.read(bank)
     if history:
         edits = list(found.history())
         present(
@@ -105,7 +105,7 @@ def list_command(
     )
 
 
-def _questions(found: Listed, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _questions(found: ListedBank, rows: Sequence[Mapping[str, Any]]) -> Table:
     cells = []
     for row in rows:
         key = f" (key: {' | '.join(row['gold'])})" if row["gold"] else ""
@@ -145,11 +145,11 @@ def edit_command(
     if len(given) != 1:
         raise typer.BadParameter(f"give one of {', '.join('--' + name for name in chosen)}")
     ((action, value),) = given.items()
-    wanted: Added | ChangedQuestion
+    wanted: AddedQuestion | ChangedQuestion
     if action == "add":
         if query is None:
             raise typer.BadParameter("--add needs the query: --query ID")
-        wanted = Added(query, value, weight, gold or (), facet)
+        wanted = AddedQuestion(query, value, weight, gold or (), facet)
     else:
         wanted = ChangedQuestion(action, value, query, _new_values(action, text, weight, gold))
     say(edit_bank(bank, by, wanted))
@@ -187,7 +187,7 @@ def diff_command(
     is a new one to the labeller: what hangs on grades that are not given yet is shown from the
     worst that it can become to the best. Exit status 1 where they differ.
     """
-    found = differences(old, new, folder, policy=policy, labeller=labeller)
+    found = bank_differences(old, new, folder, policy=policy, labeller=labeller)
     present(lambda: found, _differences(found))
     if found["changes"]:
         raise typer.Exit(1)

@@ -13,9 +13,9 @@ from assay.api.battles import (
     COLUMNS,
     DIMENSIONS,
     NEXT_COLUMNS,
+    BattleOptions,
     BattleScores,
     Crowd,
-    Settings,
     battle_scores,
 )
 from assay.cli.common import (
@@ -37,7 +37,7 @@ from assay.statistics.pair_models import MODELS
 
 @forms("json", "csv")
 @takes(
-    Settings,
+    BattleOptions,
     **dict.fromkeys(
         ("responses", "dimension", "votes", "most_spam", "inference", "following"), "win_rate"
     ),
@@ -89,7 +89,7 @@ def battles_command(
     their battles. Where wins and ties do not tie every run to every other there is no finite
     rating, and the exit status is 1.
     """
-    settings = Settings(seed=seed, **options)
+    settings = BattleOptions(seed=seed, **options)
     one_of(settings.model, MODELS, "--model")
     one_of(dimension, DIMENSIONS, "--dimension")
     found = battle_scores(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.api.confidences import MEASURES, Confidences, confidences
+from assay.api.confidences import MEASURES, ConfidenceScores, confidences
 from assay.cli.common import Paragraph, forms, plot_option, present, remark
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
@@ -61,7 +61,7 @@ def confidence_command(
     )
 
 
-def _people(found: Confidences, bins: int, plot: Path | None) -> Iterator[Table | str]:
+def _people(found: ConfidenceScores, bins: int, plot: Path | None) -> Iterator[Table | str]:
     values, counts = found.means(), found.counts
     order = rank_texts(found.ranks())
     # Counts, unless they are 0 for all; n always.

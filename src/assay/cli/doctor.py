@@ -40,7 +40,7 @@ _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+).*?(?:extra == '(?P<extra>[\w-]+)')
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Check:
     """One thing that was looked at. ``needed`` things that are not ``ok`` are a finding."""
 
     what: str
@@ -77,35 +77,33 @@ def doctor_command(
         raise typer.Exit(1)
 
 
-def _installed() -> Iterator[Finding]:
+def _installed() -> Iterator[Check]:
     current = platform.python_version()
-    yield Finding("Python", sys.version_info >= (3, 11), current, "Assay needs 3.11 or newer.")
+    yield Check("Python", sys.version_info >= (3, 11), current, "Assay needs 3.11 or newer.")
     for name, extra in _packages().items():
         found = _version(name)
         cure = f"pip install 'assay-rag[{extra}]'" if extra else f"pip install {name}"
         what = f"{name} ({extra})" if extra not in ("", name) else name
-        yield Finding(what, found is not None, found or "not installed.", cure, not extra)
+        yield Check(what, found is not None, found or "not installed.", cure, not extra)
     yield _judge()
     for model in MODELS.values():
         try:
             path = find_model(model.name).path
         except AssayError as error:
-            yield Finding(f"model {model.name}", False, str(error), needed=False)
+            yield Check(f"model {model.name}", False, str(error), needed=False)
         else:
-            yield Finding(f"model {model.name}", True, str(path))
+            yield Check(f"model {model.name}", True, str(path))
 
 
-def _judge() -> Finding:
+def _judge() -> Check:
     """Whether the package's own judge can be used, and which it is."""
     about = settings()
     what = f"judge {about.version} (embedded)"
     try:
         Network.packaged(threads=1)
     except PrerequisiteError as error:
-        return Finding(what, False, str(error), needed=False)
-    return Finding(
-        what, True, f"in the package, SHA-256 {about.sha256[:12]}…; the default labeller"
-    )
+        return Check(what, False, str(error), needed=False)
+    return Check(what, True, f"in the package, SHA-256 {about.sha256[:12]}…; the default labeller")
 
 
 def _packages() -> Mapping[str, str]:
@@ -128,7 +126,7 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _environment() -> Iterator[Finding]:
+def _environment() -> Iterator[Check]:
     names = sorted(
         name
         for name in os.environ
@@ -136,29 +134,29 @@ def _environment() -> Iterator[Finding]:
     )
     says = f"set: {', '.join(names)} (values are not shown)" if names else "none is set."
     cure = "Needed for 'openai:' and 'anthropic:' labellers whose server asks for a key."
-    yield Finding("API keys", bool(names), says, cure, needed=False)
+    yield Check("API keys", bool(names), says, cure, needed=False)
     for name in filter(shadowed, known_entry_points()):
         says = "is never used: as a SPEC the name is one of Assay's own."
         cure = "Have the package that brings it give it another name."
-        yield Finding(f"entry point {name}", False, says, cure, needed=False)
+        yield Check(f"entry point {name}", False, says, cure, needed=False)
 
 
-def _folder(path: Path) -> Iterator[Finding]:
+def _folder(path: Path) -> Iterator[Check]:
     try:
         folder = Folder.open(path)
     except AssayError as error:
-        yield Finding("assay.toml", False, str(error))
+        yield Check("assay.toml", False, str(error))
         return
-    yield Finding("assay.toml", True, f"protocol {', '.join(folder.protocols)}")
+    yield Check("assay.toml", True, f"protocol {', '.join(folder.protocols)}")
     opened: Opened | None = None
     try:
         opened = open_folder(path)
     except FormatError as error:
-        yield Finding("inputs", False, f"{len(error.faults)} faults.", "Run 'assay validate'.")
+        yield Check("inputs", False, f"{len(error.faults)} faults.", "Run 'assay validate'.")
     except AssayError as error:
-        yield Finding("inputs", False, str(error))
+        yield Check("inputs", False, str(error))
     else:
-        yield Finding("inputs", True, opened.inputs_in_words())
+        yield Check("inputs", True, opened.inputs_in_words())
     yield from _ledger(folder)
     if opened is not None:
         yield from _labellers(opened)
@@ -167,11 +165,11 @@ def _folder(path: Path) -> Iterator[Finding]:
             yield from _endpoints(spec)
 
 
-def _labellers(opened: Opened) -> Iterator[Finding]:
+def _labellers(opened: Opened) -> Iterator[Check]:
     try:
         labellers = opened.labellers()
     except AssayError as error:
-        yield Finding("labellers", False, str(error))
+        yield Check("labellers", False, str(error))
         return
     for task in opened.tasks():
         if task.by_people:
@@ -181,35 +179,35 @@ def _labellers(opened: Opened) -> Iterator[Finding]:
             refusal = labeller.refusal(task)
         except AssayError as error:
             refusal = str(error)
-        yield Finding(f"{task.name} by {labeller.id.name}", refusal is None, refusal or "can do it")
+        yield Check(f"{task.name} by {labeller.id.name}", refusal is None, refusal or "can do it")
 
 
-def _ledger(folder: Folder) -> Iterator[Finding]:
+def _ledger(folder: Folder) -> Iterator[Check]:
     try:
         if not folder.has_ledger():
-            yield Finding("ledger", True, "none yet; 'assay judge' makes it")
+            yield Check("ledger", True, "none yet; 'assay judge' makes it")
             return
         with folder.open_ledger() as ledger:
             count = sum(row["labels"] for row in ledger.stats())
-            yield Finding("ledger", True, f"{counted(count, 'label')}, version {ledger.version()}")
+            yield Check("ledger", True, f"{counted(count, 'label')}, version {ledger.version()}")
             remark = faults_in_words(ledger)
             if remark:
-                yield Finding("labels", False, remark)
+                yield Check("labels", False, remark)
     except AssayError as error:
-        yield Finding("ledger", False, str(error))
+        yield Check("ledger", False, str(error))
 
 
-def _endpoints(spec: str) -> Iterator[Finding]:
+def _endpoints(spec: str) -> Iterator[Check]:
     try:
         settings = openai_settings(spec.partition(":")[2], LabellerOptions(named=False))
     except SettingsError as error:
-        yield Finding("endpoint", False, str(error))
+        yield Check("endpoint", False, str(error))
         return
     for base_url in settings.base_urls:
         yield _endpoint(settings, base_url)
 
 
-def _endpoint(settings: OpenAISettings, base_url: str) -> Finding:
+def _endpoint(settings: OpenAISettings, base_url: str) -> Check:
     """Whether an endpoint answers ``GET /models``; asks no model and costs nothing."""
     url = base_url.rstrip("/") + "/models"
     headers = headers_for(settings.keys.get(base_url))
@@ -229,14 +227,12 @@ def _endpoint(settings: OpenAISettings, base_url: str) -> Finding:
     try:
         status, body = asyncio.run(ask())
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        return Finding(what, False, f"does not answer: {error}.", "Check the address and server.")
+        return Check(what, False, f"does not answer: {error}.", "Check the address and server.")
     if status in (401, 403):
-        return Finding(
-            what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY."
-        )
+        return Check(what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY.")
     if status != 200:
         # Some servers have no list of models; that they answer is what counts.
-        return Finding(what, True, f"answers (HTTP {status} for its list of models)")
+        return Check(what, True, f"answers (HTTP {status} for its list of models)")
     listed = f'"{settings.model}"' in body
     says = "answers" if listed else f"answers, but does not list the model '{settings.model}'"
-    return Finding(what, True, says)
+    return Check(what, True, says)

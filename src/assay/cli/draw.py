@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.api.correcting import Drawn
+from assay.api.correcting import DrawProgress
 from assay.api.opened import Opened
 from assay.api.trust import draw_for_people, draw_units, drawn_so_far
 from assay.cli.common import FolderArgument, Paragraph, forms, present, seed_option
@@ -80,7 +80,7 @@ def draw_command(
     present(lambda: {"draws": [_document(one) for one in found]}, _people(found), (COLUMNS, rows))
 
 
-def _document(one: Drawn) -> dict[str, Any]:
+def _document(one: DrawProgress) -> dict[str, Any]:
     draw = one.draw
     names = zip(draw.names, draw.pi, draw.drawn, strict=True)
     return {
@@ -90,7 +90,7 @@ def _document(one: Drawn) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _people(found: Sequence[Drawn]) -> Iterator[Table | Paragraph]:
+def _people(found: Sequence[DrawProgress]) -> Iterator[Table | Paragraph]:
     if not found:
         yield Paragraph("Nothing was drawn yet: assay draw FOLDER --n N --seed S.")
     for one in found:

@@ -36,7 +36,7 @@ from assay.cli.judging import (
     going,
     judging_bar,
     open_folder,
-    told_of,
+    showing,
 )
 from assay.cli.screen import out
 from assay.judging.batch import MOST_QUESTIONS
@@ -171,7 +171,7 @@ def score_command(
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     opened = open_folder(folder, labeller, policy)
-    with told_of(opened) as seen, seen.labels(labels) as ledger:
+    with showing(opened) as seen, seen.labels(labels) as ledger:
         results, files = seen.write(ledger, whole=False)
         trusted = None if FORM.get() else opened.corrected(ledger)
     _show(results, None, files, trusted)
@@ -183,7 +183,7 @@ def report_command(
 ) -> None:
     """Write out/ with its report from the ledger; asks no labeller."""
     opened = open_folder(folder, labeller, policy)
-    with told_of(opened) as seen, seen.ledger(create=False, by_index=False) as ledger:
+    with showing(opened) as seen, seen.ledger(create=False, by_index=False) as ledger:
         results, _ = seen.write(ledger)
         report = seen.write_report(results, ledger=ledger)
     say(f"Report: {report}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.api.exam import GradedRuns, Row, cover_ranks, graded
+from assay.api.exam import GradedFileRuns, Row, cover_ranks, graded
 from assay.cli.common import Paragraph, forms, present, remark, takes, tell
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
@@ -65,7 +65,7 @@ def exam_command(
         raise typer.Exit(1)
 
 
-def _people(found: GradedRuns, rows: Sequence[Row]) -> Iterator[Table | str]:
+def _people(found: GradedFileRuns, rows: Sequence[Row]) -> Iterator[Table | str]:
     names, unjudged = found.names(rows), found.unjudged
     means = [row for row in rows if row["topic"] == "all"]
     for tau in dict.fromkeys(row["tau"] for row in means):

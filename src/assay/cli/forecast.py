@@ -15,7 +15,7 @@ from assay.labellers.prices import checked
 from assay.page.tables import Table
 
 
-def told(tally: Tally) -> str:
+def done_in_words(tally: Tally) -> str:
     """What a run did, in a few sentences."""
     if tally.asked == tally.unanswered == tally.skipped == 0:
         text = f"Nothing to ask: all {tally.known} labels are in the ledger."
@@ -48,7 +48,7 @@ def told(tally: Tally) -> str:
 def tell_of(tally: Tally) -> None:
     """Say what a run did, to people; raises KeyboardInterrupt where one stopped it."""
     if not FORM.get():
-        tell(told(tally))
+        tell(done_in_words(tally))
     if tally.stopped == INTERRUPTED:
         raise KeyboardInterrupt
 

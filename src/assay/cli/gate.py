@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.gate_terms import FEWEST
-from assay.api.gates import Asked, gate_folder, save_baseline
+from assay.api.gates import GateOptions, gate_folder, save_baseline
 from assay.cli.common import FolderArgument, Paragraph, forms, is_share, present, remark
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder
 from assay.model.errors import SettingsError
@@ -74,7 +74,7 @@ def gate_command(
     if alpha is not None:
         is_share(alpha, "--alpha")
     rules = _rules(least or (), most or (), no_worse or ())
-    asked = Asked(run, protocol, baseline, rules, alpha, prove)
+    asked = GateOptions(run, protocol, baseline, rules, alpha, prove)
     opened = open_folder(folder, labeller, policy)
     if save is not None:
         if baseline is not None or rules:
@@ -89,7 +89,7 @@ def gate_command(
         return
     found = gate_folder(opened, asked)
     _write(found, junit_file, markdown_file)
-    present(lambda: document(found), _people(found))
+    present(lambda: gate_document(found), _people(found))
     raise typer.Exit(found.exit_status)
 
 
@@ -157,7 +157,7 @@ def _people(found: Gate) -> Iterator[Table | Paragraph]:
 _LOST = ("before", "now", "difference")
 
 
-def document(found: Gate) -> dict[str, Any]:
+def gate_document(found: Gate) -> dict[str, Any]:
     """What a gate found as plain JSON."""
     measures = [
         {**asdict(one), "before": _ends(one.before), "now": _ends(one.now),

@@ -179,7 +179,7 @@ def open_folder(path: Path, labeller: str | None = None, policy: str | None = No
 
 
 @contextmanager
-def told_of(opened: Opened) -> Iterator[Opened]:
+def showing(opened: Opened) -> Iterator[Opened]:
     """The same evaluation, with how it goes on shown."""
     with going() as shown:
         yield replace(opened, told=shown.at)

@@ -12,7 +12,7 @@ import typer
 
 from assay.api.labelling import COLUMNS, Bounds, PairJob, PairLabel, PairTask, label_file, pair_job
 from assay.cli.common import FORM, forms, present, remark, tell
-from assay.cli.forecast import print_ahead, print_prompts, told
+from assay.cli.forecast import done_in_words, print_ahead, print_prompts
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
@@ -107,7 +107,7 @@ def label_command(
         (COLUMNS, labels),
     )
     if not FORM.get():
-        tell(told(tally))
+        tell(done_in_words(tally))
     if any(one.label is None for one in labels):
         raise typer.Exit(1)
 

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from assay.api.consequences import Change, Consequences
-from assay.api.label_import import Imported, Written, import_labels
+from assay.api.consequences import Consequences, PlaceChange
+from assay.api.label_import import LabelsImported, WrittenLabel, import_labels
 from assay.api.labels import (
-    differences,
     export_lines,
     exported,
     found_labels,
     in_words,
+    label_differences,
     one_label,
     shown_ledger,
     verified,
@@ -205,7 +205,7 @@ def diff_command(
 ) -> None:
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
     with shown_ledger(folder, remark) as ledger:
-        both, differ = differences(ledger, first, second, task)
+        both, differ = label_differences(ledger, first, second, task)
     cells = [
         (short_name(one.first.task), _about(one.content), in_words(one.first), in_words(one.second))
         for one in differ
@@ -315,7 +315,7 @@ def import_command(
     )
 
 
-def _imported(done: Imported, verb: str) -> Iterator[Table | str]:
+def _imported(done: LabelsImported, verb: str) -> Iterator[Table | str]:
     if done.labels is None:
         yield f"{done.added} labels {verb}, {done.known} were known."
     elif not done.labels:
@@ -334,7 +334,7 @@ def _imported(done: Imported, verb: str) -> Iterator[Table | str]:
         yield f"{done.added} labels {verb}."
 
 
-def _written(labels: Sequence[Written]) -> Iterator[Table | str]:
+def _written(labels: Sequence[WrittenLabel]) -> Iterator[Table | str]:
     over = ((one.before and f"{one.before} ({one.before_by})") or "" for one in labels)
     cells = [(str(one.place), one.after, old) for one, old in zip(labels, over, strict=True)]
     yield Table("Labels", ("of", "says", "over"), cells)
@@ -375,7 +375,7 @@ def _consequences(found: Consequences) -> Iterator[Table | str]:
         )
 
 
-def _arrow(change: Change) -> str:
+def _arrow(change: PlaceChange) -> str:
     what = change.position.replace("nugget ", "").replace("answer", "").replace("passage", "rank")
     return f"{what} {_text(change.before)} → {_text(change.after)}".strip()
 

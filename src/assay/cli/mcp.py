@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.api.looking import Look
 from assay.cli.common import FolderArgument, forms
-from assay.cli.gate import document
+from assay.cli.gate import gate_document
 from assay.model.errors import AssayError, PrerequisiteError
 from assay.model.secrets import told
 from assay.model.version import __version__
@@ -47,7 +47,7 @@ def mcp_command(folder: FolderArgument) -> None:
     look.status()  # a folder that is none is said at once
 
     def gate() -> dict[str, Any]:
-        return document(look.gate())
+        return gate_document(look.gate())
 
     gate.__doc__ = look.gate.__doc__
     server = MCPServer(

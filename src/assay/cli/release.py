@@ -7,7 +7,7 @@ from typing import Annotated
 
 from assay.api.releasing import release
 from assay.cli.common import FolderArgument, Paragraph, forms, named_values, present, remark
-from assay.cli.judging import LabellerOption, PolicyOption, open_folder, told_of
+from assay.cli.judging import LabellerOption, PolicyOption, open_folder, showing
 from assay.model.options import Option
 from assay.model.wording import counted, listed
 
@@ -34,7 +34,7 @@ def release_command(
     too), and SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
     """
     teams = named_values(team or (), "--team", "RUN=TEAM")
-    with told_of(open_folder(folder, labeller, policy)) as opened:
+    with showing(open_folder(folder, labeller, policy)) as opened:
         found = release(opened, into, teams=teams, figures=figures, note=remark)
     said = [f"{counted(len(found.files) + 1, 'file')} in {into}. Open {into / 'index.html'}."]
     if found.left_out:

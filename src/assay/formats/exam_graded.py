@@ -29,9 +29,9 @@ from assay.model.exam import (
     GradedPassage,
     Judgment,
     QueryBank,
-    Ranked,
     Ranking,
     Run,
+    RunPlace,
 )
 from assay.model.exam_grades import NO_GRADE, TOP_GRADE, Grades
 from assay.model.wording import quoted
@@ -297,7 +297,7 @@ def _passage(identity: str, row: Mapping[str, Any]) -> GradedPassage:
         for one in data.get("judgments") or ()
     )
     rankings = tuple(
-        Ranked(one["method"], one["queryId"], _rank(one.get("rank")), one.get("score"))
+        RunPlace(one["method"], one["queryId"], _rank(one.get("rank")), one.get("score"))
         for one in data.get("rankings") or ()
     )
     return GradedPassage(identity, str(row.get("text") or ""), judgments, rankings, row)

@@ -15,7 +15,7 @@ from typing import Any
 from assay.formats.jsonl import one_id, one_text, read_json, read_objects
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
-from assay.model.question_banks import Aggregator, BankQuestion, GoldAnswer, QuestionBank
+from assay.model.question_banks import Aggregator, GoldAnswer, GoldQuestion, QuestionBank
 from assay.model.trec_rag import Importance, NuggetList, RagNugget
 from assay.model.wording import counted, listed, quoted
 
@@ -80,7 +80,7 @@ def _items(given: Any) -> Iterator[tuple[str, Any]]:
         yield from (("", one) for one in given)
 
 
-def _question(key: str, item: Any, at: Spot) -> BankQuestion | None:
+def _question(key: str, item: Any, at: Spot) -> GoldQuestion | None:
     text = (one_text(item, "question") if isinstance(item, dict) else None) or key
     if not isinstance(item, dict) or not text.strip():
         at.error("A question has no text.", 'Write {"question": …}.')
@@ -105,7 +105,7 @@ def _question(key: str, item: Any, at: Spot) -> BankQuestion | None:
         references = answer.get("references") if isinstance(answer, dict) else None
         answers.append(GoldAnswer(gold, tuple(_documents(references))))
     importance = item.get("importance")
-    return BankQuestion(text, kind, tuple(answers), None if importance is None else str(importance))
+    return GoldQuestion(text, kind, tuple(answers), None if importance is None else str(importance))
 
 
 def _documents(references: Any) -> Iterator[str]:

@@ -56,7 +56,7 @@ class _Held:
 
 
 @dataclass(slots=True)
-class Run:
+class AskingRun:
     """What one run of a plan has done so far. ``reserved`` US dollars are what the answers under
     way may still cost, ``dearest`` what the dearest answer of each labeller cost; ``settled`` is
     set whenever an answer has arrived. ``models`` are the names that servers gave their models."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, Run
+from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, AskingRun
 from assay.judging.claims import claimed
 from assay.judging.keeper import Keeper, new_label
 from assay.judging.progress import Progress, Silent, Tally, saved_words
@@ -204,7 +204,7 @@ def join_votes(ledger: Ledger, plan_: Plan) -> int:
     return made
 
 
-def _execute(plan_: Plan, ledger: Ledger, run: Run, title: str) -> None:
+def _execute(plan_: Plan, ledger: Ledger, run: AskingRun, title: str) -> None:
     parts = plan_.asked
     todo = sum(len(part.todo) for part in parts)
     known = sum(part.known for part in parts)
@@ -279,7 +279,7 @@ def _carry_out(
                     skipped=len(part.todo),
                 )
             continue
-        run = Run(Tally(), Keeper(ledger), told, left, give_up_after, models)
+        run = AskingRun(Tally(), Keeper(ledger), told, left, give_up_after, models)
         _execute(each, ledger, run, title)
         total += run.tally
         made[each.labeller.id.name] += run.tally.asked

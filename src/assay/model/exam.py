@@ -134,7 +134,7 @@ class Judgment(NamedTuple):
     title: str = ""
 
 
-class Ranked(NamedTuple):
+class RunPlace(NamedTuple):
     """A place of a passage in a run, with the rank as written (None where it has none). ``query``
     may name a subtopic of the query."""
 
@@ -152,5 +152,5 @@ class GradedPassage:
     id: str
     text: str
     judgments: Sequence[Judgment] = ()
-    rankings: Sequence[Ranked] = ()
+    rankings: Sequence[RunPlace] = ()
     record: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -24,7 +24,7 @@ class GoldAnswer(NamedTuple):
     references: tuple[str, ...] = ()
 
 
-class BankQuestion(NamedTuple):
+class GoldQuestion(NamedTuple):
     """A question; without answers there is no gold, and it is not scored."""
 
     text: str
@@ -39,6 +39,6 @@ class QuestionBank:
 
     topic: str
     title: str
-    questions: tuple[BankQuestion, ...]
+    questions: tuple[GoldQuestion, ...]
     claims: tuple[str, ...] = ()
     line: int = 0

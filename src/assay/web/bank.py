@@ -33,7 +33,7 @@ async def show(request: web.Request) -> web.StreamResponse:
     bench = bench_of(request)
     if "exam" not in bench.opened.parts:
         raise web.HTTPNotFound(text="This folder has no question bank.")
-    listed = banks.Listed.read(bench.opened.folder.path)
+    listed = banks.ListedBank.read(bench.opened.folder.path)
     scored = await bench.scored()
     items = {(one.query, one.question): one for one in scored.items}
     rows = [
@@ -55,12 +55,14 @@ async def change(request: web.Request) -> Any:
         raise Refused("Only organisers edit the bank.", 403)
     if "exam" not in bench.opened.parts or said.get("action") not in _ACTIONS:
         raise Refused("There is no such thing to do.", 404)
-    rows = banks.Listed.read(bench.opened.folder.path).rows(None)
+    rows = banks.ListedBank.read(bench.opened.folder.path).rows(None)
     wanted = _wanted(said, {str(row["query"]) for row in rows})
     return await bench.edited_bank(wanted, f"human:{who.name}")
 
 
-def _wanted(said: dict[str, Any], queries: Collection[str]) -> banks.Added | banks.ChangedQuestion:
+def _wanted(
+    said: dict[str, Any], queries: Collection[str]
+) -> banks.AddedQuestion | banks.ChangedQuestion:
     action, text = said["action"], " ".join(str(said.get("text", "")).split())
     query, identity = str(said.get("query", "")), str(said.get("id", ""))
     if action in ("reword", "add") and not text:
@@ -70,7 +72,7 @@ def _wanted(said: dict[str, Any], queries: Collection[str]) -> banks.Added | ban
             raise Refused(
                 f"The bank has no query {query!r}; 'assay bank edit FOLDER --add' makes one.", 422
             )
-        return banks.Added(query, text, None, (), None)
+        return banks.AddedQuestion(query, text, None, (), None)
     more: dict[str, Any] = {}
     if action == "reword":
         more = {"text": text}

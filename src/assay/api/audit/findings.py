@@ -160,7 +160,12 @@ def _flips(values: Sequence[tuple[float, float]]) -> dict[str, Any]:
 
 
 def _changed(
-    own: Finding, trial: Trial, view: View, pairs: Sequence[VerdictPair], level: float, seed: int
+    own: Finding,
+    trial: Trial,
+    view: View,
+    pairs: Sequence[VerdictPair],
+    level: float,
+    seed: int,
 ) -> Finding:
     """A variant that changes what is judged: the units' verdicts before and after."""
     chosen = trial.kind != "all"  # by the judge's own verdict: it says yes, or no, to all

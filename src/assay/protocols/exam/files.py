@@ -8,7 +8,7 @@ from assay.formats.exam_bank import workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
 from assay.formats.trec_writing import format_qrels
 from assay.measures.coverage import standard_error
-from assay.model.exam import GradedPassage, Judgment, Ranked, Ranking
+from assay.model.exam import GradedPassage, Judgment, Ranking, RunPlace
 from assay.model.exam_grades import NO_GRADES
 from assay.protocols.exam.grading import GradedPool
 from assay.protocols.exam.inputs import ExamInputs
@@ -93,13 +93,13 @@ def _graded(inputs: ExamInputs, pool: GradedPool) -> Iterator[GradedQuery]:
         grades = NO_GRADES if sheet is None else sheet.grades
         known = {one.id: one for one in given[query].passages} if query in given else {}
         every = tuple(dict.fromkeys([*known, *grades.passages]))
-        ranks: dict[str, list[Ranked]] = {}
+        ranks: dict[str, list[RunPlace]] = {}
         for run, rankings in inputs.runs.items() if inputs.runs_given else ():
             shown = rankings.get(query, Ranking())
             # The workbench wants a score of every place; what has none is in the same order.
             scores = shown.scores or [1.0 / rank for rank in shown.ranks]
             for name, rank, score in zip(shown.passages, shown.ranks, scores, strict=True):
-                ranks.setdefault(name, []).append(Ranked(run, query, rank, score))
+                ranks.setdefault(name, []).append(RunPlace(run, query, rank, score))
         judged = inputs.qrels.grades.get(query, {}) if inputs.qrels is not None else {}
         passages = tuple(
             GradedPassage(
