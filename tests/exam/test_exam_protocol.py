@@ -281,6 +281,35 @@ def test_generated_responses_are_cut_into_passages(assay, folder):
     assert "q1 0 llm/q1/1 5\n" in (folder / "out" / "qrels.txt").read_text()
 
 
+def test_a_response_that_repeats_itself_has_the_scores_that_it_would_have_without(assay, folder):
+    once = f"{text('p1')} And so on.\n\n{text('p4')}"
+    again = [
+        "",
+        once,
+        once.lower(),
+        f"{text('p4')}!   {text('p1').upper()}",
+        once.replace("so", " so"),
+    ]
+    said = {"once": once, "often": "\n\n".join([once, *again, "Something new."])}
+    (folder / "gen.jsonl").write_text(
+        "".join(
+            json.dumps({"run": run, "query_id": "q1", "text": said[run]}) + "\n" for run in said
+        )
+    )
+    toml(folder, "default = 'rated:rated'", more='responses = "gen.jsonl"\n')
+    (folder.parent / "rated.py").write_text(
+        "def rated(task, unit):\n    return {'rating': 1 if 'new' in unit['passage'] else 5}\n"
+    )
+    done = assay("evaluate", folder, "--json", env={"PYTHONPATH": str(folder.parent)})
+    assert done.returncode == 0, done.stderr
+    (warned,) = json.loads(done.stdout)["warnings"]
+    assert "7 passages of “often” said before in the same response" in warned
+    found = scores(folder)
+    for measure in ("EXAM-Cover", "AP", "nDCG@20", "RR", "α-nDCG@20"):
+        assert found["often", measure] == found["once", measure]
+    assert "q1 0 often/q1/10 1\n" in (folder / "out" / "qrels.txt").read_text()
+
+
 @pytest.mark.parametrize(
     ("settings", "more", "says"),
     [

@@ -9,18 +9,21 @@ Passages: JSON Lines ``{"id": …, "text": …}`` (``docid``, ``passage_id``, ``
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from assay.formats.jsonl import first_character, read_values
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
-from assay.model.wording import quoted
+from assay.model.summaries import said
+from assay.model.wording import counted, quoted
 
 _IDS = ("id", "docid", "passage_id", "paragraph_id", "segment_id")
 _TEXTS = ("text", "segment", "contents", "passage")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«A-Z0-9À-Þ])")
+_END = re.compile(r"[.!?]+(?:\s|$)")
+"""Between sentences in whatever case, where it does not matter that an abbreviation is an end."""
 
 
 @reads_file
@@ -71,7 +74,8 @@ def _first(row: Any, names: tuple[str, ...]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A generated response, cut: its passages with their ids, ``ID/1``, ``ID/2`` …"""
+    """A generated response, cut: its passages with their ids, ``ID/1``, ``ID/2`` …, but for those
+    that say nothing new."""
 
     run: str
     query: str
@@ -82,7 +86,8 @@ class Response:
 def read_responses(
     source: SourceText, faults: FaultList, *, most_words: int = 200
 ) -> list[Response]:
-    """Reads generated responses and cuts them into passages of at most ``most_words`` words."""
+    """Reads generated responses and cuts them into passages of at most ``most_words`` words. One
+    that says nothing but what the response has said before is left out, with a warning."""
     found: list[Response] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in read_values(source, faults):
@@ -100,10 +105,24 @@ def read_responses(
             )
             continue
         identity = str(row.get("response_id") or f"{run}/{query}")
-        parts = enumerate(cut(row["text"], most_words), 1)
-        passages = tuple((f"{identity}/{n}", text) for n, text in parts)
-        found.append(Response(run, query, passages))
+        parts = cut(row["text"], most_words)
+        new = [(f"{identity}/{n}", text) for n, text in _without_repeats(parts)]
+        if len(new) < len(parts):
+            repeated = counted(len(parts) - len(new), "passage")
+            why = f"{repeated} of {quoted(run)} said before in the same response, and not counted."
+            faults.warning(number, why, "", query)
+        found.append(Response(run, query, tuple(new)))
     return found
+
+
+def _without_repeats(passages: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The passages, numbered, of which some sentence was not said in one before."""
+    before: set[str] = set()
+    for number, text in enumerate(passages, 1):
+        sentences = set(filter(None, _END.split(said(text))))
+        if not sentences or not sentences <= before:
+            before |= sentences
+            yield number, text
 
 
 def sentences(text: str) -> list[str]:

@@ -54,7 +54,7 @@ class SummarySection:
     @cached_property
     def content(self) -> str:
         """What two sections that say the same have in common."""
-        return _said(self.text)
+        return said(self.text)
 
 
 class SummaryLine(NamedTuple):
@@ -109,23 +109,24 @@ class Summary:
         return "\n\n".join(self.documents[number].text for number in dict.fromkeys(citations))
 
 
-def _said(text: str) -> str:
+def said(text: str) -> str:
+    """What texts that say the same have in common: case and spaces aside."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def without_repeats(summary: Summary) -> Summary:
     """The summary with each statement where it is said first (case and spaces aside). A section
     of which nothing is left goes with its heading."""
-    said: set[str] = set()
+    before: set[str] = set()
     sections = []
     repeats = 0
     for section in summary.sections:
         new = []
         for one in section.statements:
-            if (text := _said(one.text)) in said:
+            if (text := said(one.text)) in before:
                 repeats += 1
             else:
-                said.add(text)
+                before.add(text)
                 new.append(one)
         if new:
             sections.append(SummarySection(section.heading, tuple(new)))
