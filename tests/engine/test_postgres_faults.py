@@ -261,10 +261,8 @@ def test_labels_of_somebody_new_in_a_session_that_is_ended(breakable, monkeypatc
         other.add([label(2100, labeller=LabellerId("human:LEE", "human"))])
         for labels in read:
             assert [one.rowid for one in labels] == list(range(2, 2101))
+        ended.every = 2
         assert len(list(ledger.labels())) == 2101
-        ended.every = 2  # whenever rows are fetched
-        with pytest.raises(LedgerError, match="newcomer: the session was ended 10 times"):
-            list(ledger.labels())
 
 
 @pytest.mark.parametrize("at_source", [True, False])

@@ -16,7 +16,7 @@ from assay.ledger import lines
 from assay.ledger.chain import Head, head, linked
 from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import as_packed, unpacked
-from assay.ledger.store import Database, Store
+from assay.ledger.store import LEAST, MOST, Database, Store
 from assay.model.going import Told, share_of, unheard
 from assay.tasks.base import canonical, unit_hash
 
@@ -198,7 +198,7 @@ def _labellers(db: Store) -> dict[int, orjson.Fragment]:
     """Labellers by number, as uids cover them."""
     found = {}
     query = "SELECT id, name, kind, params FROM labellers WHERE id <= ? AND id > ? ORDER BY id"
-    every = db.blocks(query, [lines.ANY, -lines.ANY - 1], lines.ROWS)
+    every = db.blocks(query, [MOST, LEAST], lines.ROWS, "surrogateescape")
     for number, name, kind, params in chain.from_iterable(every):
         if type(params) is not str:
             continue
@@ -265,7 +265,7 @@ def _checked(
     """The rows of a table above a number up to another, some at a time; ``told`` hears how many
     were had."""
     done = 0
-    for some in db.blocks(query, [until, after], lines.ROWS):
+    for some in db.blocks(query, [until, after], lines.ROWS, "surrogateescape"):
         done += len(some)
         told(done, share_of(done, until - after))
         yield some

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.ledger.store import TABLES, Store
+from assay.ledger.store import MOST, TABLES, Store, each
 from assay.model.errors import LedgerError
 from assay.model.going import Told, counting, unheard
 
@@ -17,14 +17,14 @@ def copied(source: Store, target: Store, told: Told = unheard) -> None:
         for table, columns in TABLES.items()
     }
     for table in _NUMBERED:
-        both = f"SELECT {','.join(TABLES[table])} FROM {table} WHERE id <= ? ORDER BY id"  # noqa: S608
-        sides = (map(tuple, store.each(both, [after[table]])) for store in (source, target))
+        both = f"SELECT {','.join(TABLES[table])} FROM {table} WHERE id <= ? AND id > ? ORDER BY id"  # noqa: S608
+        sides = (map(tuple, each(store, both, [after[table], 0])) for store in (source, target))
         if any(one != other for one, other in zip(*sides, strict=True)):
             raise LedgerError(f"{target.name}: its {table} are numbered otherwise. {OTHERWISE}")
     for table, columns in TABLES.items():
         number = columns[0]
-        rows = f"SELECT {','.join(columns)} FROM {table} WHERE {number} > ? ORDER BY {number}"  # noqa: S608
-        found = source.each(rows, [after[table]])
+        rows = f"SELECT {','.join(columns)} FROM {table} WHERE {number} <= ? AND {number} > ? "  # noqa: S608
+        found = each(source, f"{rows} ORDER BY {number}", [MOST, after[table]])
         last = source.execute(f"SELECT max({number}) FROM {table}").fetchone()[0] or 0  # noqa: S608
         left = last - after[table] if number == "id" else None
         target.fill(table, counting(found, f"{table} copied", left, told))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, Self
 
 import orjson
@@ -174,7 +175,7 @@ class Ledger(Reading):
         names = None if tasks is None else list(tasks)
         with self._db.explained():
             found = whole_rows(self._db, names)
-            while some := found.fetchmany(most):
+            while some := list(islice(found, most)):
                 yield some
 
     # -- from others -----------------------------------------------------------------------

@@ -9,10 +9,8 @@ import orjson
 
 from assay.ledger.hashes import unpacked
 from assay.ledger.reading import of_tasks
-from assay.ledger.store import Database, Rows, Store
+from assay.ledger.store import MOST, Database, Store, each
 
-ANY = (1 << 63) - 1
-"""The highest number that there can be."""
 ROWS = 512  # labels that are read at once: up to 2 MB of lines
 
 Line = tuple[int, bytes | None, bytes]
@@ -34,9 +32,9 @@ COLUMNS = (
 _WHOLE = COLUMNS.replace("labeller", "labellers.name, kind, params")
 
 
-def whole_rows(db: Store, tasks: Sequence[str] | None) -> Rows:
+def whole_rows(db: Store, tasks: Sequence[str] | None) -> Iterator[Any]:
     """The labels of the named tasks, or of all, as ``WHOLE`` rows, oldest first."""
-    return db.each(*_query(_WHOLE, tasks, ANY, 0))
+    return each(db, *_query(_WHOLE, tasks, MOST, 0))
 
 
 def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
@@ -53,7 +51,7 @@ def _query(
 ) -> tuple[str, list[Any]]:
     """The query for the labels up to a number and after another, of the named tasks or of all, and
     its values."""
-    chosen = of_tasks("labels.task", tasks) or "WHERE TRUE"
+    chosen = of_tasks("labels.task", tasks)
     query = (
         f"SELECT {columns} FROM labels JOIN units ON units.id = unit "  # noqa: S608 (constants)
         "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labeller "

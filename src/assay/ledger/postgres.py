@@ -16,7 +16,6 @@ import psycopg
 from assay.ledger.address import Address
 from assay.ledger.copying import copied
 from assay.ledger.hashes import Odd
-from assay.ledger.postgres_rows import Cursors
 from assay.ledger.postgres_tables import Missing, migrate
 from assay.ledger.postgres_values import adapted, cure, held, spoken
 from assay.ledger.sqlite import SqliteStore
@@ -70,7 +69,6 @@ class PostgresStore:
         self.place, self.name = url, self._address.name
         self._lock = threading.RLock()
         self._claims: dict[tuple[str, int], str] = {}
-        self._cursors = Cursors(self)
         self._within = False
         self._wrote = False
         self._listens = False
@@ -118,11 +116,10 @@ class PostgresStore:
         """What holds for as long as the session lasts."""
         adapted(connection)
         connection.add_notify_handler(self._notified)
-        # Read committed: what others wrote while a lock was waited for has to be seen. And of a
-        # cursor all rows are wanted, not the first ones soon (1).
+        # Read committed: what others wrote while a lock was waited for has to be seen.
         connection.execute(
             "SELECT set_config('search_path', $1, false), set_config('lock_timeout', '30s', false),"
-            "set_config('cursor_tuple_fraction', '1', false), set_config('jit', 'off', false), "
+            "set_config('jit', 'off', false), "
             "set_config('default_transaction_isolation', 'read committed', false), "
             "set_config('client_encoding', 'UTF8', false)",
             [self._address.schema],
@@ -141,7 +138,6 @@ class PostgresStore:
                     self._connection.close()
                     self._connection = self._connect()
                     self._settle(self._connection)
-                    self._cursors.forget()
                     for (name, shards), what in self._claims.items():
                         self._take(name, shards, what)
                     if self._listens:
@@ -212,10 +208,9 @@ class PostgresStore:
         with self._lock:
             return self.persistently(asked)
 
-    def each(self, sql: str, values: Row = (), /) -> Rows:
-        return self._cursors.each(sql, values, holds=not self._within)
-
-    def blocks(self, sql: str, values: Row, size: int, /, errors: str = "") -> Iterator[list[Any]]:
+    def blocks(
+        self, sql: str, values: Row, size: int, /, errors: str | None = None
+    ) -> Iterator[list[Any]]:
         # Each a query of its own: nothing of it is at the server that could be lost, or held there.
         # For so many numbers, not rows: a server that has not counted them yet would sort all.
         *more, until, last = values

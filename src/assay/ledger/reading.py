@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import orjson
 
 from assay.ledger.hashes import packed, unpacked
-from assay.ledger.store import Store
+from assay.ledger.store import LEAST, MOST, Store, each
 from assay.model.labels import Label, LabellerId, Status
 
 Asked = tuple[str, str]
@@ -52,9 +52,9 @@ class Reading:
     def known_keys(self, keys: Collection[str]) -> set[str]:
         """Those of the keys that any label has, whatever its unit; goes through all labels."""
         wanted = {packed(key) for key in keys}
-        every = "SELECT key FROM labels ORDER BY id"
+        every = "SELECT id, key FROM labels WHERE id <= ? AND id > ? ORDER BY id"
         with self._db.explained():
-            found = (key for (key,) in self._db.each(every) if key in wanted)
+            found = (key for _, key in each(self._db, every, [MOST, LEAST]) if key in wanted)
             return {unpacked(key) for key in found}
 
     def size(self) -> int:
@@ -132,17 +132,17 @@ class Reading:
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
         """All labels that there are now, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
-        chosen = of_tasks("labels.task", names) or "WHERE TRUE"
-        some = f"{_OF_ALL} {chosen} AND labels.id <= ?"
-        yield from self._select(some, [*(names or []), self.size()], many=True)
+        chosen = of_tasks("labels.task", names)
+        some = f"{_OF_ALL} {chosen} AND labels.id <= ? AND labels.id > ?"
+        yield from self._select(some, [*(names or []), self.size(), LEAST], many=True)
 
     def by_people(self, after: int = 0) -> Iterator[Label]:
         """People's labels with numbers above ``after``, oldest first."""
         people = self._people()
         if not people:
             return
-        some = f"{_OF_ALL} WHERE labels.id > ? AND labels.id <= ? AND labeller IN ({marks(people)})"
-        yield from self._select(some, [after, self.size(), *people], many=True)
+        some = f"{_OF_ALL} WHERE labeller IN ({marks(people)}) AND labels.id <= ? AND labels.id > ?"
+        yield from self._select(some, [*people, self.size(), after], many=True)
 
     def _people(self) -> list[int]:
         """The numbers of labellers that are people."""
@@ -173,14 +173,13 @@ class Reading:
             return
         these = " OR ".join(["(labels.task = ? AND version = ?)"] * len(wanted))
         with self._db.explained():
-            rows = self._db.each(
+            yield from self._db.blocks(
                 "SELECT labels.id, hash, labels.task, labeller, verdict, sample, overrules, "  # noqa: S608
                 "nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
-                f"WHERE ({these}) AND labels.id <= ? ORDER BY labels.id",
-                [*chain.from_iterable(wanted), newest],
+                f"WHERE ({these}) AND labels.id <= ? AND labels.id > ? ORDER BY labels.id",
+                [*chain.from_iterable(wanted), newest, LEAST],
+                _BLOCK,
             )
-            while block := rows.fetchmany(_BLOCK):
-                yield block
 
     def whole(self, labels: Iterable[Label]) -> Iterator[Label]:
         """The same labels with all that the ledger has of them. What a label tells under another
@@ -224,12 +223,12 @@ class Reading:
     def _select(
         self, some: str, values: Sequence[Any], before: str = "", *, many: bool = False
     ) -> Iterator[Label]:
-        """The labels that ``some`` chooses; ``many`` must be bound to numbers that there are now,
-        as names of tasks and labellers that others add while all is read are not known here."""
+        """The labels that ``some`` chooses; ``many`` are those up to a number and above another
+        (the last two ``values``), which must be one that there is now, as names of tasks and
+        labellers that others add while all is read are not known here."""
         with self._db.explained():
-            rows = (self._db.each if many else self._db.execute)(
-                f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id", values
-            )
+            query = f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id"
+            rows = each(self._db, query, values) if many else self._db.execute(query, values)
             labellers = self.labellers()
             tasks = self.task_names()
             loads = orjson.loads
@@ -284,11 +283,9 @@ class Reading:
         """The same one after the other."""
         names = None if tasks is None else list(tasks)
         with self._db.explained():
-            rows = self._db.each(
-                f"SELECT hash, content FROM units {of_tasks('task', names)} ORDER BY id",  # noqa: S608
-                names or [],
-            )
-            for unit, content in rows:
+            chosen = f"{of_tasks('task', names)} AND id <= ? AND id > ? ORDER BY id"
+            every = f"SELECT id, hash, content FROM units {chosen}"  # noqa: S608 (constants)
+            for _, unit, content in each(self._db, every, [*(names or []), MOST, LEAST]):
                 yield unpacked(unit), orjson.loads(content)
 
     def find(self, uid_prefix: str) -> list[str]:
@@ -318,7 +315,7 @@ class Reading:
     def _caches(self) -> Mapping[tuple[Any, ...], list[Any]]:
         """Tokens that servers had cached, and what that saved, by task, version, labeller and
         status."""
-        rows = self._db.each(
+        rows = self._db.execute(
             "SELECT tasks.name, version, labellers.name, status, detail, COUNT(*) FROM labels "
             "JOIN labellers ON labellers.id = labels.labeller "
             "JOIN tasks ON tasks.id = labels.task "
@@ -375,7 +372,7 @@ def marks(values: Sized) -> str:
 
 
 def of_tasks(column: str, names: Sequence[str] | None) -> str:
-    """Condition that ``column`` is the number of one of the named tasks, or none."""
+    """Condition that ``column`` is the number of one of the named tasks, or of any."""
     if not names:
-        return "" if names is None else "WHERE FALSE"
+        return "WHERE TRUE" if names is None else "WHERE FALSE"
     return f"WHERE {column} IN (SELECT id FROM tasks WHERE name IN ({marks(names)}))"  # noqa: S608

@@ -39,7 +39,6 @@ class SqliteStore(sqlite3.Connection):
     place: Place
     name: str
     remote = False
-    each = sqlite3.Connection.execute
     _data_version = 0
     _in_memory = False
 
@@ -60,7 +59,7 @@ class SqliteStore(sqlite3.Connection):
         return self
 
     def blocks(
-        self, sql: str, values: Row, size: int, /, errors: str = "surrogateescape"
+        self, sql: str, values: Row, size: int, /, errors: str | None = None
     ) -> Iterator[list[Any]]:
         last = values
         try:
@@ -69,7 +68,7 @@ class SqliteStore(sqlite3.Connection):
                 last = (*values[:-1], some[-1][0])
                 yield some
         except (sqlite3.OperationalError, UnicodeDecodeError) as error:
-            if "decode" not in str(error) or self.text_factory is not str:
+            if errors is None or "decode" not in str(error):
                 raise
             self.text_factory = lambda text: text.decode(errors=errors)
             try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -28,6 +29,10 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 Place = Path | str
 """A file, or the URL of a database of PostgreSQL's."""
 
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
+"""The numbers that a row can have."""
+_BLOCK = 2_000  # rows that are read at once
+
 Row = Sequence[Any]
 T = TypeVar("T")
 
@@ -37,7 +42,6 @@ class Rows(Protocol):
 
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
-    def fetchmany(self, size: int, /) -> list[Any]: ...
     def __iter__(self) -> Iterator[Any]: ...
 
 
@@ -57,15 +61,13 @@ class Store(Database, Protocol):
     remote: bool
     """Whether writing waits for another machine."""
 
-    def each(self, sql: str, values: Row = (), /) -> Rows:
-        """As ``execute``, of which there may be very many rows, in an order in which those that are
-        written later come last: where a connection is lost, they are read on in the next."""
-
-    def blocks(self, sql: str, values: Row, size: int, /, errors: str = "") -> Iterator[list[Any]]:
-        """The same, so many at a time at most. The first column is their number, ascending, which
-        is to be at most the last but one of ``values``, and above the last. A text that is no UTF-8
-        is read as one that cannot have been written, or with other ``errors`` as
-        :meth:`bytes.decode` has it."""
+    def blocks(
+        self, sql: str, values: Row, size: int, /, errors: str | None = None
+    ) -> Iterator[list[Any]]:
+        """As ``execute``, of which there may be very many rows, so many at a time at most; where a
+        connection is lost, they are read on in the next. The first column is their number,
+        ascending, which is to be at most the last but one of ``values``, and above the last. A text
+        that is no UTF-8 is an error, or read as :meth:`bytes.decode` does with ``errors``."""
 
     @property
     def in_transaction(self) -> bool: ...
@@ -134,3 +136,8 @@ class Store(Database, Protocol):
         """Have the disk keep what was written. Any thread may call it. Raises OSError."""
 
     def use_less_memory(self) -> None: ...
+
+
+def each(db: Store, sql: str, values: Row) -> Iterator[Any]:
+    """Rows as :meth:`Store.blocks` reads them, one by one."""
+    return chain.from_iterable(db.blocks(sql, values, _BLOCK))
