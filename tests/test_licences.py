@@ -78,7 +78,7 @@ def test_what_only_an_extra_brings_is_asked_for_by_nothing_else():
     found = {
         str(p.relative_to(source)) for p in source.rglob("*.py") if imports.search(p.read_text())
     }
-    assert found == {f"ledger/postgres{one}.py" for one in ("", "_rows", "_values")}
+    assert found == {f"ledger/postgres{one}.py" for one in ("", "_values")}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_SIZE, _LETTERS = 16, 32
+_SIZE, LETTERS = 16, 32
 
 
 class Odd(str):
@@ -13,7 +13,7 @@ class Odd(str):
 
 def packed(text: str) -> bytes | str:
     """A hash of 32 hexadecimal digits as its 16 bytes; any other text as it is."""
-    if len(text) != _LETTERS:
+    if len(text) != LETTERS:
         return Odd(text)
     try:
         found = bytes.fromhex(text)

@@ -22,7 +22,7 @@ from assay.ledger.checking import LINKS, SAYS, Verdicts, is_text_of, uid_of
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Line, json_block, labeller_json
-from assay.ledger.reading import as_told, by_reason
+from assay.ledger.reading import as_told, by_reason, label_of
 from assay.model.errors import SettingsError
 from assay.model.going import Told, share_of, unheard
 from assay.model.labels import Label, LabellerId, Status
@@ -335,11 +335,7 @@ def _labeller(name: str, kind: str, params: str) -> LabellerId:
 
 
 def _label(*row: Any) -> Label:
-    (number, uid, key, task, version, unit, _, name, kind, params, sample, status, verdict, reason,
-     error, overrules, tokens_in, tokens_out, cost, seconds, created, detail) = row  # fmt: skip
-    return Label(
-        unpacked(uid), unpacked(key), task, version, unpacked(unit), _labeller(name, kind, params),
-        Status(status), None if verdict is None else orjson.loads(verdict), reason, error, sample,
-        None if overrules is None else unpacked(overrules), tokens_in, tokens_out, cost, seconds,
-        created, orjson.loads(detail), number,
-    )  # fmt: skip
+    number, uid, key, task, version, unit, _, *who, sample, status, verdict = row[:13]
+    reason, error, *rest = row[13:]
+    about = (number, uid, key, task, version, unit, _labeller(*who), status, verdict)
+    return label_of(*about, reason, error, sample, *rest)

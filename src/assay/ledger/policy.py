@@ -95,18 +95,12 @@ class Policy:
 
     def rank(self, label: Label, configured: LabellerId | None) -> int:
         """How much a label weighs: 0 does not count, 1 a machine's, 2 a person's."""
-        if label.labeller.is_audited:
-            return 0
-        if self.only is not None:
-            return 1 if label.labeller.name == self.only else 0
         who = label.labeller
-        if who.is_human:
-            here = self.tasks is None or label.task in self.tasks
-            free = not self.independent or is_independent(label)
-            return 2 if self.people and here and free else 0
-        if configured is None or not self.counts_machine(label.task):
+        if who.is_audited or not self.counts(who, label.task, configured):
             return 0
-        return 1 if who is configured or who == configured else 0
+        if self.only is not None or not who.is_human:
+            return 1
+        return 0 if self.independent and not is_independent(label) else 2
 
 
 def choose(

@@ -285,10 +285,6 @@ class PostgresStore:
         units, keys = zip(*pairs, strict=True)
         return begin, _OF_ASKED, [list(map(held, units)), list(map(held, keys))]
 
-    def find(self, uid_prefix: str) -> Rows:
-        begins = "SELECT uid FROM labels WHERE left(encode(uid, 'hex'), ?::int) = ? LIMIT 10"
-        return self.execute(begins, [len(uid_prefix), uid_prefix])
-
     # -- writing ---------------------------------------------------------------------------------
 
     def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:

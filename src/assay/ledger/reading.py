@@ -9,16 +9,19 @@ from typing import Any, TypeVar
 
 import orjson
 
-from assay.ledger.hashes import packed, unpacked
+from assay.ledger.hashes import LETTERS, packed, unpacked
 from assay.ledger.store import LEAST, MOST, Store, each
 from assay.model.labels import Label, LabellerId, Status
 
 Asked = tuple[str, str]
 """A question as the ledger knows it: the hash of its unit, and its key."""
 
-REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
-_OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
+_COLUMNS = (
+    "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
+    "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
+)
 _OF_ALL = "FROM labels JOIN units ON units.id = unit"
+_STATUSES = {status.value: status for status in Status}
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 _BLOCK = 2_000
 
@@ -227,42 +230,12 @@ class Reading:
         (the last two ``values``), which must be one that there is now, as names of tasks and
         labellers that others add while all is read are not known here."""
         with self._db.explained():
-            query = f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id"
+            query = f"{before} SELECT {_COLUMNS} {some} ORDER BY labels.id"
             rows = each(self._db, query, values) if many else self._db.execute(query, values)
-            labellers = self.labellers()
-            tasks = self.task_names()
-            loads = orjson.loads
-            statuses = {status.value: status for status in Status}
-            nothing: dict[str, Any] = {}
-            new = tuple.__new__  # what Label(...) comes to, without a call in between
-            for (
-                rowid,
-                uid,
-                key,
-                task,
-                version,
-                unit,
-                who,
-                status,
-                verdict,
-                reason,
-                error,
-                sample,
-                overrules,
-                tokens_in,
-                tokens_out,
-                cost,
-                seconds,
-                created,
-                detail,
-            ) in rows:  # the hot loop of scoring
-                yield new(Label, (
-                    unpacked(uid), unpacked(key), tasks[task], version, unpacked(unit),
-                    labellers[who], statuses[status], None if verdict is None else loads(verdict),
-                    reason, error, sample, None if overrules is None else unpacked(overrules),
-                    tokens_in, tokens_out, cost, seconds, created,
-                    nothing if detail == "{}" else loads(detail), rowid,
-                ))  # fmt: skip
+            labellers, tasks = self.labellers(), self.task_names()
+            for number, uid, key, task, version, unit, who, *said in rows:
+                about = (number, uid, key, tasks[task], version, unit, labellers[who])
+                yield label_of(*about, *said)
 
     def labellers(self) -> dict[int, LabellerId]:
         """Every labeller that ever wrote a label, by the number that rows refer to."""
@@ -290,8 +263,14 @@ class Reading:
 
     def find(self, uid_prefix: str) -> list[str]:
         """Uids that begin with ``uid_prefix``, at most ten."""
+        ends = [packed(uid_prefix.ljust(LETTERS, digit)) for digit in "0f"]
+        if not all(isinstance(one, bytes) for one in ends):
+            return []
         with self._db.explained():
-            return [unpacked(row[0]) for row in self._db.find(uid_prefix)]
+            found = self._db.execute(
+                "SELECT uid FROM labels WHERE uid BETWEEN ? AND ? LIMIT 10", ends
+            )
+            return [unpacked(uid) for (uid,) in found]
 
     def stats(self) -> list[dict[str, Any]]:
         """Counts, tokens, cost (US dollars) and seconds for each task and labeller; ``cached`` of
@@ -356,6 +335,36 @@ def by_reason(errors: Iterable[tuple[str | None, int]]) -> Counter[str]:
     for error, count in errors:
         found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
     return found
+
+
+def label_of(
+    number: int,
+    uid: bytes | str,
+    key: bytes | str,
+    task: str,
+    version: str,
+    unit: bytes | str,
+    labeller: LabellerId,
+    status: str,
+    verdict: str | None,
+    reason: str | None,
+    error: str | None,
+    sample: int,
+    overrules: bytes | str | None,
+    tokens_in: int | None,
+    tokens_out: int | None,
+    cost: float | None,
+    seconds: float | None,
+    created: str,
+    detail: str,
+) -> Label:
+    """A label of its columns as they are stored."""
+    return Label(
+        unpacked(uid), unpacked(key), task, version, unpacked(unit), labeller, _STATUSES[status],
+        None if verdict is None else orjson.loads(verdict), reason, error, sample,
+        None if overrules is None else unpacked(overrules), tokens_in, tokens_out, cost, seconds,
+        created, {} if detail == "{}" else orjson.loads(detail), number,
+    )  # fmt: skip
 
 
 def as_told(whole: Label, label: Label) -> Label:

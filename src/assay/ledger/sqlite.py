@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from assay.ledger.claims import claim
 from assay.ledger.opening import connect, explained, opened, roll_back
-from assay.ledger.store import TABLES, Place, Row, Rows, T
+from assay.ledger.store import TABLES, Place, Row, T
 
 _SMALL_CACHE = 4 << 10  # KiB
 _SHOWN = 20  # faults of the structure that are told
@@ -123,12 +123,6 @@ class SqliteStore(sqlite3.Connection):
         values = ",".join(["(?,?)"] * len(pairs))
         begin = f"WITH asked (asked_unit, asked_key) AS (VALUES {values})"
         return begin, _OF_ASKED, [value for pair in pairs for value in pair]
-
-    def find(self, uid_prefix: str) -> Rows:
-        return self.execute(
-            "SELECT uid FROM labels WHERE substr(lower(hex(uid)), 1, ?) = ? LIMIT 10",
-            (len(uid_prefix), uid_prefix),
-        )
 
     def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:
         self.executemany(

@@ -105,9 +105,6 @@ class Store(Database, Protocol):
         """What a query about pairs of a unit and a key (packed) begins with, where it has ``units``
         and ``labels`` from, and its values."""
 
-    def find(self, uid_prefix: str) -> Rows:
-        """Uids that begin so (hexadecimal), ten at most."""
-
     def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:
         """Write units (hash, number of the task, content) that are not there yet, and labels, whose
         columns are those of ``TABLES`` but for the unit, which is given by its hash."""
