@@ -17,11 +17,15 @@ from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.model.scratch import Scratch
 from assay.protocols.answers.columns import (
-    ANSWERS,
-    NUGGETS,
+    ACTS,
+    ANSWER_ROW,
+    MARKS,
+    NUGGET_ROW,
+    STATES,
     AnswerLabels,
     JudgedAnswers,
     JudgedRun,
+    rows,
 )
 from assay.protocols.answers.marked import Originals
 from assay.protocols.answers.requests import GivenAnswer
@@ -122,17 +126,17 @@ def in_columns(questions, answers, grades):
         passages = {one.nugget.key: one.passage for one in found.nuggets}
         return GivenAnswer(run, question, passages, found.answer)
 
-    rows = AnswerLabels(tuple(questions), given, [], [], [])
-    judged = {run: JudgedRun(run, rows, Scratch()) for run in answers}
+    labels = AnswerLabels(tuple(questions), given, [], [], [])
+    judged = {run: JudgedRun(run, labels, Scratch()) for run in answers}
     every = [by_question[question.id] for question in questions for by_question in answers.values()]
     found = as_arrays(every)
     for one in every:
-        rows.nuggets += [nugget.entailment for nugget in one.nuggets]
+        labels.nuggets += [nugget.entailment for nugget in one.nuggets]
         if one.answer is not None:
-            rows.answers.append(one.label)
-            rows.acts.append(one.act_label)
+            labels.answers.append(one.label)
+            labels.acts.append(one.act_label)
     by_run = np.tile(np.arange(len(answers)), len(questions))
-    rows.share(found, list(judged.values()), by_run)
+    labels.share(found, list(judged.values()), by_run)
     grades.add(found)
     return judged
 
@@ -141,9 +145,6 @@ def as_arrays(every):
     """Results one behind the other, as they are found."""
     given = [one for one in every if one.answer is not None]
     nuggets = [nugget for one in given for nugget in one.nuggets]
-
-    def kinds(of, every):
-        return np.array([of.every.index(one) for one in every], np.uint8)
 
     def by_person(label):
         return label is not None and label.labeller.is_human
@@ -156,22 +157,28 @@ def as_arrays(every):
         given=np.array([one.answer is not None for one in every], bool),
         first=0,
         first_nugget=0,
-        kinds=kinds(ANSWERS, ((one.state, one.correct, one.act, by_person(one.label))
-                              for one in given)),
-        confidences=np.array([one.answer.confidence for one in given], int),
-        ends=tuple(
-            np.array([ends(one) for one in given], float)
-            for ends in (
-                lambda one: one.precision.floor,
-                lambda one: one.precision.ceiling,
-                lambda one: one.recall.floor,
-                lambda one: one.recall.ceiling,
-            )
+        answers=rows(
+            ANSWER_ROW, len(given),
+            state=[STATES.index(one.state) for one in given],
+            correct=np.array([one.correct for one in given], float),
+            act=[ACTS.index(one.act) for one in given],
+            by_person=[by_person(one.label) for one in given],
+            confidence=[one.answer.confidence for one in given],
+            precision_floor=[one.precision.floor for one in given],
+            precision_ceiling=[one.precision.ceiling for one in given],
+            recall_floor=[one.recall.floor for one in given],
+            recall_ceiling=[one.recall.ceiling for one in given],
         ),
         nuggets=[one.nugget for one in nuggets],
         of=np.repeat(np.arange(len(given)), [len(one.nuggets) for one in given]),
-        nugget_kinds=kinds(NUGGETS, ((one.mark, one.state, one.helped, one.by_person)
-                                     for one in nuggets)),
+        marks=rows(
+            NUGGET_ROW, len(nuggets),
+            mark=[MARKS.index(one.mark) for one in nuggets],
+            state=[STATES.index(one.state) for one in nuggets],
+            helped=np.array([one.helped for one in nuggets], float),
+            by_person=[one.by_person for one in nuggets],
+            num=[one.nugget.num for one in nuggets],
+        ),
         overruled=of_all(one.overruled for one in given),
         overruled_nuggets=of_all(one.overruled for one in nuggets),
         reasons=of_all(one.help_reason for one in nuggets),

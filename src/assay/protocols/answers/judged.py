@@ -15,14 +15,14 @@ from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, Question
 from assay.protocols.answers.acts import act_given, act_said, correctness_of, is_asked, is_to_refuse
 from assay.protocols.answers.columns import (
     ACTS,
-    ANSWERS,
+    ANSWER_ROW,
     MARKS,
-    NUGGETS,
+    NUGGET_ROW,
     STATES,
     AnswerLabels,
     JudgedAnswers,
     JudgedRun,
-    whether,
+    rows,
 )
 from assay.protocols.answers.requests import (
     Content,
@@ -78,14 +78,14 @@ def judge_answers(
         return GivenAnswer(run, question, passages(question.id), runs[run][question.id])
 
     judge = _Judge(book)
-    rows = AnswerLabels(asked.questions, given, *judge.labels)
-    judged = {name: JudgedRun(name, rows, book.used.scratch) for name in runs}
+    labels = AnswerLabels(asked.questions, given, *judge.labels)
+    judged = {name: JudgedRun(name, labels, book.used.scratch) for name in runs}
     places = {name: place for place, name in enumerate(judged)}
     for task, same in groupby(asked.every_answer(), lambda one: answer_task(one[1])):
         while some := list(islice(same, _AT_ONCE)):
             found = judge.judge(task, [one for _, one, _ in some], [one for _, _, one in some])
             by_run = np.array([places[run] for run, _, _ in some])
-            rows.share(found, list(judged.values()), by_run)
+            labels.share(found, list(judged.values()), by_run)
             also(found)
     judge.note()
     return judged
@@ -158,12 +158,12 @@ class _Counting(NamedTuple):
 
 
 class _Marked(NamedTuple):
-    """What becomes of nuggets: marks, whether there is a label, whether one helped (all parts of
-    kinds), and why. How many of each answer's are relevant, and may be."""
+    """What becomes of nuggets: marks, whether there is a label, whether one helped (NaN where that
+    is not known), and why. How many of each answer's are relevant, and may be."""
 
     marks: Integers
     states: Integers
-    helped: Integers
+    helped: Floats
     reasons: Mapping[int, str]
     relevant: Integers
     possible: Integers
@@ -243,19 +243,34 @@ class _Judge:
             for one, on in zip(given, carried_on, strict=True)
         )
         most = np.maximum(cited.sizes, 1)
-        codes = np.array([ACTS.index(one) for one in acts], np.int64)
         return JudgedAnswers(
             questions=questions,
             given=np.array([one is not None for one in every], np.bool_),
             first=len(self._answers.labels) - len(given),
             first_nugget=len(self._nuggets.labels) - len(cited.nuggets),
-            kinds=ANSWERS.codes(states, whether(correct), codes, labels.human.astype(np.int64)),
-            confidences=np.array([one.answer.confidence for one in given], np.int64),
-            ends=(marked.relevant / most, marked.possible / most, recall[0], recall[1]),
+            answers=rows(
+                ANSWER_ROW,
+                len(given),
+                state=states,
+                correct=correct,
+                act=[ACTS.index(one) for one in acts],
+                by_person=labels.human,
+                confidence=[one.answer.confidence for one in given],
+                precision_floor=marked.relevant / most,
+                precision_ceiling=marked.possible / most,
+                recall_floor=recall[0],
+                recall_ceiling=recall[1],
+            ),
             nuggets=cited.nuggets,
             of=cited.of,
-            nugget_kinds=NUGGETS.codes(
-                marked.marks, marked.states, marked.helped, cited.by_person.astype(np.int64)
+            marks=rows(
+                NUGGET_ROW,
+                len(cited.nuggets),
+                mark=marked.marks,
+                state=marked.states,
+                helped=marked.helped,
+                by_person=cited.by_person,
+                num=[one.num for one in cited.nuggets],
             ),
             overruled=counting.overruled,
             overruled_nuggets=overruled,
@@ -380,7 +395,7 @@ class _Judge:
         return _Marked(
             marks=marks,
             states=np.where(open_ & np.isnan(of_help), _MISSING, cited.states),
-            helped=whether(of_help),
+            helped=of_help,
             reasons=reasons,
             relevant=relevant,
             possible=relevant + np.where(correct == 0, 0, cited.counts(marks == _UNMARKED)),
