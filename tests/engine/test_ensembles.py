@@ -26,7 +26,7 @@ from assay.tasks.r2c2 import (
     NuggetHelp,
 )
 from assay.tasks.rendering import Renderer
-from assay.tasks.voting import Rule, Vote, choose, join, refusal
+from assay.tasks.voting import Rule, choose, join, refusal
 from tests.engine.server import completion, serve
 
 UNITS = [EntailmentUnit(passage=f"p{n}", nugget=f"n{n}") for n in range(12)]
@@ -189,13 +189,13 @@ def test_words_without_an_order_bear_no_median(rule):
 def test_lists_are_joined_nugget_by_nugget():
     unit = AnswerUnit(question="q", answer="a", nuggets=("x", "y"))
     votes = [
-        Vote(AnswerVerdict(correct=True, reason="r1", nuggets=helps))
+        (AnswerVerdict(correct=True, reason="r1", nuggets=helps), 1.0)
         for helps in (
             [NuggetHelp(nugget=1, helped=True), NuggetHelp(nugget=2, helped=False, reason="no")],
             [NuggetHelp(nugget=2, helped=False), NuggetHelp(nugget=1, helped=False)],
         )
     ]
-    votes.append(Vote(AnswerVerdict(correct=False, reason="wrong")))
+    votes.append((AnswerVerdict(correct=False, reason="wrong"), 1.0))
     verdict = join(ANSWER, votes, Rule.MAJORITY)
     assert ANSWER.check(unit, verdict) is None
     assert verdict.correct is True
@@ -270,5 +270,5 @@ def test_weights_that_the_rule_ignores_are_refused(rule):
 
 def test_every_combination_of_three_votes():
     for said in product([True, False], repeat=3):
-        votes = [Vote(Entailment(entailed=value)) for value in said]
+        votes = [(Entailment(entailed=value), 1.0) for value in said]
         assert join(ENTAILMENT, votes, Rule.MAJORITY).entailed is (sum(said) >= 2)

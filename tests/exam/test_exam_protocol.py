@@ -16,10 +16,10 @@ from assay.tasks.exam import (
     FAGGIOLI,
     SELF_RATING,
     THOMAS,
-    DirectUnit,
     ExtractUnit,
     RatingUnit,
 )
+from assay.tasks.trec_rag import RelevanceUnit
 from tests.engine.server import completion, serve
 from tests.exam.cases import BANK, GRADES, RUNS, collection, write
 
@@ -363,7 +363,7 @@ def test_no_rating_is_guessed_from_other_numbers(reply):
 def test_plain_answers_and_grades():
     unit = ExtractUnit(passage="p", question="q")
     assert parse_reply(EXTRACT, unit, "rising").answer == "rising"
-    direct = DirectUnit(passage="p", question="q")
+    direct = RelevanceUnit(passage="p", question="q")
     assert parse_reply(FAGGIOLI, direct, "Yes, it does.").relevant is True
     assert parse_reply(THOMAS, direct, "Answer: 2").grade == 2
     for reply in ("Maybe yes", "Yes or no?"):

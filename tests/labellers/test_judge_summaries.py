@@ -8,7 +8,7 @@ import pytest
 
 from assay.labellers.judge.summaries import PAIRS
 from assay.labellers.judge.verdicts import refusal, unit_questions
-from assay.tasks.exam import DIRECT, THOMAS, DirectUnit
+from assay.tasks.exam import DIRECT, THOMAS
 from assay.tasks.sgss import (
     COMPREHENSIVENESS,
     COVERAGE,
@@ -20,6 +20,7 @@ from assay.tasks.sgss import (
     CoverageUnit,
     StatementUnit,
 )
+from assay.tasks.trec_rag import RelevanceUnit
 from tests.conftest import ROOT
 
 
@@ -48,7 +49,7 @@ def test_a_topic_is_put_as_a_question(query, asked):
 
 @pytest.mark.parametrize("task", DIRECT.values(), ids=lambda task: task.name)
 def test_direct_graders(task):
-    unit = DirectUnit(question="q", passage="p")
+    unit = RelevanceUnit(question="q", passage="p")
     found = [PAIRS[task.name][1](unit, [level(word)]) for word in ("no", "partly", "yes")]
     if task is THOMAS:
         assert [one.grade for one in found] == [0, 1, 2]

@@ -32,7 +32,7 @@ from assay.tasks.trec_rag_nuggets import (
     MappingUnit,
     NuggetsVerdict,
 )
-from assay.tasks.voting import Rule, Vote, join, refusal
+from assay.tasks.voting import Rule, join, refusal
 
 
 # The scale of the 2025 paper (Figure 5): 2 for one sub-narrative, 3 for two or three, 4 for more.
@@ -110,8 +110,8 @@ def test_windows():
 
 
 def test_lists_of_labels_are_voted_on_place_by_place():
-    def votes(*lists: tuple[str, ...]) -> list[Vote]:
-        return [Vote(Assignment.model_validate({"labels": one})) for one in lists]
+    def votes(*lists: tuple[str, ...]) -> list[tuple[Assignment, float]]:
+        return [(Assignment.model_validate({"labels": one}), 1.0) for one in lists]
 
     three = votes(
         ("support", "not_support"), ("support", "partial_support"), ("not_support", "support")
@@ -120,7 +120,7 @@ def test_lists_of_labels_are_voted_on_place_by_place():
     assert joined.labels == (Assigned.SUPPORT, Assigned.NONE)  # of three alike the strictest
     assert join(ASSIGNMENT, three, Rule.MEDIAN).labels == (Assigned.SUPPORT, Assigned.PARTIAL)
     assert join(ASSIGNMENT, three, Rule.STRICTEST).labels == (Assigned.NONE, Assigned.NONE)
-    said = [Vote(ImportanceLabels.model_validate({"labels": [one]})) for one in ("okay", "vital")]
+    said = [(ImportanceLabels.model_validate({"labels": [one]}), 1.0) for one in ("okay", "vital")]
     assert join(IMPORTANCE, said, Rule.MAJORITY).labels[0] == "vital"
 
 

@@ -26,7 +26,7 @@ from assay.labellers.forwarding import AskingLabeller
 from assay.model.labels import Label, LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages
-from assay.tasks.voting import Rule, Vote, join, refusal
+from assay.tasks.voting import Rule, join, refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +169,10 @@ class EnsembleLabeller(AskingLabeller, ByTask):
     def joint(self, request: Request, ballots: Sequence[Ballot]) -> Outcome:
         """What the ballots come to, with all of them in the label's detail."""
         usable = [one for one in ballots if one.verdict is not None]
-        votes = [Vote(one.verdict, self._weights[one.member]) for one in usable if one.verdict]
+        votes = [(one.verdict, self._weights[one.member]) for one in usable if one.verdict]
         detail = {"votes": [self._shown(one) for one in ballots]}
         whole = sum(self._weights) * self.samples
-        held = sum(vote.weight for vote in votes)
+        held = sum(weight for _, weight in votes)
         if held * 2 <= whole:
             why = f"only {len(usable)} of {len(ballots)} votes can be used"
             return Outcome(Status.FAILED, error=why, detail=detail)

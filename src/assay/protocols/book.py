@@ -139,9 +139,10 @@ class Book:
         """All labels of a unit under its own task, oldest first."""
         return self.columns.of(unit)
 
-    def labels(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> list[Label]:
+    def labels(self, task: AnyTask, content: Mapping[str, Any]) -> list[Label]:
         """All labels of a unit, oldest first, with those that another task's tell. Of one machine
         those under the task itself go before others, usable ones before failed ones."""
+        unit = unit_hash(task.name, content)
         own = self.of(unit)
         if task.name not in self._sources:
             return own
@@ -208,19 +209,20 @@ class Book:
         return [one for one in labels if keys[one.rowid] == key] or labels
 
     def choose(
-        self, task: AnyTask, unit: str, content: Mapping[str, Any], before: int | None = None
+        self, task: AnyTask, content: Mapping[str, Any], before: int | None = None
     ) -> Label | None:
         """The label of a unit that counts, which may be a failed one; the one that counted when the
         label with the number ``before`` was not there yet."""
-        labels = self.labels(task, unit, content)
+        labels = self.labels(task, content)
         present = partial(self._asked_now, task, content)
         if before is None:
-            found = self.among(task, unit, labels, present) if labels else None
+            found = self.among(task, labels[0].unit, labels, present) if labels else None
         else:
             labels = [label for label in labels if label.rowid < before]
             found = choose(labels, self.policy, self.configured[task.name], present)
         if found is None or task.name not in self._sources:
             return found
+        unit = found.unit
         own = any(found.rowid == one.rowid for one in self.of(unit))
         for source, other in self._others_of(task, content):
             said = self.of(unit_hash(source.task.name, other))
@@ -259,12 +261,12 @@ class Book:
         return found
 
     def machine(
-        self, task: AnyTask, unit: str, content: Mapping[str, Any], who: LabellerId | None = None
+        self, task: AnyTask, content: Mapping[str, Any], who: LabellerId | None = None
     ) -> Label | None:
         """The usable label of a machine for a unit, the evaluation's own unless another is named,
         that counts where people's are left out; its labels under other tasks tell it, too."""
         by = who or self.configured[task.name]
-        labels = [one for one in self.labels(task, unit, content) if one.labeller == by]
+        labels = [one for one in self.labels(task, content) if one.labeller == by]
         return self._usable_now(task, content, labels, who)
 
     def machines(self, task: AnyTask, units: Iterable[str]) -> dict[str, Label]:

@@ -91,23 +91,18 @@ class LabelBook:
     ) -> Label | None:
         """The label of a unit that counts, which may be a failed one; nothing is counted. The one
         that counted when the label with the number ``before`` was not there yet."""
-        content = _content(unit)
-        return self._find(task, unit_hash(task.name, content), content, before)
+        return None if self.book is None else self.book.choose(task, _content(unit), before)
 
     def history(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> list[Label]:
         """All labels of a unit, oldest first, whether they count or not."""
-        content = _content(unit)
-        identity = unit_hash(task.name, content)
-        return [] if self.book is None else self.book.labels(task, identity, content)
+        return [] if self.book is None else self.book.labels(task, _content(unit))
 
     def machine(
         self, task: AnyTask, unit: Unit | Mapping[str, Any], who: LabellerId | None = None
     ) -> Label | None:
         """The usable label of a unit by a machine, the evaluation's own unless another is named,
         that counts where people's are left out."""
-        content = _content(unit)
-        identity = unit_hash(task.name, content)
-        return None if self.book is None else self.book.machine(task, identity, content, who)
+        return None if self.book is None else self.book.machine(task, _content(unit), who)
 
     def counts_machine(self, task: AnyTask) -> bool:
         """Whether a machine's label of a task may count under the policy."""
@@ -156,9 +151,8 @@ class LabelBook:
     ) -> Label | None:
         """As :meth:`verdict`, but the whole label, which may be a failed one."""
         content = _content(unit)
-        identity = unit_hash(task.name, content)
-        label = self._find(task, identity, content)
-        self._count(task, identity, label)
+        label = self.find(task, content)
+        self.count(task, content, label)
         if label is not None:
             self.note(label, place)
         return label
@@ -204,12 +198,6 @@ class LabelBook:
     ) -> CountedLabels:
         """As :meth:`label`, of a row of units. Of those that the inputs have a label of (``given``)
         none but a person's is wanted here: a machine's is had, and neither noted nor counted."""
-        return self.label_row(task, asked, given)[:]
-
-    def label_row(
-        self, task: AnyTask, asked: Asked, given: npt.NDArray[np.bool_] | None = None
-    ) -> LabelRow:
-        """The same as a row of which some at a time are had in memory."""
         row, noted, remaining = self.row(), self.places(), iter(asked)
         used = row if given is None else self.row()
         while some := list(islice(remaining, _AT_ONCE)):
@@ -223,7 +211,7 @@ class LabelBook:
                 used.extend(found.labels.without(~wanted))
             self.count_all(task, found, of=wanted)
         self.used.note_all(used, noted)
-        return row
+        return row[:]
 
     def look_up(self, task: AnyTask, contents: Iterable[Mapping[str, Any]]) -> Iterator[LookedUp]:
         """The labels of a row of units, as :meth:`find` has them, some at a time."""
@@ -239,7 +227,7 @@ class LabelBook:
             first = self.book.columns.first(b"".join(units))
             places = self.book.counted(task, first)
             for at in np.flatnonzero(places == CLOSELY).tolist():
-                label = self._find(task, units[at].hex(), some[at])
+                label = self.find(task, some[at])
                 places[at] = self.book.place(label)
                 if label is not None and places[at] == NONE:
                     others[at] = label
@@ -269,9 +257,7 @@ class LabelBook:
 
     def count(self, task: AnyTask, unit: Unit | Mapping[str, Any], label: Label | None) -> None:
         """Count a unit that a label was wanted of, and what was found."""
-        self._count(task, unit_hash(task.name, _content(unit)), label)
-
-    def _count(self, task: AnyTask, identity: str, label: Label | None) -> None:
+        identity = unit_hash(task.name, _content(unit)) if label is None else label.unit
         first = NONE if self.book is None else self.book.columns.place(identity)
         if len(self._new(np.array([first]), [bytes.fromhex(identity)])):
             self.add(task, 1, label is None, label is not None and label.verdict is None)
@@ -326,11 +312,6 @@ class LabelBook:
         if self.book is None:
             return dict(labels)
         return dict(zip(labels, self.book.ledger.whole(labels.values()), strict=True))
-
-    def _find(
-        self, task: AnyTask, identity: str, content: Mapping[str, Any], before: int | None = None
-    ) -> Label | None:
-        return None if self.book is None else self.book.choose(task, identity, content, before)
 
 
 def _content(unit: Unit | Mapping[str, Any]) -> Mapping[str, Any]:

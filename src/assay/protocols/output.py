@@ -58,9 +58,7 @@ def require_plain(path: Path) -> None:
 def write_bytes(path: Path, data: bytes) -> str:
     """Write a file by renaming a complete one into place; returns the SHA-256 of its bytes. Raises
     SettingsError if it cannot."""
-    with _replacing(path) as file:
-        file.write(data)
-    return hashlib.sha256(data).hexdigest()
+    return write_pieces(path, (data,))
 
 
 def json_bytes(document: object) -> bytes:

@@ -14,8 +14,9 @@ from pydantic import Field
 
 from assay.measures.answers import unanswerable
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
-from assay.tasks.fields import YesNoField, whole_grade, yes_no
+from assay.tasks.fields import whole_grade, yes_no
 from assay.tasks.lists import list_of_texts
+from assay.tasks.trec_rag import RelevanceUnit, YesNoRelevance
 
 _NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
 
@@ -112,13 +113,6 @@ EXTRACT = Task(
 # -- direct grading ---------------------------------------------------------------------------
 
 
-class DirectUnit(Unit):
-    """A query and the text of a passage."""
-
-    question: str
-    passage: str
-
-
 class DirectGrade(Verdict):
     """Relevance from 0 (should not be shown) to 2 (highly relevant)."""
 
@@ -126,32 +120,25 @@ class DirectGrade(Verdict):
     grade: whole_grade(2)  # type: ignore[valid-type]
 
 
-class DirectYesNo(Verdict):
-    """Whether the passage is relevant: label 1 for yes, 0 for no."""
-
-    reason: str = ""
-    relevant: YesNoField
-
-
-def _grade_from_prose(unit: DirectUnit, reply: str) -> DirectGrade | None:
+def _grade_from_prose(unit: RelevanceUnit, reply: str) -> DirectGrade | None:
     said = _only_number(reply, 2)
     return None if said is None or said < 0 else DirectGrade(reason=reply[:300], grade=said)
 
 
-def _yes_no_from_prose(unit: DirectUnit, reply: str) -> DirectYesNo | None:
+def _yes_no_from_prose(unit: RelevanceUnit, reply: str) -> YesNoRelevance | None:
     """A reply that is, or begins with, a bare Yes or No."""
     found = re.match(r"\W*(yes|no)\b(?!\s+(?:and|or)\b)", reply, re.IGNORECASE)
     if found is None:
         return None
-    return DirectYesNo(reason=reply.strip()[:300], relevant=bool(yes_no(found.group(1))))
+    return YesNoRelevance(reason=reply.strip()[:300], relevant=bool(yes_no(found.group(1))))
 
 
 def _direct(name: str, title: str) -> AnyTask:
     return Task(
         name=f"exam.{name}",
         title=f"Direct grading: {title}",
-        unit=DirectUnit,
-        verdict=DirectYesNo,
+        unit=RelevanceUnit,
+        verdict=YesNoRelevance,
         plain=_yes_no_from_prose,
         max_tokens=120,
     )
@@ -160,7 +147,7 @@ def _direct(name: str, title: str) -> AnyTask:
 THOMAS = Task(
     name="exam.thomas",
     title="Direct grading: relevance from 0 to 2, as a search quality rater",
-    unit=DirectUnit,
+    unit=RelevanceUnit,
     verdict=DirectGrade,
     plain=_grade_from_prose,
     max_tokens=120,

@@ -43,11 +43,11 @@ class Renderer:
 
     def chat(self, task: AnyTask, unit: Unit) -> Messages:
         """System and user message that ask for the whole verdict as JSON."""
-        return self._messages(f"{task.template}.j2", "system", "user", unit, {})
+        return self._messages(f"{task.template}.j2", "user", unit, {})
 
     def probe(self, task: AnyTask, unit: Unit, probe: str, context: Mapping[str, Any]) -> Messages:
         """System and user message that ask the yes/no question ``probe``."""
-        return self._messages(f"{task.template}.probes.j2", "system", probe, unit, context)
+        return self._messages(f"{task.template}.probes.j2", probe, unit, context)
 
     def source(self, task: AnyTask) -> str:
         """Source text of all prompts of a task."""
@@ -59,12 +59,7 @@ class Renderer:
         source: str = self._templates.source(f"{task.template}.probes.j2")
         return source
 
-    def _messages(
-        self, name: str, system: str, user: str, unit: Unit, extra: Mapping[str, Any]
-    ) -> Messages:
+    def _messages(self, name: str, block: str, unit: Unit, extra: Mapping[str, Any]) -> Messages:
         context = {**vars(unit), **extra}  # units have no fields beyond their own
-        texts = self._templates.render(name, (system, user), context)
-        return tuple(
-            {"role": role, "content": text}
-            for role, text in zip(("system", "user"), texts, strict=True)
-        )
+        system, user = self._templates.render(name, ("system", block), context)
+        return {"role": "system", "content": system}, {"role": "user", "content": user}

@@ -8,7 +8,6 @@ of the member that is named first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -38,14 +37,6 @@ _NEED_ORDER = (Rule.MEDIAN, Rule.MEAN, Rule.STRICTEST)
 _REASON = "reason"
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
-    """A verdict with what it weighs."""
-
-    verdict: Verdict
-    weight: float = 1.0
-
-
 def refusal(task: AnyTask, rule: Rule) -> str | None:
     """Why verdicts of ``task`` cannot be joined by ``rule``, or None where they can."""
     if not task.joins:
@@ -61,8 +52,9 @@ def refusal(task: AnyTask, rule: Rule) -> str | None:
     return None
 
 
-def join(task: AnyTask, votes: Sequence[Vote], rule: Rule) -> Verdict:
-    """The verdict that ``votes`` come to, with the reason of the first member that agrees.
+def join(task: AnyTask, votes: Sequence[tuple[Verdict, float]], rule: Rule) -> Verdict:
+    """The verdict that ``votes`` come to, each a verdict with what it weighs; its reason is that of
+    the first member that agrees.
 
     Lists of objects are joined item by item: items are the same where their first field (their
     number) is. Lists of plain values are joined place by place; members' are equally long, as the
@@ -74,8 +66,7 @@ def join(task: AnyTask, votes: Sequence[Vote], rule: Rule) -> Verdict:
     problem = refusal(task, rule)
     if problem:
         raise ValueError(problem)
-    members = [(vote.verdict, vote.weight) for vote in votes]
-    joined: Verdict = task.verdict.model_validate(_joined(members, rule, task.orders))
+    joined: Verdict = task.verdict.model_validate(_joined(votes, rule, task.orders))
     return joined
 
 

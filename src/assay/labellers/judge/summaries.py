@@ -14,13 +14,7 @@ from assay.labellers.judge.levels import Levels
 from assay.labellers.judge.model import JudgeQuestion, question_of
 from assay.labellers.judge.texts import Ability, claim_text, question_text
 from assay.tasks.base import Verdict
-from assay.tasks.exam import (
-    DIRECT,
-    THOMAS,
-    DirectGrade,
-    DirectUnit,
-    DirectYesNo,
-)
+from assay.tasks.exam import DIRECT, THOMAS, DirectGrade
 from assay.tasks.sgss import (
     COVERAGE,
     HEADING,
@@ -35,6 +29,7 @@ from assay.tasks.sgss import (
     StatementUnit,
     SufficiencyUnit,
 )
+from assay.tasks.trec_rag import RelevanceUnit, YesNoRelevance
 
 Pair = tuple[Callable[[Any], list[JudgeQuestion]], Callable[[Any, Sequence[Levels]], Verdict]]
 
@@ -80,15 +75,15 @@ def _extent(_unit: object, levels: Sequence[Levels]) -> ExtentVerdict:
     return ExtentVerdict(label=label, reason=levels[0].quoted("Nearest"))
 
 
-def _relevant(unit: DirectUnit) -> list[JudgeQuestion]:
+def _relevant(unit: RelevanceUnit) -> list[JudgeQuestion]:
     return _answers(unit.question, unit.passage)
 
 
-def _yes_no(_unit: DirectUnit, levels: Sequence[Levels]) -> DirectYesNo:
-    return DirectYesNo(relevant=levels[0].yes, reason=levels[0].quoted("Nearest"))
+def _yes_no(_unit: RelevanceUnit, levels: Sequence[Levels]) -> YesNoRelevance:
+    return YesNoRelevance(relevant=levels[0].yes, reason=levels[0].quoted("Nearest"))
 
 
-def _grade(_unit: DirectUnit, levels: Sequence[Levels]) -> DirectGrade:
+def _grade(_unit: RelevanceUnit, levels: Sequence[Levels]) -> DirectGrade:
     grade = 2 if levels[0].yes else 1 if levels[0].partly else 0
     return DirectGrade(grade=grade, reason=levels[0].quoted("Nearest"))
 

@@ -22,6 +22,7 @@ from assay.protocols.walk import Walk
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, AnswerUnit, DialogueActUnit
 from assay.tasks.rag import CLAIMS, ClaimsUnit
+from assay.tasks.schemas import distinct
 from assay.tasks.trec_rag import RELEVANCE, SUPPORT, RelevanceUnit, SupportUnit
 
 NAN = float("nan")
@@ -166,12 +167,12 @@ class RecordWalk(Walk):
 
     def _claims(self, record: Record, text: str, position: str) -> tuple[str, ...] | None:
         if not self.inputs.splits:
-            return distinct(sentences(text))
+            return _distinct(sentences(text))
         unit = ClaimsUnit(question=record.asked, text=text)
         verdict = self._says(CLAIMS, unit, record, f"claims of {position}")
         if verdict is None:
-            return distinct(sentences(text)) if self.assume else None
-        return distinct(verdict["claims"])
+            return _distinct(sentences(text)) if self.assume else None
+        return _distinct(verdict["claims"])
 
     def _support(self, record: Record, passage: Retrieved, claim: str, position: str) -> float:
         """What a passage's support of a claim is worth. Of a passage that is cut only full support
@@ -241,10 +242,6 @@ class RecordWalk(Walk):
             yield tuple(worth)
 
 
-def distinct(claims: Sequence[str]) -> tuple[str, ...]:
+def _distinct(claims: Sequence[str]) -> tuple[str, ...]:
     """Claims that are equal but for case and white space count once."""
-    found: dict[str, str] = {}
-    for one in claims:
-        if one.strip():
-            found.setdefault(folded_text(one), one.strip())
-    return tuple(found.values())
+    return distinct((one.strip() for one in claims if one.strip()), folded_text)

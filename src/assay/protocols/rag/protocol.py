@@ -52,20 +52,16 @@ class Rag(Protocol[RagSettings, RagInputs]):
     def contents(self, inputs: RagInputs, run: str) -> Mapping[str, Content]:
         found = {}
         for name, question in inputs.questions.items():
-            record = inputs.runs.get(run, {}).get(name)
-            found[name] = Content(
-                question.question,
-                sorted(question.references),
-                question.answerable,
-                None if record is None else [record.answer, [list(s) for s in record.sentences]],
-                None
-                if record is None
-                else [one.text or text_id(one.id) for one in record.passages],
-                None if record is None else record.session,
-                []
-                if record is None
-                else [cited(t, (n + 1 for n in c)) for t, c in record.sentences],
-            )
+            said = Content(question.question, sorted(question.references), question.answerable)
+            if record := inputs.runs.get(run, {}).get(name):
+                said = replace(
+                    said,
+                    answer=[record.answer, [list(one) for one in record.sentences]],
+                    passages=[one.text or text_id(one.id) for one in record.passages],
+                    session=record.session,
+                    lines=[cited(text, (n + 1 for n in of)) for text, of in record.sentences],
+                )
+            found[name] = said
         return found
 
     def steps(self, inputs: RagInputs, settings: RagSettings) -> Iterator[Step]:
