@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from json.encoder import encode_basestring
 from typing import Any
 
 import orjson
@@ -80,27 +81,38 @@ def labeller_json(name: str, kind: str, params: str) -> orjson.Fragment:
 
 def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]) -> list[Line]:
     """Labels (``COLUMNS``, and perhaps more) as lines; ``who`` are the labellers."""
-    dumps, both = orjson.dumps, dict[Any, tuple[str, str]]()  # what many labels have in common
+    columns = list(zip(*rows, strict=True))
+    if not columns:
+        return []
+    numbers, uids, keys, tasks, versions, units, contents, *shared = columns[:18]
+    made, details = columns[18:20]
+    both: dict[Any, tuple[str, str]] = {}  # what many labels have in common, by that
     block = []
-    for row in rows:
-        number, uid, key, task, version, unit, content = row[:7]
-        common = task, version, row[7:18]
+    for number, uid, (uid_, key, unit), content, common, created, detail in zip(
+        numbers, uids, zip(*map(_letters, (uids, keys, units)), strict=True), contents,
+        zip(tasks, versions, *shared, strict=True), map(encode_basestring, made), details,
+        strict=True,
+    ):  # fmt: skip
         found = both.get(common)
         if found is None:
-            about = dumps({"task": task, "version": version})[1:-1].decode()
-            found = both[common] = about, _said(who, *row[7:18])
+            task, version, *more = common
+            about = orjson.dumps({"task": task, "version": version})[1:-1].decode()
+            found = both[common] = about, _said(who, *more)
         about, said = found
-        try:
-            uid_, key_, unit_ = uid.hex(), key.hex(), unit.hex()
-        except AttributeError:  # not all are hashes
-            uid_, key_, unit_ = (dumps(unpacked(one))[1:-1].decode() for one in (uid, key, unit))
-        parts = (
-            '{"uid":"', uid_, '","key":"', key_, '",', about, ',"unit_hash":"', unit_,
-            '","unit":', content, said, dumps(row[18]).decode(), ',"detail":', row[19],
-        )  # fmt: skip
-        line = "".join(parts).encode()
-        block.append((number, uid if isinstance(uid, bytes) else None, line))
+        line = (
+            f'{{"uid":"{uid_}","key":"{key}",{about},"unit_hash":"{unit}","unit":{content}{said}'
+            f'{created},"detail":{detail}'
+        )
+        block.append((number, uid if isinstance(uid, bytes) else None, line.encode()))
     return block
+
+
+def _letters(hashes: Sequence[bytes | str]) -> list[str]:
+    """Hashes as strings of JSON without the quotes."""
+    try:
+        return list(map(bytes.hex, hashes))  # type: ignore[arg-type]
+    except TypeError:  # not all are hashes
+        return [encode_basestring(unpacked(one))[1:-1] for one in hashes]
 
 
 def _said(

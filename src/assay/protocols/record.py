@@ -151,7 +151,7 @@ def write_manifest(
     templates = {
         path.name: file_sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))
     }
-    models, ranked, out = models_of(result.used), result.findings.ranked, folder.out
+    models, ranked, out = result.models, result.findings.ranked, folder.out
     document = {
         "assay": __version__,
         "protocol": folder.protocol,

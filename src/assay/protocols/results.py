@@ -95,6 +95,7 @@ class Findings:
 class Result:
     """An evaluation's findings with what they rest on.
 
+    ``models`` counts, for each task, the labels that counted by the model that the server named.
     ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
     that have none yet and ``failed`` those whose labeller's reply was unusable. ``by_people`` says
     whether people labelled anything here, whether that counts or not, ``out`` where the report says
@@ -123,6 +124,7 @@ class Result:
     evened: Result | None = None
     uneven: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     out: str = "out/"
+    models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def fair(self) -> Result:
