@@ -282,7 +282,7 @@ def test_generated_responses_are_cut_into_passages(assay, folder):
 
 
 def test_a_response_that_repeats_itself_has_the_scores_that_it_would_have_without(assay, folder):
-    once = f"{text('p1')} And so on.\n\n{text('p4')}"
+    once = f"{text('p1')}. And so on.\n\n{text('p4')}"
     again = [
         "",
         once,
@@ -298,7 +298,7 @@ def test_a_response_that_repeats_itself_has_the_scores_that_it_would_have_withou
     )
     toml(folder, "default = 'rated:rated'", more='responses = "gen.jsonl"\n')
     (folder.parent / "rated.py").write_text(
-        "def rated(task, unit):\n    return {'rating': 1 if 'new' in unit['passage'] else 5}\n"
+        "def rated(task, unit):\n    return {'rating': 0 if 'new' in unit['passage'] else 5}\n"
     )
     done = assay("evaluate", folder, "--json", env={"PYTHONPATH": str(folder.parent)})
     assert done.returncode == 0, done.stderr
@@ -307,7 +307,7 @@ def test_a_response_that_repeats_itself_has_the_scores_that_it_would_have_withou
     found = scores(folder)
     for measure in ("EXAM-Cover", "AP", "nDCG@20", "RR", "α-nDCG@20"):
         assert found["often", measure] == found["once", measure]
-    assert "q1 0 often/q1/10 1\n" in (folder / "out" / "qrels.txt").read_text()
+    assert "q1 0 often/q1/10 0\n" in (folder / "out" / "qrels.txt").read_text()
 
 
 @pytest.mark.parametrize(
