@@ -61,7 +61,7 @@ def test_the_exact_test_and_the_bootstrap_are_the_plain_ones(
         assert result.p == pytest.approx(np.mean(extreme), abs=1e-12)
         drawn = [less(measure(p[i], c[i]), measure(q[i], d[i])) for i in draws]
         known = [one for one in drawn if one is not None]
-        if not known:
+        if not known or n < 2:
             assert result.interval is None
             continue
         low, high = np.quantile(known, [0.05, 0.95])
@@ -92,6 +92,11 @@ def test_a_run_does_not_differ_from_itself() -> None:
     for result in compare_confidence(p, c, p, c, seed=1).values():
         assert (result.difference, result.p) == (0, 1)
         assert (result.interval.low, result.interval.high) == (0, 0)
+
+
+def test_one_question_says_nothing_of_others() -> None:
+    for result in compare_confidence([0.9], [1], [0.2], [1], seed=1).values():
+        assert (result.interval, result.p) == (None, 1)
 
 
 def test_bad_input_says_what_is_wrong() -> None:

@@ -66,6 +66,7 @@ def test_turns_of_a_session_flip_together():
     assert apart is not None
     assert together is not None
     assert together.high - together.low > apart.high - apart.low
+    assert session_interval(d, ["a"] * len(d)) is None  # one session says nothing of others
 
 
 def test_many_questions_are_flipped_at_random_and_count_the_observed_one():

@@ -271,6 +271,7 @@ def _of_means(
     for end in (0, 1):
         d = np.array([both[end] for _, both in every])
         interval = session_interval(d, sessions, resamples=_RESAMPLES)
+        assert interval is not None  # noqa: S101 (of so many units there is one)
         p = sign_flip_p(d + loss, sessions, upper=terms.prove, permutations=_FLIPS)
         spread = float(by_session(d, sessions)[0].std(ddof=1)) * units / len(d)
         made.append(_End(float(d.mean()), interval.low, interval.high, p, spread, len(d), units))

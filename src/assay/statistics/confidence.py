@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
-from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
+from assay.measures.bootstrap import FEWEST, Interval, percentile_interval, topic_counts
 from assay.measures.confidence import MEASURES, Tally, bin_starts, check, measured
 from assay.measures.settings import probability, whole_number
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, swap_masks
@@ -31,10 +31,11 @@ class PairedDifference:
     """How two runs differ in one measure; all but the numbers of swaps None where it is undefined.
 
     ``first``: the first run's value. ``second``: the second run's value. ``difference``: first −
-    second. ``interval``: the bootstrap interval of the difference, resampling questions. ``p``: the
-    two-sided p-value of the randomisation test that swaps the runs' answers. ``p_below``: the
-    one-sided one, the share of swaps whose difference is at most the observed. ``exact``: whether
-    all 2^n swaps were gone through. ``permutations``: how many swaps p rests on.
+    second. ``interval``: the bootstrap interval of the difference, resampling questions; None also
+    of one question. ``p``: the two-sided p-value of the randomisation test that swaps the runs'
+    answers. ``p_below``: the one-sided one, the share of swaps whose difference is at most the
+    observed. ``exact``: whether all 2^n swaps were gone through. ``permutations``: how many swaps p
+    rests on.
     """
 
     first: float | None
@@ -197,7 +198,8 @@ def paired_differences(
     for (a, b), difference, count, least in zip(pairs, observed, extreme, below, strict=True):
         interval = p_value = p_below = None
         if difference is not None:
-            interval = percentile_interval(drawn[:, a] - drawn[:, b], level)
+            if n >= FEWEST:
+                interval = percentile_interval(drawn[:, a] - drawn[:, b], level)
             p_value = count / swaps if exact else (count + 1) / (swaps + 1)
             p_below = least / (2 * swaps) if exact else (least + 1) / (swaps + 1)
         results.append(

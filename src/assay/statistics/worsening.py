@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import special
 
 from assay.measures.arrays import Floats, Integers
-from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
+from assay.measures.bootstrap import FEWEST, Interval, percentile_interval, topic_counts
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.resampling import is_exact, sum_slack, swap_masks
@@ -85,17 +85,18 @@ def session_interval(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Interval:
-    """The percentile interval of the mean difference, drawing whole sessions. Raises
-    ValueError where there is no difference, one is not finite, or a setting is out of range."""
+) -> Interval | None:
+    """The percentile interval of the mean difference, drawing whole sessions; None where there is
+    one session. Raises ValueError where there is no difference, one is not finite, or a setting is
+    out of range."""
     sums, sizes = by_session(differences, sessions)
+    if not len(sums):
+        raise ValueError("there is no difference")
     drawn = [
         (counts @ sums) / (counts @ sizes) for counts in topic_counts(len(sums), resamples, seed)
     ]
-    found = percentile_interval(np.concatenate(drawn), level)
-    if found is None:
-        raise ValueError("there is no difference")
-    return found
+    interval = percentile_interval(np.concatenate(drawn), level)
+    return interval if len(sums) >= FEWEST else None
 
 
 def detectable_loss(spread: float, n: int, alpha: float, power: float = POWER) -> float | None:
