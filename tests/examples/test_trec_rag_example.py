@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.formats.registry import validate
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_support import read_support
+from assay.formats.validate import validate
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol

@@ -14,9 +14,9 @@ from assay.formats.confidence import read_confidence
 from assay.formats.r2c2_ac import read_ac_run, write_marked
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import read_questions
-from assay.formats.registry import guess_format
 from assay.formats.trec import read_qrels, read_trec_run
 from assay.formats.trec_writing import format_qrels
+from assay.formats.validate import guess_format
 from assay.model.errors import AssayError
 from assay.model.rag import Mark, Passage, PassageKey, PassageRun, Question
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import os
+from pathlib import Path
 
 import orjson
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from assay.api.compared import read_tables
 from assay.cli.validate import validate_command
-from assay.formats.registry import FORMATS, guess_format, validate
-from assay.formats.validate import Checked, Format
+from assay.formats.checking import Checked, Format
+from assay.formats.label_tables import read_labels
+from assay.formats.registry import FORMATS
+from assay.formats.validate import guess_format, validate
 from assay.model.errors import FormatError, SettingsError
 
 APP = typer.Typer()
@@ -192,3 +197,31 @@ def test_the_last_line_on_many_files_names_those_that_are_not_good(write, tmp_pa
     assert "10 files: 10 without errors." in run(*files, warned).output
     strict = run(*files, warned, "--strict")
     assert (strict.exit_code, "10 files: 9 without faults; 1 to be" in strict.output) == (1, True)
+
+
+def piped(text):
+    """A pipe that gives a text once, by its path."""
+    reading, writing = os.pipe()
+    os.write(writing, text.encode())
+    os.close(writing)
+    return f"/dev/fd/{reading}"
+
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 2\n"
+CONFIDENCES = "run,topic,confidence,correct\na,1,90,1\na,2,80,0\nb,1,50,1\nb,2,10,0\n"
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    report = validate([piped(QRELS)])
+    assert report.ok
+    assert report.files[0].counts == {"topics": 2, "judgments": 3}
+    retrieved = validate([piped("1 Q0 a 1 2.5 run\n")], "trec-rag", year="2026").files[0]
+    assert retrieved.counts == {"topics": 1, "documents": 1}
+    assert len(read_labels(piped(QRELS)).require().labels) == 3
+    file = tmp_path / "confidences.csv"
+    file.write_text(CONFIDENCES)
+    note = [].append
+    (of_pipe,), (of_file,) = (
+        read_tables(Path(one), ["HMR"], note) for one in (piped(CONFIDENCES), file)
+    )
+    assert of_pipe == of_file

@@ -12,9 +12,10 @@ from assay.formats import trec_rag_nuggets as nuggets
 from assay.formats import trec_rag_passages as passages
 from assay.formats import trec_rag_support as support
 from assay.formats import trec_rag_topics as topics
-from assay.formats.registry import FORMATS, guess_format
+from assay.formats.registry import FORMATS
 from assay.formats.trec import read_trec_run
 from assay.formats.trec_writing import run_lines
+from assay.formats.validate import guess_format
 from assay.model.errors import AssayError
 from assay.model.trec_rag import (
     Assigned,

@@ -19,8 +19,8 @@ from assay.api.undefined import (
     undefined_values,
 )
 from assay.formats.cells import LARGEST
-from assay.formats.label_records import LabelNote
-from assay.formats.label_tables import LabelPair, Unit, read_labels
+from assay.formats.label_records import LabelNote, Unit
+from assay.formats.label_tables import LabelPair, read_labels
 from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable

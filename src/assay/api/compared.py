@@ -21,6 +21,7 @@ from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
 from assay.formats.parsed import Parsed
 from assay.formats.score_cells import same_name, split_end
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
+from assay.formats.text import Given, read_text
 from assay.measures import Measure, parse_measure
 from assay.measures.confidence import LOWER_IS_BETTER, MEASURES
 from assay.measures.confidence_ranges import confidence_ranges
@@ -68,21 +69,22 @@ def read_tables(
 
         for one in remarks_since(path):
             note(one)
-    tables = all_used((partial(read_table, path, name, option) for name in names), note)
+    text = read_text(path)  # once: a pipe can be read no second time
+    tables = all_used((partial(read_table, text, name, option) for name in names), note)
     if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
         raise ValueError(f"{printable(str(path))} holds one score only")
     return tables
 
 
-def read_table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
+def read_table(given: Given, name: str | None, option: str) -> Parsed[Comparable]:
     """One score of a table, as :func:`read_tables` has it."""
-    scores = read_matrix(path, name, option=option)
+    scores = read_matrix(given, name, option=option)
     measure = name and confidence_measure(name)
     if scores.ok or not name or not measure:
         return Parsed(scores.value, scores.faults)
     end = split_end(name)[1]
     found = read_confidences(
-        path, measure, None if end is None else (end, partial(completed, measure, end))
+        given, measure, None if end is None else (end, partial(completed, measure, end))
     )
     if found.value is None or not found.ok:
         return Parsed(None, found.faults)

@@ -20,11 +20,11 @@ from assay.api.compared import Comparable, read_tables
 from assay.api.measuring import required
 from assay.api.reading import warn
 from assay.api.undefined import LEVEL
-from assay.formats.label_records import labels_of_words
-from assay.formats.label_tables import LabelPair, LabelTable, Unit, read_labels, table_of
+from assay.formats.label_records import LabelTable, Unit, labels_of_words
+from assay.formats.label_tables import LabelPair, read_labels
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import ENDS
-from assay.formats.score_matrices import ScoreMatrix, complete
+from assay.formats.score_matrices import ScoreMatrix
 from assay.formats.score_tables import read_scores
 from assay.measures.base import Measure
 from assay.measures.tables import ALL
@@ -168,8 +168,8 @@ def _table(labels: Mapping[Unit, Any]) -> LabelTable:
     """Labels that are numbers, or words as those of ``assay.label``."""
     given = {unit: None if one is None or one != one else one for unit, one in labels.items()}
     if any(isinstance(one, str) for one in given.values()):
-        return table_of(labels_of_words(given))
-    return LabelTable(given, qrels=False)
+        return labels_of_words(given)
+    return LabelTable(given)
 
 
 def _mapped(given: Mapping[Any, Any]) -> LabelTable:
@@ -289,9 +289,8 @@ def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> Score
         if odd is not None:
             raise ValueError(f"run {run}, topic {odd}: {scores[odd]!r} is no number")
     faults = FaultList(name)
-    runs, silent, rows, left_out = complete(by_run, faults)
-    required(Parsed(rows, faults.done()))
-    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), left_out, silent)
+    matrix = ScoreMatrix.of(name, by_run, faults)
+    return required(Parsed(matrix, faults.done()))
 
 
 def _polars(given: Any, argument: str = "scores") -> pl.DataFrame:

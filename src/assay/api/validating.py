@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from assay.api.paths import expanded
-from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
+from assay.formats.registry import FORMATS
 from assay.formats.text import read_text
 from assay.formats.trec_rag_fix import Mended, fix_answers
 from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_topics import read_topics
+from assay.formats.validate import FileReport, ValidationReport, validate
 from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.protocols.output import write_bytes

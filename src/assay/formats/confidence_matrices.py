@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import is_mean, read_score_cells
 from assay.formats.score_matrices import complete, no_topics
 from assay.formats.score_tables import ScoreTable, parse_scores, uncertainty
+from assay.formats.text import Given, text_of
 from assay.model.wording import listed, printable, quoted
 
 
@@ -61,20 +61,21 @@ _CONFIDENCE = ("Confidence", "Accuracy")
 
 
 def read_confidences(
-    path: str | PathLike[str], measure: str, end: tuple[str, End] | None = None
+    given: Given, measure: str, end: tuple[str, End] | None = None
 ) -> Parsed[ConfidenceMatrix]:
     """Read confidence and correctness of topics × runs.
 
-    ``path``: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
+    ``given``: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
     measures Confidence and Accuracy. ``measure``: the measure of confidence that they are read for.
     ``end``: ``floor`` or ``ceiling``, and how what is missing of a run turned out there. With None
     a topic on which something is not known leaves all runs, and a question left out counts as wrong
     with confidence 1. Raises FormatError where the file cannot be read at all.
     """
-    cells, faults = read_score_cells(path)
+    source = text_of(given)
+    cells, faults = read_score_cells(source)
     answers: _Answers = {}
     if cells is not None and {"confidence", "correct"} <= set(cells.names):
-        table = read_confidence(path)
+        table = read_confidence(source)
         faults = FaultList(faults.file, table.faults)
         for row in table.value.rows if table.value is not None else ():
             correct = None if row.correct is None else float(row.correct)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from assay.formats.battles import BATTLE_KEYS, read_battles
@@ -20,7 +20,8 @@ from assay.model.labels import AUDIT, NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
 from assay.model.trec_rag import Assigned, AssignedNugget, Importance
 from assay.model.wording import listed, quoted
 
-_Unit = tuple[str, str, str]
+Unit = tuple[str, str, str]
+"""What is labelled: topic, run and document; no run or no document is the empty string."""
 
 _ASSIGNED = {Assigned.SUPPORT: 2.0, Assigned.PARTIAL: 1.0, Assigned.NONE: 0.0, None: None}
 _SUPPORT_NAMES = {2.0: "full", 1.0: "partial", 0.0: "none"}
@@ -59,34 +60,37 @@ class LabelNote(NamedTuple):
     why: Why = NO_REASON
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Labels by topic, run and what is labelled; None where there is none.
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """The labels of one file, by topic, run and document in file order.
 
-    ``values``: the labels. ``notes``: what is known beside them. ``names``: what labels are called.
-    ``runs``: whether units are of runs.
+    ``labels``: the label of every unit; None where there is none. ``qrels``: whether the file is
+    qrels, where −1 says that the document was not judged. ``runs``: whether units are of runs.
+    ``notes``: what is known beside labels. ``names``: what labels are called; others are known by
+    their number.
     """
 
-    values: dict[_Unit, float | None] = field(default_factory=dict)
-    notes: dict[_Unit, LabelNote] = field(default_factory=dict)
+    labels: dict[Unit, float | None] = field(default_factory=dict, repr=False)
+    qrels: bool = False
+    runs: bool = False
+    notes: dict[Unit, LabelNote] = field(default_factory=dict, repr=False)
     names: Mapping[float, str] = field(default_factory=dict)
-    runs: bool = True
 
-    def add(self, unit: _Unit, value: float | None, note: LabelNote) -> None:
+    def add(self, unit: Unit, value: float | None, note: LabelNote) -> None:
         """Keep a label; the same unit again has its number in its name."""
         topic, run, what = unit
         place, key = 1, unit
-        while key in self.values:
+        while key in self.labels:
             place += 1
             key = (topic, run, f"{what} ({place})")
-        self.values[key] = value
+        self.labels[key] = value
         if note != LabelNote():
             self.notes[key] = note
 
 
 def labels_of_records(
     source: SourceText, first: Mapping[str, Any], label: str | None = None
-) -> Parsed[Labels] | None:
+) -> Parsed[LabelTable] | None:
     """The labels of a file of JSON records.
 
     Support and assignments are 2 full, 1 partial, 0 none; importance is 1 vital, 0 okay. A battle
@@ -125,10 +129,10 @@ def is_pairs(names: Container[str]) -> bool:
 
 def labels_of_pairs(
     records: Iterable[tuple[int, Mapping[str, Any]]], faults: FaultList
-) -> Labels | None:
+) -> LabelTable | None:
     """The labels that ``assay label`` gave, each pair known by its id."""
-    words: dict[_Unit, str | None] = {}
-    notes: dict[_Unit, LabelNote] = {}
+    words: dict[Unit, str | None] = {}
+    notes: dict[Unit, LabelNote] = {}
     for number, record in records:
         unit, word = ("", "", str(record.get("id"))), record.get("label") or None
         if word is not None and word not in PAIR_LABELS:
@@ -142,18 +146,18 @@ def labels_of_pairs(
 
 
 def labels_of_words(
-    words: Mapping[_Unit, str | None], notes: Mapping[_Unit, LabelNote] | None = None
-) -> Labels:
+    words: Mapping[Unit, str | None], notes: Mapping[Unit, LabelNote] | None = None
+) -> LabelTable:
     """Labels that are words: of a known scale, or each a label of its own."""
     values = _values([word for word in words.values() if word is not None])
     numbers = {unit: None if word is None else values[word] for unit, word in words.items()}
     names = {value: word for word, value in values.items() if word != str(value)}
-    return Labels(numbers, dict(notes or {}), names, runs=False)
+    return LabelTable(numbers, notes=dict(notes or {}), names=names)
 
 
-def _support(source: SourceText) -> Parsed[Labels]:
+def _support(source: SourceText) -> Parsed[LabelTable]:
     read = read_support(source)
-    found = Labels(names=_SUPPORT_NAMES)
+    found = LabelTable(names=_SUPPORT_NAMES, runs=True)
     for one in read.value or ():
         for place, sentence in enumerate(one.sentences, 1):
             for cited in sentence.citations:
@@ -165,9 +169,9 @@ def _support(source: SourceText) -> Parsed[Labels]:
     return Parsed(found, read.faults)
 
 
-def _assigned(source: SourceText) -> Parsed[Labels]:
+def _assigned(source: SourceText) -> Parsed[LabelTable]:
     read = read_assignments(source)
-    found = Labels(names=_ASSIGNED_NAMES)
+    found = LabelTable(names=_ASSIGNED_NAMES, runs=True)
     for one in read.value or ():
         for each in one.nuggets:
             unit = (one.topic, one.run, each.nugget.text)
@@ -175,7 +179,7 @@ def _assigned(source: SourceText) -> Parsed[Labels]:
     return Parsed(found, read.faults)
 
 
-def _importances(source: SourceText) -> Parsed[Labels]:
+def _importances(source: SourceText) -> Parsed[LabelTable]:
     """Of nuggets alone; those that stand with several answers are labelled once."""
     parsed = read_nuggets(source)
     assigned: tuple[Any, ...] = ()
@@ -183,8 +187,8 @@ def _importances(source: SourceText) -> Parsed[Labels]:
     if any("already" in fault.why for fault in parsed.errors):  # a list an answer, not a topic
         read = read_assignments(source)
         assigned, faults = read.value or (), read.faults
-    found = Labels(names=_IMPORTANCE_NAMES, runs=False)
-    seen: set[_Unit] = set()
+    found = LabelTable(names=_IMPORTANCE_NAMES)
+    seen: set[Unit] = set()
     lists: Iterable[tuple[str, Iterable[Any]]] = (
         [(one.topic, one.nuggets) for one in assigned]
         if assigned
@@ -202,21 +206,21 @@ def _importances(source: SourceText) -> Parsed[Labels]:
     return Parsed(found, faults)
 
 
-def _battles(source: SourceText) -> Parsed[Labels]:
+def _battles(source: SourceText) -> Parsed[LabelTable]:
     read = read_battles(source)
-    found = Labels(names=_BATTLE_NAMES, runs=False)
+    found = LabelTable(names=_BATTLE_NAMES)
     every = [one._replace(judge="") for one in read.value or ()]
     judged = merged(one for one in every if one.verdict is not None)
     for one in (*judged, *(one for one in every if one.verdict is None)):
         low, high = sorted((one.a, one.b))
         unit = (one.topic or str(one.line), "", f"{low} against {high}")
-        if one.verdict is None and unit in found.values:
+        if one.verdict is None and unit in found.labels:
             continue  # the other order was judged
         found.add(unit, one.outcome_for(low), LabelNote(why=one.why))
     return Parsed(found, read.faults)
 
 
-def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
+def _exported(source: SourceText, label: str | None) -> Parsed[LabelTable]:
     """The labels that Assay exports, of one task: each where it is used, by its run and topic. What
     a ledger holds has to be one labeller's, whose newest count; all of ``out/labels.jsonl`` do."""
     faults = FaultList(source.file, source.faults)
@@ -243,19 +247,16 @@ def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
         why = "No label says where it is used, as in exports of very many."
         faults.error(0, why, "Take out/labels.jsonl, which 'assay score' writes.")
         return Parsed(None, faults.done())
-    given = [word for _, word, _ in words if word is not None]
-    values = _values(given)
-    found = Labels(
-        names={value: word for word, value in values.items() if word != str(value)},
-        runs=any(run for (_, run, _), _, _ in words),
-    )
+    counted: dict[Unit, tuple[str | None, LabelNote]] = {}
     for unit, word, note in words:
-        if unit not in found.values:  # a label that is used twice at a place counts once
-            found.add(unit, None if word is None else values[word], note)
-    return Parsed(found, faults.done())
+        counted.setdefault(unit, (word, note))  # a label that is used twice at a place counts once
+    runs = any(run for _, run, _ in counted)
+    notes = {unit: note for unit, (_, note) in counted.items() if note != LabelNote()}
+    found = labels_of_words({unit: word for unit, (word, _) in counted.items()}, notes)
+    return Parsed(replace(found, runs=runs), faults.done())
 
 
-def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, LabelNote]]:
+def _words(record: Mapping[str, Any]) -> Iterator[tuple[Unit, str | None, LabelNote]]:
     """Of an exported label, at each place: its choice, or each of a list's."""
     verdict, about = record.get("verdict"), record.get("unit")
     unit = about if isinstance(about, dict) else {}
@@ -274,7 +275,7 @@ def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, Label
             yield (topic, run, key), word, LabelNote(own, why)
 
 
-def _places(record: Mapping[str, Any]) -> Iterator[_Unit]:
+def _places(record: Mapping[str, Any]) -> Iterator[Unit]:
     """Where an exported label is used: topic, run if it is of one, and the rest."""
     for place in record.get("places") or ():
         if isinstance(place, dict):

@@ -6,8 +6,7 @@ Only the table with a header is read here; qrels are those of :mod:`assay.format
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from os import PathLike
+from dataclasses import replace
 
 from assay.formats.cells import (
     RUN,
@@ -22,7 +21,8 @@ from assay.formats.cells import (
 from assay.formats.jsonl import first_object
 from assay.formats.label_records import (
     LabelNote,
-    Labels,
+    LabelTable,
+    Unit,
     is_pairs,
     labels_of_pairs,
     labels_of_records,
@@ -30,7 +30,7 @@ from assay.formats.label_records import (
 from assay.formats.naming import clean, normal_id
 from assay.formats.parsed import FaultList, Parsed, Spot
 from assay.formats.reasons import why_of
-from assay.formats.text import read_text
+from assay.formats.text import Given, SourceText, text_of
 from assay.formats.trec import read_qrels
 from assay.formats.trec_rag_passages import read_judgment_run
 from assay.model.labels import NO_REASON
@@ -42,28 +42,8 @@ LABEL = ("label", "grade", "relevance")
 _JUDGMENT_COLUMNS = 6
 _UNJUDGED = -1.0
 
-Unit = tuple[str, str, str]
-"""What is labelled: topic, run and document; no run or no document is the empty string."""
 
-
-@dataclass(frozen=True, slots=True)
-class LabelTable:
-    """The labels of one file, by topic, run and document in file order.
-
-    ``labels``: the label of every unit; None where the cell is empty. ``qrels``: whether the file
-    is qrels, where −1 says that the document was not judged. ``runs``: whether the file has a
-    column of runs. ``notes``: what is known beside labels. ``names``: what labels are called;
-    others are known by their number.
-    """
-
-    labels: Mapping[Unit, float | None] = field(repr=False)
-    qrels: bool
-    runs: bool = False
-    notes: Mapping[Unit, LabelNote] = field(default_factory=dict, repr=False)
-    names: Mapping[float, str] = field(default_factory=dict)
-
-
-def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[LabelTable]:
+def read_labels(given: Given, label: str | None = None) -> Parsed[LabelTable]:
     """Read qrels, CSV or TSV with the columns topic, doc (or docid, item, unit) and label, perhaps
     reason and annotation, or records (:func:`assay.formats.label_records.labels_of_records`, of
     which ``label`` says what they are to be read for).
@@ -75,14 +55,11 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
     4, confidence, run) is read too, with a warning, as a ranked run has as many columns. Raises
     FormatError where the file cannot be read at all.
     """
-    source = read_text(path)
+    source = text_of(given)
     first = first_object(source)
     records = None if first is None else labels_of_records(source, first, label)
     if records is not None:
-        read = records.value
-        if read is None:
-            return Parsed(None, records.faults)
-        return Parsed(table_of(read), records.faults)
+        return records
     if first is not None:
         faults = FaultList(source.file)
         faults.error(
@@ -92,22 +69,20 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
             "exported labels, what 'assay label' wrote, qrels or CSV.",
         )
         return Parsed(None, faults.done())
-    judged_run = _judgment_run(path, source.lines)
+    judged_run = _judgment_run(source)
     if judged_run is not None:
         return judged_run
-    if not _is_table(source.lines):
-        parsed = read_qrels(path)
-        if parsed.value is None:
-            return Parsed(None, parsed.faults)
-        return Parsed(LabelTable(_by_document(parsed.value.grades), qrels=True), parsed.faults)
+    if not _is_table(source.first_line):
+        parsed = read_qrels(source)
+        grades = {} if parsed.value is None else parsed.value.grades
+        return Parsed(LabelTable(_by_document(grades), qrels=True), parsed.faults)
     faults = FaultList(source.file, source.faults)
     cells = read_cells(source.lines, faults)
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with the line topic,doc,label.")
         return Parsed(None, faults.done())
     if is_pairs(cells.names):
-        pairs = labels_of_pairs(cells.records(), faults)
-        return Parsed(None if pairs is None else table_of(pairs), faults.done())
+        return Parsed(labels_of_pairs(cells.records(), faults), faults.done())
     cure = "Begin the file with the line topic,doc,label."
     by_run = bool(cells.places(RUN))
     topic = one_column(cells, TOPIC, "topic", faults, cure)
@@ -123,19 +98,13 @@ def read_labels(path: str | PathLike[str], label: str | None = None) -> Parsed[L
     if not cells.rows:
         faults.error(0, "The file holds no label.", "Add one line a topic and document.")
     notes = _reasons(cells, places)
-    return Parsed(LabelTable(found, qrels=False, runs=by_run, notes=notes), faults.done())
+    return Parsed(LabelTable(found, runs=by_run, notes=notes), faults.done())
 
 
-def table_of(labels: Labels) -> LabelTable:
-    """The labels of records as a table."""
-    return LabelTable(labels.values, False, labels.runs, labels.notes, labels.names)
-
-
-def _judgment_run(path: str | PathLike[str], lines: Sequence[str]) -> Parsed[LabelTable] | None:
-    first = next((line for line in lines if line.strip()), "")
-    if len(first.split()) != _JUDGMENT_COLUMNS or "," in first:
+def _judgment_run(source: SourceText) -> Parsed[LabelTable] | None:
+    if len(source.first_line.split()) != _JUDGMENT_COLUMNS or "," in source.first_line:
         return None
-    parsed = read_judgment_run(path)
+    parsed = read_judgment_run(source)
     run = parsed.value
     if run is None or parsed.errors or parsed.warnings:
         return None  # a ranked run, whose faults qrels' reader tells
@@ -143,13 +112,13 @@ def _judgment_run(path: str | PathLike[str], lines: Sequence[str]) -> Parsed[Lab
         topic: {doc: guess.label for doc, guess in judged.items()}
         for topic, judged in run.guesses.items()
     }
-    faults = FaultList(str(path))
+    faults = FaultList(source.file)
     faults.warning(
         0,
         "Six columns: read as a relevance judgment run, its fourth column as the label.",
         "Give qrels or a table where that is not meant.",
     )
-    return Parsed(LabelTable(_by_document(guesses), qrels=False), faults.done())
+    return Parsed(LabelTable(_by_document(guesses)), faults.done())
 
 
 def _by_document(judged: Mapping[str, Mapping[str, int]]) -> dict[Unit, float | None]:
@@ -160,8 +129,7 @@ def _by_document(judged: Mapping[str, Mapping[str, int]]) -> dict[Unit, float | 
     }
 
 
-def _is_table(lines: Sequence[str]) -> bool:
-    first = next((line for line in lines if line.strip()), "")
+def _is_table(first: str) -> bool:
     names = [clean(cell).casefold() for cell in first.split(separator(first))]
     if len(names) > 1 and any(name in (*LABEL, *TOPIC) for name in names):
         return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
+from itertools import islice
 
+from assay.formats.checking import Against, Checked, Format, counted_by, in_all, pr_counts
 from assay.formats.parsed import FaultList
 from assay.formats.passages import read_queries
 from assay.formats.r2c2_ac import read_ac_run
@@ -14,15 +15,14 @@ from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
 from assay.formats.trec import read_qrels, read_trec_run
-from assay.formats.validate import Against, Checked, Format, counted_by, in_all, pr_counts
 
 _SAMPLE = 50
 _LONGEST = 1000
 
 
-def _check_pr(path: Path, against: Against) -> Checked:
+def _check_pr(source: SourceText, against: Against) -> Checked:
     parsed = read_pr_run(
-        path,
+        source,
         questions=against.questions,
         max_passage_chars=against.max_passage_chars,
         corpus=against.corpus,
@@ -31,11 +31,11 @@ def _check_pr(path: Path, against: Against) -> Checked:
     return Checked(parsed.faults, pr_counts(run) if run else {}, run.name if run else None)
 
 
-def _check_ac(path: Path, against: Against, *, marked: bool) -> Checked:
-    parsed = read_ac_run(path, questions=against.questions, pr_runs=against.pr_runs)
+def _check_ac(source: SourceText, against: Against, *, marked: bool) -> Checked:
+    parsed = read_ac_run(source, questions=against.questions, pr_runs=against.pr_runs)
     if parsed.value is None:
         return Checked(parsed.faults)
-    run, faults = parsed.value.run, FaultList(str(path))
+    run, faults = parsed.value.run, FaultList(source.file)
     counts = in_all("answers", "nuggets", lambda one: one.nuggets)(run.answers)
     if run.marked:
         nuggets = (nugget for answer in run.answers.values() for nugget in answer.nuggets)
@@ -54,7 +54,8 @@ def _most(pattern: str) -> Callable[[SourceText], bool]:
     compiled = re.compile(pattern)
 
     def recognises(source: SourceText) -> bool:
-        lines = [line[:_LONGEST] for line in source.lines[: 2 * _SAMPLE] if line.strip()][:_SAMPLE]
+        some = (line[:_LONGEST] for _, line in islice(source.numbered(), 2 * _SAMPLE))
+        lines = list(islice(filter(str.strip, some), _SAMPLE))
         return 2 * sum(compiled.match(line) is not None for line in lines) > len(lines)
 
     return recognises
@@ -62,7 +63,7 @@ def _most(pattern: str) -> Callable[[SourceText], bool]:
 
 def _looks_asked(source: SourceText) -> bool:
     """Whether a file holds queries whose ids, unlike R2C2's, are no numbers."""
-    rows = [line.split("\t") for line in source.lines if line.strip()]
+    rows = [line.split("\t") for _, line in source.numbered() if line.strip()]
     return bool(rows) and all(
         len(row) in (2, 4)
         and all(map(str.strip, row))
@@ -73,7 +74,7 @@ def _looks_asked(source: SourceText) -> bool:
 
 
 def _looks_answered(source: SourceText) -> bool:
-    lines = [line.strip() for line in source.lines[:500]]
+    lines = [line.strip() for _, line in islice(source.numbered(), 500)]
     return any(re.fullmatch("<[^<>;]+>", line) for line in lines) and any(
         ";" in line for line in lines
     )
@@ -81,7 +82,7 @@ def _looks_answered(source: SourceText) -> bool:
 
 def _looks_marked(source: SourceText) -> bool:
     marked = re.compile(r"\s*[BRN]\s*\d+\s*;[^;]*;\s*\d+\s*;")
-    return _looks_answered(source) and any(marked.match(line) for line in source.lines)
+    return _looks_answered(source) and any(marked.match(line) for _, line in source.numbered())
 
 
 FORMATS: tuple[Format, ...] = (

@@ -7,26 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.formats import r2c2_validate, trec_rag_validate
+from assay.formats.checking import Format, counted_by, first_has, in_all
 from assay.formats.exam_bank_reading import LISTS, query_of, read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.jsonl import first_object
 from assay.formats.records import ASKED_KEYS, read_asked, read_records
 from assay.formats.summaries import read_preferences, read_summaries
-from assay.formats.validate import (
-    FORMATS,
-    FileReport,
-    Format,
-    ValidationReport,
-    counted_by,
-    first_has,
-    guess_format,
-    in_all,
-    validate,
-)
 from assay.model.records import Record
 from assay.model.summaries import Summary
-
-__all__ = ["FORMATS", "FileReport", "ValidationReport", "guess_format", "validate"]
 
 
 def _of_summaries(found: Sequence[Summary]) -> dict[str, int]:
@@ -112,4 +100,5 @@ _RAG = (
 )
 
 _ALL = (*r2c2_validate.FORMATS, *trec_rag_validate.FORMATS, *_EXAM, *_SGSS, *_RAG)
-FORMATS.update((one.name, one) for one in _ALL)
+FORMATS = {one.name: one for one in _ALL}
+"""By name; the last of them is the first to be asked when guessing."""

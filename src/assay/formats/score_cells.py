@@ -16,14 +16,12 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from os import PathLike
-from pathlib import Path
 
 from assay.formats.cells import RUN, TOPIC, Cells, read_cells
 from assay.formats.jsonl import first_character, one_id, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList
-from assay.formats.text import SourceText, read_text
+from assay.formats.text import Given, SourceText, read_text, text_of
 from assay.measures.names import parse_measure
 from assay.model.wording import listed
 
@@ -63,24 +61,24 @@ _HEADINGS = {
 
 
 def read_score_cells(
-    path: str | PathLike[str], header: str = "run,topic,score"
+    given: Given, header: str = "run,topic,score"
 ) -> tuple[Cells | None, FaultList]:
     """The cells of a file of scores, without a column of line numbers, and the faults so far.
 
     ``per_topic.csv`` and the ``per_topic_ranges.csv`` beside it, which holds the ends of what is
-    empty there, are read as one table, whichever of the two is named. ``path``: the file.
+    empty there, are read as one table, whichever of the two is named. ``given``: the file.
     ``header``: how to begin a file that is empty: what a fault of it says. Raises FormatError where
     the file cannot be read at all.
     """
-    given = Path(path)
-    values, ranges = (given.with_name(name) for name in (_PER_TOPIC, _RANGES))
-    if given.name == _RANGES and values.exists():
-        given = values
-    cells, faults = _plain_cells(given)
+    source = text_of(given)
+    values, ranges = (source.path.with_name(name) for name in (_PER_TOPIC, _RANGES))
+    if source.path.name == _RANGES and values.exists():
+        source = read_text(values)
+    cells, faults = _plain_cells(source)
     if cells is None:
         faults.error(0, "The file is empty.", f"Begin with a header: {header}.")
-    elif given.name == _PER_TOPIC:
-        bounds, more = _plain_cells(ranges) if ranges.exists() else (None, None)
+    elif source.path.name == _PER_TOPIC:
+        bounds, more = _plain_cells(read_text(ranges)) if ranges.exists() else (None, None)
         cells = _with_ends(cells, bounds)
         if more is not None:
             faults = FaultList(faults.file, (*faults.done(), *more.done()))
@@ -94,8 +92,7 @@ def read_score_cells(
     return cells, faults
 
 
-def _plain_cells(path: Path) -> tuple[Cells | None, FaultList]:
-    source = read_text(path)
+def _plain_cells(source: SourceText) -> tuple[Cells | None, FaultList]:
     faults = FaultList(source.file, source.faults)
     cells = _leaderboard(source, faults)
     if cells is None and first_character(source) != "{":

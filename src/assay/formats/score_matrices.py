@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from assay.formats.cells import RUN, TOPIC, Cells, finite_number, number_fault
@@ -23,6 +21,7 @@ from assay.formats.score_cells import (
     read_score_cells,
 )
 from assay.formats.score_tables import parse_scores
+from assay.formats.text import Given, text_of
 from assay.model.wording import listed, printable, quoted
 
 T = TypeVar("T")
@@ -50,21 +49,37 @@ class ScoreMatrix:
     runs_left_out: tuple[str, ...] = ()
     wide: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        by_run: Mapping[str, Mapping[str, float | None]],
+        faults: FaultList,
+        *,
+        uncertain: tuple[str, str] | None = None,
+        wide: bool = False,
+    ) -> ScoreMatrix:
+        """The matrix of scores by run and topic; what is left out, as :func:`complete` has it,
+        goes into the faults."""
+        runs, empty, rows, left_out = complete(by_run, faults, uncertain)
+        return cls(name, tuple(rows), runs, tuple(rows.values()), left_out, empty, wide)
+
 
 def read_matrix(
-    path: str | PathLike[str], score: str | None = None, *, option: str = "--score"
+    given: Given, score: str | None = None, *, option: str = "--score"
 ) -> Parsed[ScoreMatrix]:
     """Read a matrix of topics × runs: one column a run, or one line a run and topic.
 
-    ``path``: a CSV or TSV file. The first column of a matrix holds the topics; one with a column of
-    runs is refused, as its columns would be topics, or measures. Means (of the topic ``all``) are
-    left out. ``score``: which score of a long table, as in
+    ``given``: a CSV or TSV file. The first column of a matrix holds the topics; one with a column
+    of runs is refused, as its columns would be topics, or measures. Means (of the topic ``all``)
+    are left out. ``score``: which score of a long table, as in
     :func:`assay.formats.score_tables.read_scores`; None where there is one only. ``option``: what
     names the score on the command line, for messages. Raises FormatError where the file cannot be
     read at all.
     """
-    cells, faults = read_score_cells(path, "topic, then a column a run")
-    name = score or Path(path).name.partition(".")[0] or "score"
+    source = text_of(given)
+    cells, faults = read_score_cells(source, "topic, then a column a run")
+    name = score or source.path.name.partition(".")[0] or "score"
     matrix = None if cells is None else _read(cells, score, printable(name), option, faults)
     return Parsed(matrix, faults.done())
 
@@ -80,7 +95,7 @@ def _read(
         if not table.by_topic:
             no_topics(cells, faults)
             return None
-        return _matrix(table.name, table.by_topic, faults, table.uncertain)
+        return ScoreMatrix.of(table.name, table.by_topic, faults, uncertain=table.uncertain)
     if runs is not None:  # the other columns may be topics, or measures
         which = "first column" if runs == 0 else f"column {quoted(cells.header[runs])}"
         faults.error(
@@ -91,7 +106,7 @@ def _read(
         )
         return None
     wide = _wide(cells, faults)
-    return None if wide is None else replace(_matrix(name, wide, faults), wide=True)
+    return None if wide is None else ScoreMatrix.of(name, wide, faults, wide=True)
 
 
 def no_topics(cells: Cells, faults: FaultList) -> None:
@@ -189,16 +204,6 @@ def _ids(cells: Cells) -> bool:
     columns = list(zip(*(row for _, row in cells.rows), strict=True))
     whole = [all(cell.isdigit() for cell in column) for column in columns]
     return whole[0] and not all(whole) and len(set(columns[0])) == len(columns[0])
-
-
-def _matrix(
-    name: str,
-    by_run: Mapping[str, Mapping[str, float | None]],
-    faults: FaultList,
-    uncertain: tuple[str, str] | None = None,
-) -> ScoreMatrix:
-    runs, empty, rows, left_out = complete(by_run, faults, uncertain)
-    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), left_out, empty)
 
 
 def complete(

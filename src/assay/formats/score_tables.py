@@ -10,7 +10,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 
 from assay.formats.cells import RUN, TOPIC, Cells, finite_number, number_fault, one_column
 from assay.formats.naming import normal_id
@@ -28,6 +27,7 @@ from assay.formats.score_cells import (
     same_name,
     split_end,
 )
+from assay.formats.text import Given
 from assay.model.wording import listed, printable, quoted
 
 
@@ -68,18 +68,18 @@ class ScoreTable:
 
 
 def read_scores(
-    path: str | PathLike[str], score: str | None = None, *, option: str = "--score"
+    given: Given, score: str | None = None, *, option: str = "--score"
 ) -> Parsed[ScoreTable]:
     """Read one score of a table of runs.
 
-    ``path``: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. One
+    ``given``: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. One
     without a name is the score only where no other can be. A value that is empty beside a ``floor``
     and a ``ceiling`` is missing: it is not certain. ``score``: the score's column, or its name in
     the column ``measure``, as files or tables write it; None where there is one only.
     ``NAME:floor`` and ``NAME:ceiling`` are the ends of the values. ``option``: what names the score
     on the command line, for messages. Raises FormatError where the file cannot be read at all.
     """
-    cells, faults = read_score_cells(path)
+    cells, faults = read_score_cells(given)
     if cells is None:
         return Parsed(None, faults.done())
     table = parse_scores(cells, score, option, faults)

@@ -122,6 +122,10 @@ class SourceText:
         return tuple(accumulate(lengths, initial=start))[: len(raw)]
 
 
+Given = str | PathLike[str] | SourceText
+"""A file, by its path or as the text that was read of it."""
+
+
 def read_text(path: str | PathLike[str]) -> SourceText:
     """Reads a plain, gzip or bzip2 file.
 
@@ -157,6 +161,12 @@ def read_text(path: str | PathLike[str]) -> SourceText:
     )
 
 
+def text_of(given: Given) -> SourceText:
+    """The text of a file. What is a text already is not read again: a pipe can be read only
+    once."""
+    return given if isinstance(given, SourceText) else read_text(given)
+
+
 def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
     """How many bytes a file of ``packed`` bytes may unpack to, never more than ``largest``. Raises
     :class:`SettingsError` where ``ASSAY_MAX_UNPACKED`` is set to no number of bytes."""
@@ -171,17 +181,14 @@ def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
 
 def reads_file(
     read: Callable[Concatenate[SourceText, FaultList, P], T | None],
-) -> Callable[Concatenate[str | PathLike[str] | SourceText, P], Parsed[T]]:
+) -> Callable[Concatenate[Given, P], Parsed[T]]:
     """A reader of files (or of a text that was read already), made of what reads a text, puts its
     faults into the list and returns the value. It raises :class:`FormatError` only where the file
     cannot be read at all."""
 
     @wraps(read)
-    def reader(
-        given: str | PathLike[str] | SourceText, /, *args: P.args, **options: P.kwargs
-    ) -> Parsed[T]:
-        # What is a text already is not read again: a pipe can be read only once.
-        source = given if isinstance(given, SourceText) else read_text(given)
+    def reader(given: Given, /, *args: P.args, **options: P.kwargs) -> Parsed[T]:
+        source = text_of(given)
         faults = FaultList(source.file, source.faults)
         value = read(source, faults, *args, **options)
         return Parsed(value, faults.done())

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from assay.formats.battles import BATTLE_KEYS, read_battles
+from assay.formats.checking import Against, Checked, Format, counted_by, first_has, in_all
 from assay.formats.jsonl import first_character, first_object
 from assay.formats.parsed import FaultList
 from assay.formats.question_banks import read_question_banks
 from assay.formats.rubrics import read_graded
-from assay.formats.text import SourceText, read_text
+from assay.formats.text import SourceText
 from assay.formats.trec import TrecRun, read_trec_run
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
@@ -21,7 +21,6 @@ from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, 
 from assay.formats.trec_rag_rules import RULES, Rules, rules_of_topics
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
-from assay.formats.validate import Against, Checked, Format, counted_by, first_has, in_all
 from assay.model.wording import counted, listed, quoted
 
 _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
@@ -29,12 +28,10 @@ _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
 for development)."""
 
 
-def _check_run(path: Path, against: Against) -> Checked:
+def _check_run(source: SourceText, against: Against) -> Checked:
     """A run of answers (JSON Lines) or of documents (R task, six columns)."""
-    source = read_text(path)
-    first = source.first_line
-    if first.lstrip()[:1] not in ("{", "[", '"'):
-        return _check_retrieval(path, against)
+    if first_character(source) not in ("{", "[", '"'):
+        return _check_retrieval(source, against)
     parsed = read_answers(source, topics=against.topics, year=against.year)
     run = parsed.value
     if run is None:
@@ -43,12 +40,12 @@ def _check_run(path: Path, against: Against) -> Checked:
     return Checked(parsed.faults, counts, run.name)
 
 
-def _check_retrieval(path: Path, against: Against) -> Checked:
-    parsed = read_trec_run(path)
+def _check_retrieval(source: SourceText, against: Against) -> Checked:
+    parsed = read_trec_run(source)
     run = parsed.value
     if run is None:
         return Checked(parsed.faults)
-    faults = FaultList(str(path), parsed.faults)
+    faults = FaultList(source.file, parsed.faults)
     rules = RULES[against.year] if against.year else rules_of_topics(run.scores)
     most = (rules or RULES["2025"]).max_depth
     deep = [topic for topic, docs in run.scores.items() if most is not None and len(docs) > most]
@@ -102,9 +99,9 @@ def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> No
         )
 
 
-def _check_judgments(path: Path, against: Against) -> Checked:
-    parsed = read_judgment_run(path)
-    run, faults = parsed.value, FaultList(str(path))
+def _check_judgments(source: SourceText, against: Against) -> Checked:
+    parsed = read_judgment_run(source)
+    run, faults = parsed.value, FaultList(source.file)
     guesses = run.guesses if run else {}
     _check_topics(guesses, against, faults)
     counts = in_all("topics", "labels")(guesses)
@@ -133,7 +130,7 @@ def _official_topics(source: SourceText) -> bool:
     if first_character(source) in ("{", "["):
         record = first_object(source)
         return record is not None and "title" in record and "id" in record
-    rows = [line.split("\t") for line in source.lines if line.strip()]
+    rows = [line.split("\t") for _, line in source.numbered() if line.strip()]
     return bool(rows) and all(len(row) == 2 and _OFFICIAL.fullmatch(row[0].strip()) for row in rows)
 
 

@@ -1,65 +1,26 @@
-"""Checks files against a named format, and guesses the format where none is named.
-
-``FORMATS`` is the registry: a format is a name, a description, a function that checks one file,
-and a function that recognises one. :mod:`assay.formats.registry` puts those of all protocols in.
-"""
+"""Checks files against a named format, and guesses the format where none is named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from assay.formats.jsonl import first_object
+from assay.formats.checking import Against, in_all, pr_counts
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.r2c2_pr import Corpus, read_pr_run
 from assay.formats.r2c2_questions import read_questions
-from assay.formats.text import SourceText, read_text
+from assay.formats.registry import FORMATS
+from assay.formats.text import Given, read_text, text_of
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
 from assay.model.wording import listed, printable
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Against:
-    """What files are checked against: all of it optional."""
-
-    questions: tuple[Question, ...] | None = None
-    pr_runs: Mapping[str, PassageRun] | None = None
-    max_passage_chars: int | None = None
-    corpus: Corpus | None = None
-    topics: Mapping[str, str] | None = None
-    year: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The faults of a file, its run's name where it has one, and how many things it holds."""
-
-    faults: tuple[Fault, ...]
-    counts: Mapping[str, int] = field(default_factory=dict)
-    run: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A file format: ``check`` reads a file, ``recognises`` says whether a text looks like it.
-
-    ``of_track`` is the format of the TREC RAG track whose files look the same: a file is guessed to
-    have that one where something of the track is given to check it against.
-    """
-
-    name: str
-    description: str
-    check: Callable[[Path, Against], Checked]
-    recognises: Callable[[SourceText], bool] | None = None
-    of_track: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,50 +71,6 @@ class ValidationReport:
         return tuple(fault for report in self.files for fault in report.faults)
 
 
-def counted_by(
-    read: Callable[[Path], Parsed[T]],
-    count: Callable[[T], Mapping[str, int]],
-    name: Callable[[T], str | None] = lambda _: None,
-) -> Callable[[Path, Against], Checked]:
-    """A check that reads a file and counts what it holds; ``name`` is that of its run."""
-
-    def check(path: Path, against: Against) -> Checked:
-        parsed = read(path)
-        if parsed.value is None:
-            return Checked(parsed.faults)
-        return Checked(parsed.faults, count(parsed.value), name(parsed.value))
-
-    return check
-
-
-def first_has(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText], bool]:
-    """A recogniser by the first object of a file."""
-
-    def recognises(source: SourceText) -> bool:
-        record = first_object(source)
-        return record is not None and test(record)
-
-    return recognises
-
-
-def in_all(
-    of: str, what: str = "", inside: Callable[[Any], Sized] = lambda one: one
-) -> Callable[[Collection[Any]], dict[str, int]]:
-    """A count of things as ``of`` (of a mapping those that it leads to), and as ``what``, if named,
-    of all that is ``inside`` them."""
-
-    def count(found: Collection[Any]) -> dict[str, int]:
-        every = found.values() if isinstance(found, Mapping) else found
-        more = {what: sum(len(inside(one)) for one in every)} if what else {}
-        return {of: len(found), **more}
-
-    return count
-
-
-FORMATS: dict[str, Format] = {}
-"""By name; the last of them is the first to be asked when guessing."""
-
-
 def validate(
     paths: Iterable[str | PathLike[str]],
     format_name: str | None = None,
@@ -193,8 +110,9 @@ def validate(
     for path in map(Path, paths):
         name = format_name
         try:
-            name = name or guess_format(path, track=year is not None or topics is not None)
-            checked = FORMATS[name].check(path, against)
+            source = read_text(path)  # once: a pipe can be read no second time
+            name = name or guess_format(source, track=year is not None or topics is not None)
+            checked = FORMATS[name].check(source, against)
         except FormatError as error:
             reports.append(_unreadable(path, name or "", error, "checked"))
             continue
@@ -209,24 +127,19 @@ def validate(
     return ValidationReport(tuple(reports))
 
 
-def guess_format(path: str | PathLike[str], *, track: bool = False) -> str:
+def guess_format(given: Given, *, track: bool = False) -> str:
     """The name of the format that a file's content looks like; with ``track`` that of the TREC RAG
     track where there are two.
 
     Raises :class:`FormatError` where it looks like none, or where the file cannot be read.
     """
-    source = read_text(path)
+    source = text_of(given)
     for name, one in reversed(FORMATS.items()):
         if one.recognises is not None and one.recognises(source):
             return (track and one.of_track) or name
-    fault = Fault(
-        printable(str(path)),
-        0,
-        None,
-        "The content looks like no format that Assay knows.",
-        f"If it is one, name it with --format: {listed(FORMATS)}.",
-    )
-    raise FormatError([fault])
+    why = "The content looks like no format that Assay knows."
+    cure = f"If it is one, name it with --format: {listed(FORMATS)}."
+    raise FormatError([Fault(printable(source.file), 0, None, why, cure)])
 
 
 def _held(
@@ -287,8 +200,3 @@ def _unreadable(path: Path, name: str, error: FormatError, role: str) -> FileRep
     return FileReport(
         printable(str(path)), name, error.faults, readable=False, guessed=not name, role=role
     )
-
-
-def pr_counts(run: PassageRun) -> dict[str, int]:
-    """The questions of a passage run, and its passages."""
-    return in_all("questions", "passages")(run.passages)
