@@ -20,8 +20,7 @@ from assay.api.answer_options import (
     read_pr_runs,
     rules_of,
 )
-from assay.api.arguments import budget_of, one_of, path_of, paths_of, price_of
-from assay.api.forecast import TitledPlans
+from assay.api.arguments import budget_of, one_of, path_or_none, paths_of, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.reading import warn
@@ -31,7 +30,7 @@ from assay.api.telling import progress_of
 from assay.formats.naming import run_name
 from assay.formats.trec_rag_rules import Rules
 from assay.formats.trec_rag_writing import write_answers
-from assay.judging.engine import Plan, plan
+from assay.judging.engine import Plan, TitledPlans, plan
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
 from assay.labellers.models import Progress as Fetching
@@ -321,13 +320,13 @@ def answer(
     options = AnswerOptions(
         protocol=one_of(AnswerProtocol, protocol, "protocol"),
         pr_runs=[str(one) for one in paths_of(pr_runs, "pr_runs")],
-        candidates=_path(candidates, "candidates"),
-        trec_run=_path(trec_run, "trec_run"),
-        corpus=_path(corpus, "corpus"),
+        candidates=path_or_none(candidates, "candidates"),
+        trec_run=path_or_none(trec_run, "trec_run"),
+        corpus=path_or_none(corpus, "corpus"),
         confidence=one_of(Confidence, confidence, "confidence"),
         **more,
     )
-    run = _path(output, "output") or Path("ANSWERS.txt")
+    run = path_or_none(output, "output") or Path("ANSWERS.txt")
     job = Answering.of(
         topic_texts(topics),
         run,
@@ -336,7 +335,7 @@ def answer(
         price=None if price is None else f"{price[0]}/{price[1]}",
         budget=budget,
     )
-    path = _path(ledger, "ledger") or (None if output is None else ledger_beside(run))
+    path = path_or_none(ledger, "ledger") or (None if output is None else ledger_beside(run))
 
     def ask(told: Progress) -> Answered:
         return job.answered(path, progress=told, budget=budget, retry_failed=retry_failed)
@@ -353,7 +352,3 @@ def answer(
 def ledger_beside(run: Path) -> Path:
     """Where what a model said for a run is kept, unless told otherwise."""
     return run.parent / "answers.sqlite"
-
-
-def _path(given: Name | None, name: str) -> Path | None:
-    return None if given is None else path_of(given, name)

@@ -75,6 +75,11 @@ def path_of(given: object, name: str) -> Path:
     raise TypeError(f"{name} must be a path (a text or a Path), not {given!r}")
 
 
+def path_or_none(given: object, name: str) -> Path | None:
+    """The same of an argument that may be left out."""
+    return None if given is None else path_of(given, name)
+
+
 def paths_of(given: object, name: str) -> tuple[Path, ...]:
     """The same of an argument that may be several; a single one is not taken letter by letter."""
     if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):

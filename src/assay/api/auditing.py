@@ -35,7 +35,7 @@ from assay.api.audit.people import (
 from assay.api.corrected import check_level
 from assay.api.correcting import corrected_together
 from assay.api.opened import Opened
-from assay.judging.engine import Plan, judge
+from assay.judging.engine import TitledPlans, judge
 from assay.judging.progress import Progress, Tally
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
@@ -123,7 +123,7 @@ class Audit:
             raise SettingsError(f"{self.opened.folder.path}: no labeller is asked anything here.")
         return made
 
-    def plans(self, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:
+    def plans(self, *, retry_failed: bool = False) -> TitledPlans:
         """What is to be asked that the ledger does not know."""
         return [
             (one.of.task.name, one.plan(self.ledger, retry_failed=retry_failed))

@@ -12,7 +12,14 @@ import polars as pl
 
 from assay.api import frames
 from assay.api.any_labeller import AnyLabeller, as_spec
-from assay.api.arguments import budget_of, path_of, paths_of, text_of, whole_of
+from assay.api.arguments import (
+    budget_of,
+    path_of,
+    path_or_none,
+    paths_of,
+    text_of,
+    whole_of,
+)
 from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.hosting import hosting_of
 from assay.api.loops import beside_a_loop, outside_a_loop
@@ -303,7 +310,7 @@ class Evaluation:
         """Write the HTML report of the labels there are, to ``path`` or ``out/report.html``, and
         return where it is. Of several protocols it is the page over all, and the reports that it
         links are written beside it."""
-        target = None if path is None else path_of(path, "path")
+        target = path_or_none(path, "path")
         with self._looking() as ledger:
             results = self._opened.score(ledger, whole=True)
             if ledger is not None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from assay.judging.engine import Plan
+from assay.judging.engine import TitledPlans
 from assay.judging.todo import Distinct
 from assay.labellers.base import Estimate
 from assay.model.going import Told, counting, unheard
-
-TitledPlans = Iterable[tuple[str, Plan]]
 
 COLUMNS = (
     "task", "labeller", "known", "shared", "to_ask", "calls", "tokens_in", "tokens_out", "cost",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from assay.api.any_labeller import AnyLabeller, as_spec
-from assay.api.arguments import budget_of, path_of, price_of
+from assay.api.arguments import budget_of, path_or_none, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.reading import Note, used, warn
@@ -308,7 +308,7 @@ def label(
     if budget_of(budget) is not None:
         require_prices([who], "Give it: price=(IN, OUT), in US dollars for a million tokens.")
     job = PairJob(kind, pairs, who)
-    path = None if ledger is None else path_of(ledger, "ledger")
+    path = path_or_none(ledger, "ledger")
 
     labels, tally = outside_a_loop(
         lambda told: label_pairs(job, path, Bounds(budget, retry_failed, told)),

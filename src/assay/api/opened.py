@@ -25,7 +25,7 @@ from assay.judging.batch import (
     import_batch,
     in_batches,
 )
-from assay.judging.engine import Plan, judge
+from assay.judging.engine import TitledPlans, judge
 from assay.judging.progress import Progress, Tally
 from assay.judging.shards import Shard
 from assay.labellers.base import Labeller, Request
@@ -56,8 +56,6 @@ from assay.tasks.base import AnyTask
 if TYPE_CHECKING:
     from assay.api.correcting import Trusted
     from assay.ledger.parquet import AnyLedger
-
-Plans = list[tuple[str, Plan]]
 
 AGREEMENT = "agreement.csv"
 
@@ -203,7 +201,7 @@ class Opened:
         )
         return Forecast(tuple(plans), " ".join(one.note for one in forecasts.values() if one.note))
 
-    def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:
+    def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> TitledPlans:
         """All that can be asked before any further label is known (for batch files)."""
         return [
             (prefix_of(name, self.parts) + title, plan)

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from assay.api.arguments import budget_of, one_of, path_of, whole_of
+from assay.api.arguments import budget_of, one_of, path_of, path_or_none, whole_of
 from assay.api.loops import outside_a_loop
 from assay.api.reading import warn
 from assay.api.telling import progress_of
@@ -242,8 +242,7 @@ def retrieve(
     )
     opened = index.index if isinstance(index, SearchIndex) else Index(path_of(index, "index"))
     texts = topic_texts(topics)
-    path = None if ledger is None else path_of(ledger, "ledger")
-    target = None if output is None else path_of(output, "output")
+    path, target = path_or_none(ledger, "ledger"), path_or_none(output, "output")
     if target is not None:
         require_plain(target)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -187,26 +186,16 @@ USUAL = ("Accuracy",)
 _FORM = re.compile(r"(\d{1,9})/(\d{1,9}),(\d{1,9})/(\d{1,9})")
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """How a judge did on another collection: of ``m1`` units that people called right it called
-    ``true_positive`` right, of ``m0`` that they called wrong ``true_negative`` wrong."""
-
-    true_positive: int
-    m1: int
-    true_negative: int
-    m0: int
-
-    @classmethod
-    def parse(cls, text: str) -> Elsewhere:
-        """Read ``45/50,40/50``. Raises SettingsError for anything else."""
-        found = _FORM.fullmatch(text.replace(" ", ""))
-        if found is None:
-            raise SettingsError(
-                f"'{text}' is not of the form 45/50,40/50: of 50 that people called right the "
-                "judge called 45 right, of 50 that they called wrong 40 wrong."
-            )
-        return cls(*map(int, found.groups()))
+def _counts(text: str) -> Sequence[int]:
+    """How a judge did on another collection, as :func:`rogan_gladen` wants it. Raises SettingsError
+    for what says it otherwise."""
+    found = _FORM.fullmatch(text.replace(" ", ""))
+    if found is None:
+        raise SettingsError(
+            f"'{text}' is not of the form 45/50,40/50: of 50 that people called right the "
+            "judge called 45 right, of 50 that they called wrong 40 wrong."
+        )
+    return [*map(int, found.groups())]
 
 
 class CarriedOver(NamedTuple):
@@ -223,11 +212,13 @@ class CarriedOver(NamedTuple):
 
 
 def carried_over(
-    folder: Path, elsewhere: Elsewhere, *, measures: Sequence[str] = (), level: float = 0.95
+    folder: Path, elsewhere: str, *, measures: Sequence[str] = (), level: float = 0.95
 ) -> list[CarriedOver]:
     """The analysis of Accuracy (or of ``measures`` that are a share of yes and no over topics, each
-    by one label), by the judge's labels alone. Raises SettingsError where there is none, and
-    where the judge was near chance elsewhere."""
+    by one label), by the judge's labels alone, and how it did ``elsewhere`` (``45/50,40/50``: of 50
+    units that people called right it called 45 right, of 50 wrong ones 40 wrong). Raises
+    SettingsError where there is none, and where the judge was near chance elsewhere."""
+    counts = _counts(elsewhere)
     opened = Opened.open(folder, policy="machine")
     with opened.ledger(create=False) as ledger:
         ledger.checked()
@@ -235,7 +226,7 @@ def carried_over(
     found = [
         one
         for name, result in results.by_protocol.items()
-        for one in _shares(result.findings, results.prefix(name), measures, elsewhere, level)
+        for one in _shares(result.findings, results.prefix(name), measures, counts, level)
     ]
     if not found:
         which = listing(list(measures or USUAL))
@@ -247,7 +238,7 @@ def carried_over(
 
 
 def _shares(
-    found: Findings, prefix: str, measures: Sequence[str], elsewhere: Elsewhere, level: float
+    found: Findings, prefix: str, measures: Sequence[str], elsewhere: Sequence[int], level: float
 ) -> Iterator[CarriedOver]:
     for measure in dict.fromkeys(m for board in found.boards for m in board.measures):
         name = prefix + measure
@@ -260,10 +251,7 @@ def _shares(
                 continue
             positive = values.count(1.0)
             try:
-                value, low, high = rogan_gladen(
-                    positive, len(values), elsewhere.true_positive, elsewhere.m1,
-                    elsewhere.true_negative, elsewhere.m0, level=level,
-                )  # fmt: skip
+                value, low, high = rogan_gladen(positive, len(values), *elsewhere, level=level)
             except ValueError as error:
                 raise SettingsError(sentence(error)) from None
             yield CarriedOver(run, name, positive / len(values), value, low, high, len(values))

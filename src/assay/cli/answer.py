@@ -78,22 +78,18 @@ def answer_command(
             topics, run, how, model, price=price, budget=budget, fetching=FetchLines()
         )
 
-    job = job_of(output, options)
-    other = None
+    jobs = [job_of(output, options)]
     if compare_prompts:
         beside = output.with_name(f"{output.stem}-STEPS{output.suffix}")
-        other = job_of(beside, replace(options, steps=True))
-    path = ledger_file or ledger_beside(output)
-    if show_prompts:
-        jobs = [one for one in (job, other) if one is not None]
-        every = [plan for one in jobs for plan in one.look_ahead(None)[0]]
-        print_prompts(every, show_prompts)
-        return
-    if dry_run:
-        plans, assumed = job.look_ahead(path, retry_failed=retry_failed)
-        if other is not None:
-            more, unknown = other.look_ahead(path, retry_failed=retry_failed)
-            plans, assumed = [*plans, *more], assumed + unknown
+        jobs.append(job_of(beside, replace(options, steps=True)))
+    path = None if show_prompts else ledger_file or ledger_beside(output)
+    if show_prompts or dry_run:
+        ahead = [one.look_ahead(path, retry_failed=retry_failed) for one in jobs]
+        plans = [plan for some, _ in ahead for plan in some]
+        if show_prompts:
+            print_prompts(plans, show_prompts)
+            return
+        assumed = sum(count for _, count in ahead)
         note = f"For {assumed} answers that are not there yet, a short one is assumed."
         print_ahead(
             plans,
@@ -102,19 +98,19 @@ def answer_command(
             answers_assumed=assumed,
         )
         return
-    shown = answers_shown(Teller(job.sources, by_document=job.options.is_rag))
-    answered = job.answered(path, progress=shown, budget=budget, retry_failed=retry_failed)
-    job.write(answered, topics_file)
-    if other is None:
-        _say(job, answered)
-        lacking = [answered]
+    shown = answers_shown(Teller(jobs[0].sources, by_document=options.is_rag))
+    done: list[Done] = []
+    left = budget
+    for job in jobs:
+        answered = job.answered(path, progress=shown, budget=left, retry_failed=retry_failed)
+        job.write(answered, topics_file)
+        done.append((job, answered))
+        left = None if left is None else max(left - answered.tally.spent, 0.0)
+    if compare_prompts:
+        _say_both(*done)
     else:
-        left = None if budget is None else max(budget - answered.tally.spent, 0.0)
-        by_steps = other.answered(path, progress=shown, budget=left, retry_failed=retry_failed)
-        other.write(by_steps, topics_file)
-        _say_both((job, answered), (other, by_steps))
-        lacking = [answered, by_steps]
-    if any(one.made.missing or one.made.failed for one in lacking):
+        _say(*done[0])
+    if any(one.made.missing or one.made.failed for _, one in done):
         raise typer.Exit(1)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.api.forecast import COLUMNS, TitledPlans, forecast_rows, prompts
+from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.cli.common import FORM, present, print_json, safe, tell
 from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.judging.asking import INTERRUPTED
+from assay.judging.engine import TitledPlans
 from assay.judging.progress import Tally, saved_words
 from assay.labellers.prices import checked
 from assay.page.tables import Table

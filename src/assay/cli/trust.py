@@ -16,7 +16,7 @@ from assay.api.corrected_tables import (
     remarks_of,
 )
 from assay.api.correcting import COLUMNS, Trusted
-from assay.api.trust import CarriedOver, Elsewhere, carried_over, trust, write_trust
+from assay.api.trust import CarriedOver, carried_over, trust, write_trust
 from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.options import Option
 from assay.page.tables import Table
@@ -67,9 +67,7 @@ def trust_command(
     out and widen the intervals. Writes out/trust.csv. Exit status 1 where nothing can be corrected.
     """
     if carried:
-        _carried(
-            carried_over(folder, Elsewhere.parse(carried), measures=measure or (), level=level),
-        )  # fmt: skip
+        _carried(carried_over(folder, carried, measures=measure or (), level=level))
         return
     of = cast("Population", population.replace("-", " "))
     found = trust(folder, measures=measure or (), population=of, level=level, draw=draw)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from assay.judging.engine import Plan, join_votes
+from assay.judging.engine import Plan, TitledPlans, join_votes
 from assay.judging.keeper import new_label
 from assay.judging.todo import Distinct
 from assay.labellers.base import Request
@@ -50,7 +50,7 @@ MOST_BYTES = 200_000_000
 """Bytes that it takes in a file."""
 
 
-def cannot_go_out(plans: Sequence[tuple[str, Plan]]) -> dict[str, int]:
+def cannot_go_out(plans: TitledPlans) -> dict[str, int]:
     """How many questions, by name of their labeller, cannot go into a batch file. Raises
     SettingsError where no labeller's can."""
     asked = [part for _, each in plans for part in each.asked]
@@ -66,7 +66,7 @@ def cannot_go_out(plans: Sequence[tuple[str, Plan]]) -> dict[str, int]:
 
 
 def in_batches(
-    plans: Sequence[tuple[str, Plan]],
+    plans: TitledPlans,
     *,
     most: int = MOST_QUESTIONS,
     most_bytes: int = MOST_BYTES,
@@ -94,7 +94,7 @@ def in_batches(
             yield number, line
 
 
-def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, *paths: Path) -> Taken:
+def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> Taken:
     """Take the replies of result files into the ledger, those of a file in one go.
 
     A reply is kept as if it had been got live, but for the repair turn. What the server did not
@@ -135,7 +135,7 @@ def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, *paths: Path
     return Taken(added, failed, repeated, unanswered, unasked, dict(errors))
 
 
-def _asked(plans: Sequence[tuple[str, Plan]]) -> Iterator[tuple[OpenAILabeller, str, Request]]:
+def _asked(plans: TitledPlans) -> Iterator[tuple[OpenAILabeller, str, Request]]:
     """What plans ask endpoints."""
     for part in (part for _, each in plans for part in each.asked):
         endpoint = behind(part.labeller)

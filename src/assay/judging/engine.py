@@ -62,6 +62,10 @@ class Plan:
         return total
 
 
+TitledPlans = Sequence[tuple[str, Plan]]
+"""Plans with what people are told is asked by each."""
+
+
 def plan(
     ledger: Ledger | None,
     labeller: Labeller,
@@ -223,7 +227,7 @@ def _execute(plan_: Plan, ledger: Ledger, run: AskingRun, title: str) -> None:
 
 
 def judge(
-    plans: Sequence[tuple[str, Plan]],
+    plans: TitledPlans,
     ledger: Ledger,
     *,
     progress: Progress | None = None,
@@ -259,7 +263,7 @@ def judge(
 
 
 def _carry_out(
-    plans: Sequence[tuple[str, Plan]],
+    plans: TitledPlans,
     ledger: Ledger,
     told: Progress,
     budget: float | None,

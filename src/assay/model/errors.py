@@ -55,10 +55,14 @@ class Fault:
     cure: str
     severity: str = "error"
 
+    @property
+    def place(self) -> str:
+        """File, line and topic, as far as they are known."""
+        line, topic = f":{self.line}" if self.line else "", f" [{self.topic}]" if self.topic else ""
+        return f"{self.file}{line}{topic}"
+
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        topic = f" [{self.topic}]" if self.topic else ""
-        return f"{place}{topic} {self.why} {self.cure}".rstrip()
+        return f"{self.place} {self.why} {self.cure}".rstrip()
 
 
 _REPEATS = 4  # from so many on alike faults are told together
@@ -77,9 +81,7 @@ def placed(faults: Iterable[Fault]) -> Iterator[tuple[str, Sequence[Fault]]]:
         if len(of) >= _REPEATS and all(fault.line for fault in of):
             yield f"{of[0].file}:{_lines(fault.line for fault in of)} ({len(of)} lines)", of
             continue
-        for fault in of:
-            place = f"{fault.file}:{fault.line}" if fault.line else fault.file
-            yield place + (f" [{fault.topic}]" if fault.topic else ""), [fault]
+        yield from ((fault.place, [fault]) for fault in of)
 
 
 def in_lines(faults: Iterable[tuple[str, Sequence[Fault]]]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from assay.judging.engine import LARGE, Plan, judge
+from assay.judging.engine import LARGE, TitledPlans, judge
 from assay.judging.progress import Progress, Tally
 from assay.judging.repeats import why_repeated
 from assay.judging.shards import Shard
@@ -50,7 +50,7 @@ _NOTES = 5
 class Forecast:
     """What a judging run would ask, for ``--dry-run``. ``note`` says what was assumed."""
 
-    plans: tuple[tuple[str, Plan], ...]
+    plans: TitledPlans
     note: str = ""
 
 
@@ -190,7 +190,7 @@ class Evaluation:
                 raise SettingsError("\n".join((refusal, *notes)))
             pending = pending or asks
 
-    def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:
+    def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> TitledPlans:
         """All that can be asked before any further label is known (for batch files)."""
         labellers = self.labellers()
         book = self._book(ledger, labellers)
