@@ -171,3 +171,10 @@ def test_a_narrow_screen_cuts_no_number(assay, tmp_path):
         assert "0.3000" in shown
         tables = [line for line in shown.splitlines() if line.split()[:2] == ["#", "run"]]
         assert (len(tables) > 1) == (width == "80")
+
+
+def test_a_topic_may_be_called_as_means_are(tmp_path, assay):
+    table = tmp_path / "c.csv"
+    table.write_text("run,topic,confidence,correct\na,t1,90,1\na,t2,30,0\na,all,60,0\n")
+    shown = [assay("confidence", table, *more).stdout for more in ((), ("--per-topic",))]
+    assert shown[0] == shown[1]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from assay.api.labels import found_labels
 from assay.ledger import Ledger
 from assay.ledger.exchange import said_by
 from assay.model.labels import LabellerId
@@ -336,3 +337,29 @@ def test_labellers_differ_also_where_as_many_of_a_list_are_of_a_kind(tmp_path, a
     done = assay("labels", "diff", tmp_path, "human:KIM", "human:LEE")
     assert done.returncode == 1, done.stderr
     assert "1 of 1 units differ" in done.stdout
+
+
+def test_labels_may_come_while_others_look_at_them(tmp_path, monkeypatch):
+    kim = LabellerId("human:KIM", "human")
+
+    def labelled(narrative):
+        content = {"narrative": narrative, "nuggets": ["a"]}
+        return said_by(kim, IMPORTANCE, content, {"labels": ["vital"]})
+
+    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
+        ledger.add([labelled("n")])
+        units = ledger.units
+
+        def meanwhile(tasks):
+            found = units(tasks)
+            ledger.add([labelled("other")])
+            return found
+
+        monkeypatch.setattr(ledger, "units", meanwhile)
+        assert [content["narrative"] for _, content in found_labels(ledger)] == ["n"]
+
+
+def test_a_status_that_there_is_not_is_refused(example, assay):
+    folder = example("slide")
+    assert "0 of 0 labels" in assay("labels", "list", folder, "--status", "failed").stdout
+    assert assay("labels", "list", folder, "--status", "bad").returncode == 2

@@ -165,3 +165,12 @@ def test_a_query_without_any_grade_is_open(assay, tmp_path):
     scores = {(one["run"], one["measure"]): one for one in json.loads(done.stdout)["scores"]}
     row = scores["good", "EXAM-Cover"]
     assert (row["value"], row["floor"], row["ceiling"]) == (None, 0.375, 0.875)
+
+
+def test_a_query_may_be_called_as_means_are(assay, tmp_path):
+    rows = collection()
+    renamed = json.loads(json.dumps(rows).replace('"q2"', '"all"'))
+    file = write(tmp_path / "graded.jsonl.gz", renamed)
+    assert assay("exam", file).stdout == assay("exam", file, "--per-topic").stdout
+    row = json.loads(assay("exam", file, "--json").stdout)["scores"][0]
+    assert list(row)[-2:] == ["topics", "missing"]

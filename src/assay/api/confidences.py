@@ -34,28 +34,34 @@ class Counts:
 
 @dataclass(frozen=True)
 class ConfidenceScores:
-    """The scores of every run: ``values`` are (run, topic, measure, ends), ``reasons`` say by run
-    why some are undefined, ``stated`` are the confidences and correctness that a run has both of.
-    """
+    """The scores of every run: ``means`` by run and measure, ``topics`` by run (topic, measure,
+    ends). ``reasons`` say by run why some are undefined, ``stated`` are the confidences and
+    correctness that a run has both of."""
 
-    values: Sequence[tuple[str, str, str, Range | None]]
+    means: Mapping[str, Mapping[str, Range | None]]
+    topics: Mapping[str, Sequence[tuple[str, str, Range | None]]]
     counts: Mapping[str, Counts]
     reasons: Mapping[str, str]
     stated: Mapping[str, Arrays]
 
+    def _each(self) -> Iterator[tuple[tuple[object, ...], str | None]]:
+        """The cells under ``VALUE_COLUMNS``, and why a mean is undefined."""
+        for run, means in self.means.items():
+            for name, ends in means.items():
+                yield value_row(run, "all", name, ends), None if ends else self.reasons[run]
+            for topic, name, ends in self.topics[run]:
+                yield value_row(run, topic, name, ends), None
+
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The cells under ``VALUE_COLUMNS``."""
-        return (value_row(*one) for one in self.values)
+        return (row for row, _ in self._each())
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
             "scores": [
-                explained(
-                    dict(zip(VALUE_COLUMNS, value_row(*one), strict=True)),
-                    self.reasons.get(one[0]) if one[3] is None else None,
-                )
-                for one in self.values
+                explained(dict(zip(VALUE_COLUMNS, row, strict=True)), reason)
+                for row, reason in self._each()
             ],
             "runs": {run: asdict(one) for run, one in self.counts.items()},
         }
@@ -66,24 +72,17 @@ class ConfidenceScores:
             mark,
             (
                 (f"{run} {name}", self.reasons[run])
-                for run, _, name, ends in self.values
-                if ends is None and name in MEASURES
+                for run, means in self.means.items()
+                for name, ends in means.items()
+                if ends is None
             ),
         )
-
-    def means(self) -> dict[str, dict[str, Range | None]]:
-        """Run → measure → what it is over all topics."""
-        found: dict[str, dict[str, Range | None]] = {run: {} for run in self.counts}
-        for run, topic, name, ends in self.values:
-            if topic == "all":
-                found[run][name] = ends
-        return found
 
     def ranks(self) -> dict[str, int | None]:
         """The runs by HMR."""
         scores = {
             run: {"HMR": Score.between(run, "HMR", means["HMR"], topics=self.counts[run].scored)}
-            for run, means in self.means().items()
+            for run, means in self.means.items()
         }
         return ranks(scores, "HMR")
 
@@ -95,7 +94,8 @@ def confidences(
     an unknown confidence; with ``answered`` they, and rows that lack a value, are left out. Raises
     FormatError with all faults."""
     table = used(read_confidence(file), note)
-    values: list[tuple[str, str, str, Range | None]] = []
+    means: dict[str, dict[str, Range | None]] = {}
+    topics: dict[str, list[tuple[str, str, Range | None]]] = {}
     counts: dict[str, Counts] = {}
     stated: dict[str, Arrays] = {}
     reasons: dict[str, str] = {}
@@ -106,21 +106,21 @@ def confidences(
         scored = [row for row in every if row.scored]
         counts[run] = Counts(len(scored), len(table.of(run)) - len(scored), len(left_out))
         ranges = _ranges(every, len(left_out), bins=bins, closed=closed)
+        means[run] = {name: ranges[name] for name in MEASURES}
         p = np.array([row.probability for row in scored], dtype=np.float64)
         c = np.array([bool(row.correct) for row in scored], dtype=bool)
         if scored:
             stated[run] = (p, c)
         if None in ranges.values():
             reasons[run] = _reason(c)
-        values += ((run, "all", name, ranges[name]) for name in MEASURES)
-        if per_topic:
-            for row in every:
-                values += ((run, row.topic, *each) for each in _of_topic(row))
-            for topic in left_out:
-                values.append((run, topic, "Brier", Range(1.0, 0.0)))
-                values.append((run, topic, "Accuracy", Range.certain(0.0)))
-                values.append((run, topic, "Confidence", None))
-    return ConfidenceScores(values, counts, reasons, stated)
+        single = [(row.topic, row.probability, row.correct) for row in every]
+        single += [(topic, None, False) for topic in left_out]
+        topics[run] = [
+            (topic, *each)
+            for topic, confidence, correct in (single if per_topic else ())
+            for each in _of_topic(confidence, correct)
+        ]
+    return ConfidenceScores(means, topics, counts, reasons, stated)
 
 
 def _ranges(
@@ -160,16 +160,13 @@ def _ranges(
     return found
 
 
-def _of_topic(row: ConfidenceRow) -> Iterator[tuple[str, Range | None]]:
-    """A row's Brier score, correctness and confidence."""
-    right = OPEN if row.correct is None else Range.certain(float(row.correct))
-    if row.probability is None:
-        yield from (("Brier", Range(1.0, 0.0)), ("Accuracy", right), ("Confidence", None))
-        return
-    errors = [(row.probability - one) ** 2 for one in right]
+def _of_topic(p: float | None, correct: bool | None) -> Iterator[tuple[str, Range | None]]:
+    """An answer's Brier score, correctness and confidence."""
+    right = OPEN if correct is None else Range.certain(float(correct))
+    errors = [0.0, 1.0] if p is None else [(p - one) ** 2 for one in right]
     yield "Brier", Range(max(errors), min(errors))
     yield "Accuracy", right
-    yield "Confidence", Range.certain(row.probability)
+    yield "Confidence", None if p is None else Range.certain(p)
 
 
 def _silent(table: ConfidenceTable) -> dict[str, tuple[str, ...]]:

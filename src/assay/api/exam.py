@@ -52,7 +52,8 @@ class GradedFileRuns:
     def rows(self, *, sweep: bool, answered: bool, per_topic: bool) -> Iterator[Row]:
         """The scores of every run, with τ, the standard error, and on how many queries a mean
         stands and how many of these lack grades: over all queries, 0 where a run is silent, or
-        those that it has ``answered``; ``sweep`` goes through every τ."""
+        those that it has ``answered``; ``sweep`` goes through every τ. A query may be called as
+        means are, so that ``mean`` says of a row whether it is one."""
         taus = range(1, self.options.top + 1) if sweep else (self.options.tau,)
         found = {run: self.scorer.at({run: shown}, taus) for run, shown in self.runs.items()}
         for tau in taus:
@@ -65,7 +66,7 @@ class GradedFileRuns:
     def document(self, rows: Sequence[Row]) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "scores": rows,
+            "scores": [{name: row[name] for name in row if name != "mean"} for row in rows],
             "unjudged": self.unjudged,
             "queries": len(self.scorer.queries),
             "k": self.options.k,
@@ -145,9 +146,10 @@ def _rows(which: tuple[str, int, str], values: Ranges, *, per_topic: bool) -> It
     ]  # fmt: skip
     if per_topic:
         rows += ((query, one, None, 1, int(one.value is None)) for query, one in values.items())
-    for topic, ends, error, topics, missing in rows:
+    for place, (topic, ends, error, topics, missing) in enumerate(rows):
         named = dict(zip(VALUE_COLUMNS, value_row(run, topic, measure, ends), strict=True))
-        yield {**named, "tau": tau, "standard_error": error, "topics": topics, "missing": missing}
+        counts = {"topics": topics, "missing": missing, "mean": not place}
+        yield {**named, "tau": tau, "standard_error": error, **counts}
 
 
 def cover_ranks(rows: Sequence[Row]) -> dict[str, int | None]:

@@ -21,7 +21,7 @@ from assay.ledger.checking import Fault
 from assay.ledger.exchange import label_row
 from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
-from assay.model.labels import Label, without_reasons
+from assay.model.labels import Label, Status, without_reasons
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import heads
@@ -130,18 +130,19 @@ def found_labels(
     *,
     task: str | None = None,
     by: str | None = None,
-    status: str | None = None,
+    status: Status | None = None,
     contains: str | None = None,
 ) -> Iterator[tuple[Label, Content]]:
     """Labels with what they are about, oldest first: of one task, by one labeller, of one status,
     whose unit or reason holds a text."""
     tasks = tasks_named(task)
-    contents = ledger.units(tasks)
+    labels = list(ledger.labels(tasks))
+    contents = ledger.units(tasks)  # after the labels: others may be adding some with theirs
     wanted = None if contains is None else contains.casefold()
-    for label in ledger.labels(tasks):
+    for label in labels:
         if by is not None and label.labeller.name != by:
             continue
-        if status is not None and label.status.value != status:
+        if status not in (None, label.status):
             continue
         content = contents[label.unit]
         if wanted is not None:
@@ -203,7 +204,6 @@ def label_differences(
     """How many units two labellers both labelled, and those of which they say different things.
     Raises SettingsError where there are none."""
     tasks = tasks_named(task)
-    contents = ledger.units(tasks)
     sides: tuple[dict[str, Label], dict[str, Label]] = ({}, {})
     for label in ledger.labels(tasks):
         for side, name in zip(sides, (first, second), strict=True):
@@ -212,6 +212,7 @@ def label_differences(
     both = [unit for unit in sides[0] if unit in sides[1]]
     if not both:
         raise SettingsError(f"No unit was labelled by both '{first}' and '{second}'.")
+    contents = ledger.units(tasks)  # after the labels, as above
     found = [
         Differing(sides[0][unit], sides[1][unit], contents[unit])
         for unit in both

@@ -67,7 +67,7 @@ def exam_command(
 
 def _people(found: GradedFileRuns, rows: Sequence[Row]) -> Iterator[Table | str]:
     names, unjudged = found.names(rows), found.unjudged
-    means = [row for row in rows if row["topic"] == "all"]
+    means = [row for row in rows if row["mean"]]
     for tau in dict.fromkeys(row["tau"] for row in means):
         here = [row for row in means if row["tau"] == tau]
         cells = {(row["run"], row["measure"]): _cell(row) for row in here}

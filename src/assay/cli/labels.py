@@ -33,6 +33,7 @@ from assay.cli.common import FolderArgument, forms, group, present, remark, say,
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
 from assay.model.errors import SettingsError
+from assay.model.labels import Status
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
@@ -47,7 +48,7 @@ app = group("The ledger of labels.")
 
 TaskOption = Annotated[str | None, Option(f"Only this task: {', '.join(REGISTRY)}.")]
 LabellerFilter = Annotated[str | None, Option("Only labels by this labeller.", metavar="NAME")]
-StatusOption = Annotated[str | None, Option("Only ok, or only failed.")]
+StatusOption = Annotated[Status | None, Option("Only ok, or only failed.")]
 
 
 @app.command("stats")
