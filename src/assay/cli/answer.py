@@ -84,12 +84,12 @@ def answer_command(
         jobs.append(job_of(beside, replace(options, steps=True)))
     path = None if show_prompts else ledger_file or ledger_beside(output)
     if show_prompts or dry_run:
-        ahead = [one.look_ahead(path, retry_failed=retry_failed) for one in jobs]
-        plans = [plan for some, _ in ahead for plan in some]
+        forecasts = [one.look_ahead(path, retry_failed=retry_failed) for one in jobs]
+        plans = [plan for some, _ in forecasts for plan in some]
         if show_prompts:
             print_prompts(plans, show_prompts)
             return
-        assumed = sum(count for _, count in ahead)
+        assumed = sum(count for _, count in forecasts)
         note = f"For {assumed} answers that are not there yet, a short one is assumed."
         print_ahead(
             plans,
