@@ -179,6 +179,9 @@ def test_the_three_settings_against_plain_loops() -> None:
         values["pairs", "ap"] = _plain_ap(x[:, topics].ravel(), y[:, topics].ravel(), copies)
         return values
 
+    without = cor.correlate(first, second, resamples=0, seed=4)
+    assert {row.interval for row in without.rows} == {None}
+    assert [row.value for row in without.rows] == pytest.approx([row.value for row in found.rows])
     point = plain(np.arange(7))
     resampled = [plain(drawn) for drawn in np.random.default_rng(4).integers(0, 7, size=(60, 7))]
     assert [(row.setting, row.measure) for row in found.rows] == [

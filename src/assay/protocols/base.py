@@ -267,7 +267,7 @@ class Protocol(ABC, Generic[S, I]):
         """Scores by people's labels and by the machine's side by side, where there are both."""
         one = settings.model_copy(update={"resamples": 1})
         score, quickly = (partial(self.score, inputs, of) for of in (settings, one))
-        return by_board(score, under, settings, quickly=quickly)
+        return by_board(score, under, quickly=quickly)
 
     def by_people(self, inputs: I, settings: S, book: LabelBook) -> Iterable[Request]:
         """What people alone are asked in the workbench, beside what the steps ask."""

@@ -7,7 +7,9 @@ said under the former one still stands until somebody is asked again.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,22 +39,37 @@ def carried(
     histories = [book.history(*part) for part in parts]
     if all(len(labels) < 2 for labels in histories):
         return None
+    of_parts = [_counted(book, part, labels) for part, labels in zip(parts, histories, strict=True)]
     now = unit_hash(task.name, unit)
     given: dict[str, tuple[Label, Sequence[Label]]] = {}
     for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
-        said = [label for part in parts if (label := book.find(*part, before=end)) is not None]
+        said = [label for counted in of_parts if (label := counted(end)) is not None]
         # Then there was no unit: not all parts had a label yet, or people disagreed on one.
         if len(said) < len(parts):
             continue
         former = unit_beside(said)
         identity = unit_hash(task.name, former)
         if identity != now and identity not in given:
-            counted = book.find(task, former, before=end)
-            if counted is not None and counted.verdict is not None:
-                given[identity] = counted, said
+            label = book.find(task, former, before=end)
+            if label is not None and label.verdict is not None:
+                given[identity] = label, said
     labels = sorted((label for label, _ in given.values()), key=lambda label: label.rowid)
     chosen = book.best(task, labels)
     return None if chosen is None else given[chosen.unit]
+
+
+def _counted(
+    book: LabelBook, part: tuple[AnyTask, Content], history: Sequence[Label]
+) -> Callable[[int], Label | None]:
+    """Which label of a part counted when that with a number was not there yet. That changes where
+    the part got a label, and is looked up once for each of these times."""
+    rowids = [label.rowid for label in history]
+
+    @cache
+    def with_first(count: int) -> Label | None:
+        return book.find(*part, before=rowids[count - 1] + 1) if count else None
+
+    return lambda end: with_first(bisect_left(rowids, end))
 
 
 def several_labels(book: LabelBook, task: AnyTask, units: LookedUp) -> Bools:

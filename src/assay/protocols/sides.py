@@ -128,7 +128,6 @@ def beside_files(beside: PeopleBeside) -> Iterator[tuple[str, FileData]]:
 def by_board(
     score: Callable[[LabelBook], Findings],
     under: Under,
-    settings: Resampling,
     *,
     quickly: Callable[[LabelBook], Findings],
 ) -> Iterator[Sides]:
@@ -149,7 +148,7 @@ def by_board(
         found = {"by the machine": by_machine, "by people": by_people}
         measures = tuple(one for one in board.measures if one not in board.lower_is_better)
         settled = {name: _of_board(one, board) for name, one in found.items()}
-        yield from side_by_side(board.title, measures, settled, settings)
+        yield from side_by_side(board.title, measures, settled)
 
 
 def _settles(values: PerTopic, board: Board, topics: Iterable[str]) -> bool:
@@ -175,7 +174,6 @@ def side_by_side(
     title: str,
     measures: tuple[str, ...],
     found: Mapping[str, Setting],
-    settings: Resampling,
 ) -> Iterator[Sides]:
     """Several settings side by side, ``measures`` as far as they have them; nothing of one."""
     if len(found) < 2:
@@ -186,14 +184,12 @@ def side_by_side(
         SettingsPair(first, second, measure, report)
         for first, second in combinations(found, 2)
         for measure in names
-        if (report := _correlated(found[first], found[second], measure, settings))
+        if (report := _correlated(found[first], found[second], measure))
     )
     yield Sides(title, names, {name: one.scores for name, one in found.items()}, pairs)
 
 
-def _correlated(
-    first: Setting, second: Setting, measure: str, settings: Resampling
-) -> CorrelationReport | None:
+def _correlated(first: Setting, second: Setting, measure: str) -> CorrelationReport | None:
     """Over the topics where no run's value hangs on a missing label in either, with the rule of the
     leaderboards for topics left out; None where fewer than two runs or no topic are left."""
     tables = [
@@ -217,7 +213,7 @@ def _correlated(
         for table in tables
     )
     try:
-        return correlate(*known, missing="cells", **settings.resampling)
+        return correlate(*known, missing="cells", resamples=0, seed=0)  # no interval is shown
     except ValueError:
         return None
 

@@ -179,9 +179,9 @@ def correlate(
 
     ``first``: the truth. ``second``: the estimate. ``p``: the persistence of RBO. ``missing``: what
     becomes of topics that a run lacks, see :data:`Missing`. ``level``: of the intervals.
-    ``resamples``: of the bootstrap. ``seed``: of the bootstrap. Raises ValueError where fewer than
-    2 runs or no topic can be used, a run has no topic left, a score is not a number, or a setting
-    is out of range.
+    ``resamples``: of the bootstrap; 0: no intervals, which take nearly all of the time. ``seed``:
+    of the bootstrap. Raises ValueError where fewer than 2 runs or no topic can be used, a run has
+    no topic left, a score is not a number, or a setting is out of range.
     """
     probability(p, "p")
     probability(level, "level")

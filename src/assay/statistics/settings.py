@@ -27,9 +27,9 @@ class Correlation:
     ``setting``: ``runs`` (of run means), ``topics-mean`` (mean of the coefficients of the topics)
     or ``pairs`` (all topic–run pairs at once). ``measure``: ``tau``, ``rho``, ``ap`` or ``rbo``.
     ``value``: the coefficient, ``None`` where undefined. ``interval``: its bootstrap interval over
-    topics; ``None`` where there is one topic only, or no resample defines it. ``n``: how many runs,
-    topics with a defined coefficient, or pairs it rests on. ``reason``: why ``value`` is undefined;
-    ``None`` where it is not.
+    topics; ``None`` where there is one topic only, or no resample, or none defines it. ``n``: how
+    many runs, topics with a defined coefficient, or pairs it rests on. ``reason``: why ``value`` is
+    undefined; ``None`` where it is not.
     """
 
     setting: str
@@ -55,10 +55,12 @@ def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
 def all_settings(
     x: Floats, y: Floats, p: float, level: float, resamples: int, seed: int
 ) -> list[Correlation]:
-    """The coefficients of topics × runs scores, missing where both are NaN."""
+    """The coefficients of topics × runs scores, missing where both are NaN; without intervals where
+    there are no ``resamples``."""
     topics = len(x)
     ones = np.ones((1, topics))
-    draws = [ones, *(topic_counts(topics, resamples, seed) if topics > 1 else [])]
+    drawn = topics > 1 and resamples != 0
+    draws = [ones, *(topic_counts(topics, resamples, seed) if drawn else [])]
     weights = np.concatenate(draws)  # the first row is the data themselves
     per_topic = _topic_values(x, y, p)
     present = ~np.isnan(x)
@@ -89,7 +91,7 @@ def all_settings(
                 why = _NO_PAIR if no_pair else _EQUAL_IN_TOPICS
             value = defined(values[0])
             interval = None
-            if topics > 1 and value is not None:
+            if drawn and value is not None:
                 interval = percentile_interval(values[1:], level)
             reason = why if value is None else None
             rows.append(Correlation(setting, name, value, interval, n, reason))

@@ -67,7 +67,7 @@ def compare_settings(
             continue  # there is nothing to set the machine's beside
         found = values_by()
         compared = {name: Setting.of(values, settings) for name, values in found.items()}
-        yield from side_by_side(title, measures, compared, settings)
+        yield from side_by_side(title, measures, compared)
 
 
 def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, PerTopic]:
