@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from assay.api.labels import found_labels
-from assay.ledger import Ledger
+from assay.api.labels import found_labels, with_contents
+from assay.ledger import Ledger, incoming
 from assay.ledger.exchange import said_by
 from assay.model.labels import LabellerId
 from assay.tasks.trec_rag_nuggets import IMPORTANCE
@@ -313,6 +313,37 @@ def test_lines_imported_at_once_are_added_once(slide, assay, assay_process):
     assert sorted(json.loads(one.stdout)["added"] for one in done) == [0, 0, len(rows)]
 
 
+def test_rows_are_taken_some_at_a_time_and_all_or_none(slide, assay, monkeypatch):
+    monkeypatch.setattr(incoming, "_AT_ONCE", 1)
+    rows = exported(assay, slide)
+    row = next(row for row in rows if row["task"] == "r2c2.entailment")
+    made = {"task": row["task"], "unit_hash": row["unit_hash"], "labeller": "human:KIM"}
+    yes, no = ({**made, "verdict": {"entailed": word}} for word in ("YES", "NO"))
+    other = {**row, "verdict": {"entailed": "NO"}, "labeller": "human:LEE"}
+    refused = assay("labels", "import", slide, write(slide, [yes, other, no, yes]))
+    assert "edited.jsonl:3 human:KIM says otherwise of the same unit on line 1" in refused.stderr
+    assert exported(assay, slide) == rows
+    done = assay("labels", "import", slide, write(slide, [yes, other, yes, row]))
+    assert "2 labels added, 2 were known" in done.stdout, done.stderr
+
+
+def test_labels_are_listed_as_asked(slide, assay):
+    def listed(*options):
+        done = assay("labels", "list", slide, "--json", *options)
+        return [row["uid"] for row in json.loads(done.stdout)]
+
+    rows = exported(assay, slide)
+    uids = [row["uid"] for row in rows][::-1]
+    assert listed("--limit", "2") == uids[:2]
+    assert listed("--limit", "0") == uids
+    task = [row["uid"] for row in rows if row["task"] == "r2c2.entailment"][::-1]
+    assert listed("--task", "entailment", "--limit", "3") == task[:3]
+    held = rows[0]["unit"]["answer"][:8]
+    some = [row["uid"] for row in rows if held.casefold() in json.dumps(row["unit"]).casefold()]
+    assert listed("--contains", held) == some[::-1]
+    assert f"1 of {len(uids)} labels" in assay("labels", "list", slide, "--limit", "1").stdout
+
+
 def test_an_unknown_uid_is_named_and_a_wrong_value_told_in_plain_words(slide, assay):
     row = next(row for row in exported(assay, slide) if row["task"] == "r2c2.entailment")
     rows = [
@@ -348,15 +379,16 @@ def test_labels_may_come_while_others_look_at_them(tmp_path, monkeypatch):
 
     with Ledger.open(tmp_path / "labels.sqlite") as ledger:
         ledger.add([labelled("n")])
-        units = ledger.units
 
-        def meanwhile(tasks):
-            found = units(tasks)
+        contents = ledger.contents
+
+        def meanwhile(units):
             ledger.add([labelled("other")])
-            return found
+            return contents(units)
 
-        monkeypatch.setattr(ledger, "units", meanwhile)
-        assert [content["narrative"] for _, content in found_labels(ledger)] == ["n"]
+        monkeypatch.setattr(ledger, "contents", meanwhile)
+        (label,) = found_labels(ledger)
+        assert [content["narrative"] for _, content in with_contents(ledger, [label])] == ["n"]
 
 
 def test_a_status_that_there_is_not_is_refused(example, assay):

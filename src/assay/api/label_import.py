@@ -17,7 +17,8 @@ from assay.formats.cells import is_table
 from assay.formats.naming import normal_id, run_name
 from assay.formats.text import read_text
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.exchange import person, read_file
+from assay.ledger.exchange import person
+from assay.ledger.incoming import Incoming
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.options import Option
@@ -267,11 +268,11 @@ def _import_lines(
 
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
         ledger.checked()  # before anybody's label takes the place of another
-        read = read_file(ledger, path, who, asked)
         before = None if opened is None else opened.score(ledger)
-        trial.add(read.new)
+        incoming = Incoming(ledger, path, who, asked)
+        added = sum(len(trial.add(some)) for some in incoming.new())
         follows = None
         if opened is not None and before is not None:
             follows = consequences(before, opened.score(ledger))
         trial.keep = not dry_run
-    return LabelsImported(len(read.new), read.known, read.outdated, follows=follows)
+    return LabelsImported(added, incoming.known, incoming.outdated, follows=follows)

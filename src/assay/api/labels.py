@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -19,6 +19,7 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head
 from assay.ledger.checking import Fault
 from assay.ledger.exchange import label_row
+from assay.ledger.hashes import packed
 from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
 from assay.model.labels import Label, Status, without_reasons
@@ -76,6 +77,8 @@ thousand bytes a label."""
 
 _NAMED = 5
 """Faults of a ledger that are told in a remark."""
+_AT_ONCE = 1000
+"""Labels that are looked into together."""
 _UNIT = re.compile(rb'"unit_hash":"([^"]*)"')
 
 
@@ -132,24 +135,29 @@ def found_labels(
     by: str | None = None,
     status: Status | None = None,
     contains: str | None = None,
-) -> Iterator[tuple[Label, Content]]:
-    """Labels with what they are about, oldest first: of one task, by one labeller, of one status,
-    whose unit or reason holds a text."""
-    tasks = tasks_named(task)
-    labels = list(ledger.labels(tasks))
-    contents = ledger.units(tasks)  # after the labels: others may be adding some with theirs
-    wanted = None if contains is None else contains.casefold()
-    for label in labels:
-        if by is not None and label.labeller.name != by:
-            continue
-        if status not in (None, label.status):
-            continue
-        content = contents[label.unit]
-        if wanted is not None:
+) -> Iterator[Label]:
+    """Labels of one task, by one labeller, of one status, whose unit or reason holds a text; oldest
+    first."""
+    chosen = (
+        label
+        for label in ledger.labels(tasks_named(task))
+        if by in (None, label.labeller.name) and status in (None, label.status)
+    )
+    if contains is None:
+        yield from chosen
+        return
+    wanted = contains.casefold()
+    while some := list(islice(chosen, _AT_ONCE)):
+        for label, content in with_contents(ledger, some):
             text = f"{orjson.dumps(dict(content)).decode()} {label.reason or ''}"
-            if wanted not in text.casefold():
-                continue
-        yield label, content
+            if wanted in text.casefold():
+                yield label
+
+
+def with_contents(ledger: Ledger, labels: Collection[Label]) -> Iterator[tuple[Label, Content]]:
+    """Labels with what they are about."""
+    contents = ledger.contents({one.unit for one in labels})
+    return ((one, contents[one.unit]) for one in labels)
 
 
 def one_label(ledger: Ledger, uid: str) -> tuple[Label, Content, list[Label]]:
@@ -159,10 +167,9 @@ def one_label(ledger: Ledger, uid: str) -> tuple[Label, Content, list[Label]]:
     if len(found) != 1:
         what = "No label's id begins" if not found else f"{len(found)} labels' ids begin"
         raise SettingsError(f"{what} with '{uid}'. 'assay labels list' shows ids.")
-    labels = list(ledger.labels())
-    label = next(one for one in labels if one.uid == found[0])
-    same = [one for one in labels if one.unit == label.unit and one.uid != label.uid]
-    return label, ledger.units([label.task])[label.unit], same
+    (label,) = ledger.of_numbers([ledger.numbers()[packed(found[0])]])
+    same = [one for one in ledger.of_units([label.unit]) if one.uid != label.uid]
+    return label, ledger.unit(label.unit), same
 
 
 def exported(label: Label, content: Content, where: WhereUsed) -> dict[str, Any]:

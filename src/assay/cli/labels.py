@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -24,6 +25,7 @@ from assay.api.labels import (
     shown_ledger,
     verified,
     where_used,
+    with_contents,
 )
 from assay.api.labels_parquet import write_parquet
 from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
@@ -33,7 +35,7 @@ from assay.cli.common import FolderArgument, forms, group, present, remark, say,
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
 from assay.model.errors import SettingsError
-from assay.model.labels import Status
+from assay.model.labels import Label, Status
 from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
@@ -87,9 +89,12 @@ def list_command(
 ) -> None:
     """List labels, newest first: id, task, verdict, what it is about, who gave it."""
     with shown_ledger(folder, remark) as ledger:
-        found = list(found_labels(ledger, task=task, by=by, status=status, contains=contains))
-        found.reverse()
-        shown = found[:limit] if limit else found
+        newest: deque[Label] = deque(maxlen=limit or None)
+        count = 0
+        for label in found_labels(ledger, task=task, by=by, status=status, contains=contains):
+            newest.append(label)
+            count += 1
+        shown = list(with_contents(ledger, newest))[::-1]
         where = where_used(partial(open_folder, folder), ledger, remark)
 
     def people() -> Iterator[Table | str]:
@@ -97,7 +102,7 @@ def list_command(
             (one.uid[:8], short_name(one.task), in_words(one), _about(content), one.labeller.name)
             for one, content in shown
         ]
-        title, cut = f"{len(shown)} of {len(found)} labels", frozenset(("verdict", "about"))
+        title, cut = f"{len(shown)} of {count} labels", frozenset(("verdict", "about"))
         yield Table(title, ("id", "task", "verdict", "about", "by"), rows, cut=cut)
         for label, _ in shown:
             places = where.of(label.unit, label.rowid)

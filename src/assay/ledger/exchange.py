@@ -1,21 +1,15 @@
-"""Labels as JSON Lines: out of a ledger, and into one."""
+"""A label as a row of JSON Lines: out of a ledger, and into one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
-from assay.formats.cells import is_table
-from assay.formats.jsonl import read_objects
-from assay.formats.parsed import FaultList, Parsed
-from assay.formats.text import read_text
-from assay.ledger.ledger import Ledger, NewLabel
+from assay.ledger.ledger import NewLabel
 from assay.ledger.lines import WHOLE
-from assay.ledger.sheets import sheet_rows, shown_unit
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
@@ -29,7 +23,7 @@ _LIMIT = 1 << 63  # what the database holds
 
 def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
     """A label as plain JSON, with its unit's content, as :func:`assay.ledger.lines.json_block` has
-    it; ``read_file`` gives the same label back."""
+    it; :func:`label_from` gives the same label back."""
     who = label.labeller
     about = {
         **label._asdict(),
@@ -39,16 +33,6 @@ def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
         "status": label.status.value,
     }
     return {name: about[name] for name in WHOLE if name not in ("number", "kind", "params")}
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What a file of labels holds: those that are ``new`` to the ledger, and how many it has
-    already. Of these, ``outdated`` are a person's who has said otherwise since."""
-
-    new: Sequence[NewLabel]
-    known: int
-    outdated: int
 
 
 def person(name: str) -> LabellerId:
@@ -87,140 +71,56 @@ def said_by(
     )
 
 
-def read_file(
-    ledger: Ledger,
-    path: Path,
-    by: LabellerId | None = None,
-    asked: Callable[[], Mapping[str, Mapping[str, Any]]] = dict,
-) -> Read:
-    """Read labels from JSON Lines, or from a sheet (CSV, TSV) that people filled in; nothing is
-    written.
-
-    A row needs ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an
-    export writes; ``by`` stands for it where it is left out), and the ``uid`` of a label of the
-    ledger, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit that the ledger holds, of what
-    is ``asked`` about, or of what its row of a sheet still shows). A row of an export in which a
-    person changed the verdict or the reason, and the labeller to ``human:NAME`` (or to nothing:
-    ``by`` is then who changed it), becomes a new label that overrules the old one, without the old
-    one's reasons. Raises FormatError with every faulty line.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
-    known = {label.uid: label for label in ledger.labels()}
-    contents: Mapping[str, Mapping[str, Any]] = ledger.units()
-    read: list[tuple[int, NewLabel]] = []
-    already = 0
-    blind = is_table(path)
-    for number, row in sheet_rows(source, faults) if blind else read_objects(source, faults):
-        if blind and (original := known.get(row.get("uid", ""))):
-            # Of a sheet it says which unit is meant: what was said of it nobody saw.
-            row = {"task": original.task, "unit_hash": original.unit, **row}
-            del row["uid"]
-        unit = str(row.get("unit_hash"))
-        if row.get("uid") is None and "unit" not in row and unit not in contents:
-            if asked is not dict:
-                contents, asked = {**asked(), **contents}, dict  # units nobody has labelled yet
-            if unit not in contents and (content := shown_unit(row)):
-                row["unit"] = content
-        made = _label_from(row, known, contents, by)
-        if isinstance(made, _Problem):
-            faults.error(number, made.why, made.cure)
-        elif made is None or (made.created is not None and made.uid(made.created) in known):
-            already += 1
-        else:
-            read.append((number, made))
-    _contradictions(read, faults)
-    labels = Parsed([label for _, label in read], faults.done()).require()
-    return _unknown(labels, known.values(), already)
-
-
-def _contradictions(read: Iterable[tuple[int, NewLabel]], faults: FaultList) -> None:
-    """A person who says two things of one unit in one file: which one would count is chance."""
-    first: dict[tuple[str, LabellerName], tuple[int, NewLabel]] = {}
-    for number, label in read:
-        if not label.labeller.is_human or label.created is not None:
-            continue
-        line, other = first.setdefault((label.unit, label.labeller.name), (number, label))
-        if other.verdict != label.verdict:
-            why = f"{label.labeller.name} says otherwise of the same unit on line {line}."
-            faults.error(number, why, "Keep the line that holds.")
-
-
-def _unknown(labels: Iterable[NewLabel], known: Iterable[Label], already: int) -> Read:
-    """Those of ``labels`` that no known label equals. One that comes from another ledger, with its
-    time, is told by its uid; one that was made by hand by what it says."""
-    by_unit: dict[tuple[str, LabellerName], list[tuple[Saying, str | None]]] = {}
-    for one in known:
-        found = by_unit.setdefault((one.unit, one.labeller.name), [])
-        found.append((_saying(one), one.overrules))
-    new: list[NewLabel] = []
-    outdated = 0
-    for label in labels:
-        if label.created is not None:
-            new.append(label)
-            continue
-        said = by_unit.setdefault((label.unit, label.labeller.name), [])
-        saying = _saying(label)
-        if not said or (said[-1][0] != saying and (saying, label.overrules) not in said):
-            new.append(label)
-            said.append((saying, label.overrules))
-        else:
-            already += 1
-            outdated += label.labeller.is_human and said[-1][0] != saying
-    return Read(new, already, outdated)
-
-
-LabellerName = str
-Saying = tuple[object, ...]
-
-
-def _saying(label: Label | NewLabel) -> Saying:
-    """What a label says, whenever it said so."""
-    verdict = None if label.verdict is None else canonical(dict(label.verdict))
-    params = canonical(dict(label.labeller.params))
-    return (label.version, params, label.sample, label.status, verdict, label.reason)
-
-
 @dataclass(frozen=True, slots=True)
-class _Problem:
+class Problem:
+    """Why a row is no label, and what to do about it."""
+
     why: str
     cure: str
 
 
-def _label_from(
+def label_from(
     row: dict[str, Any],
     known: Mapping[str, Label],
     contents: Mapping[str, Mapping[str, Any]],
     by: LabellerId | None,
-) -> NewLabel | _Problem | None:
-    """The label that a row holds, what is wrong with it, or None where it is known."""
+) -> NewLabel | Problem | None:
+    """The label that a row holds, what is wrong with it, or None where it is known.
+
+    A row needs ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an
+    export writes; ``by`` stands for it where it is left out), and the ``uid`` of a label that is
+    ``known``, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit in ``contents``). A row of
+    an export in which a person changed the verdict or the reason, and the labeller to
+    ``human:NAME`` (or to nothing: ``by`` is then who changed it), becomes a new label that
+    overrules the old one, without the old one's reasons.
+    """
     original = known.get(str(row.get("uid")))
     if original is not None:
         row = {"task": original.task, "unit_hash": original.unit, **row}
     task = REGISTRY.get(row.get("task", "")) if isinstance(row.get("task"), str) else None
     if task is None and row.get("task") is None:
         if row.get("uid") is None:
-            return _Problem("There is neither a 'uid' nor a 'task'.", "Keep them as exported.")
-        return _Problem(
+            return Problem("There is neither a 'uid' nor a 'task'.", "Keep them as exported.")
+        return Problem(
             f"There is no label {row['uid']!r} in this ledger.",
             "Keep the uid as it was exported, or give task, unit and verdict of a new label.",
         )
     if task is None:
-        return _Problem(f"There is no task {row.get('task')!r}.", f"Tasks: {', '.join(REGISTRY)}.")
+        return Problem(f"There is no task {row.get('task')!r}.", f"Tasks: {', '.join(REGISTRY)}.")
     labeller = _labeller(row["labeller"]) if row.get("labeller") is not None else by
     if labeller is None:
         cure = (
             'Give --by human:NAME, or write there "human:NAME" or an object with name, kind '
             f"({', '.join(_KINDS)}), params."
         )
-        return _Problem("There is no usable 'labeller'.", cure)
+        return Problem("There is no usable 'labeller'.", cure)
     secret = secret_in(row.get("labeller"))
     if secret is not None:
-        return _Problem("The 'labeller' holds a secret.", secret_told(secret))
+        return Problem("The 'labeller' holds a secret.", secret_told(secret))
 
     unit = row.get("unit", contents.get(str(row.get("unit_hash"))))
     if unit is None:
-        return _Problem(
+        return Problem(
             "There is no 'unit', nor a known 'unit_hash'.",
             "Give the unit's content; of a sheet whose texts were changed, while its folder asks "
             "about something else now, write a new one.",
@@ -235,7 +135,7 @@ def _label_from(
             check = (task.person_check if labeller.is_human else None) or task.check
             wrong = check(checked, made)
             if wrong:
-                return _Problem(
+                return Problem(
                     f"The verdict does not fit the unit: {wrong}.",
                     f"See what {task.name} asks for.",
                 )
@@ -246,7 +146,7 @@ def _label_from(
                 else next(_unread(row["verdict"], verdict), None)
             )
             if unread is not None:
-                return _Problem(
+                return Problem(
                     f"The verdict has no field '{unread}'.", f"Fields: {', '.join(verdict)}."
                 )
     except ValidationError as error:
@@ -256,8 +156,8 @@ def _label_from(
         field = str(next(iter(first["loc"]), ""))
         shape = _shape_of(task.verdict, field)
         if shape and first["type"] in ("tuple_type", "model_type"):
-            return _Problem(f"'{field}' is no list in JSON.", f"Write it so: {shape}.")
-        return _Problem(f"'{place}' {said}.", f"See what {task.name} asks for.")
+            return Problem(f"'{field}' is no list in JSON.", f"Write it so: {shape}.")
+        return Problem(f"'{place}' {said}.", f"See what {task.name} asks for.")
     content = checked.model_dump(mode="json")
     given = row.get("reason")
     reason = given if isinstance(given, str) and given else None
@@ -265,10 +165,10 @@ def _label_from(
         return _edited(original, task, content, labeller, verdict, reason, by)
     sample, overrules, detail = row.get("sample") or 0, row.get("overrules"), row.get("detail")
     if not isinstance(sample, int) or abs(sample) >= _LIMIT:
-        return _Problem(f"'sample' {sample!r} is no integer.", "Leave it out, or write 0.")
+        return Problem(f"'sample' {sample!r} is no integer.", "Leave it out, or write 0.")
     for name in _NUMBERS:
         if abs(_number(row.get(name)) or 0) >= _LIMIT:
-            return _Problem(f"'{name}' {row[name]!r} is too large.", "Leave it out.")
+            return Problem(f"'{name}' {row[name]!r} is too large.", "Leave it out.")
     label = said_by(
         labeller,
         task,
@@ -293,7 +193,7 @@ def _label_from(
         return label
     exported = replace(label, verdict=row.get("verdict"), reason=given)
     if exported.uid(label.created) != row["uid"]:
-        return _Problem(
+        return Problem(
             "This label is of another ledger, and was changed since it was exported there.",
             "Import that ledger's labels as they are first; then this file, with --by human:NAME.",
         )
@@ -320,25 +220,25 @@ def _edited(
     verdict: Mapping[str, Any] | None,
     reason: str | None,
     by: LabellerId | None,
-) -> NewLabel | _Problem | None:
+) -> NewLabel | Problem | None:
     """What a row of an export became under a person's hands; None where nothing was changed."""
     if original.unit != unit_hash(task.name, content):
-        return _Problem("The unit of this label was changed.", "Change the verdict only.")
+        return Problem("The unit of this label was changed.", "Change the verdict only.")
     changed = (original.verdict, original.reason) != (verdict, reason)
     if original.labeller == labeller:
         if not changed:
             return None
         labeller = by or labeller
         if not labeller.is_human:
-            return _Problem(
+            return Problem(
                 f"This label of {labeller.name} was changed, but labels are never changed.",
                 'Set "labeller": "human:NAME" in the line, or import with --by human:NAME, to '
                 "record it as a person's correction.",
             )
     if verdict is None:
-        return _Problem("There is no verdict.", f"Give one: see what {task.name} asks for.")
+        return Problem("There is no verdict.", f"Give one: see what {task.name} asks for.")
     if original.version != task.version:
-        return _Problem(
+        return Problem(
             f"This label is of version {original.version} of {task.name}, which does not count.",
             f"Edit a label of version {task.version}.",
         )

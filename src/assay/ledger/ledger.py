@@ -72,7 +72,8 @@ class NewLabel:
 class Trial:
     """What is tried, and whether it is to ``keep``; see :meth:`Ledger.trial`."""
 
-    add: Callable[[Iterable[NewLabel]], object]
+    add: Callable[[Iterable[NewLabel]], list[str]]
+    """Adds labels and returns the uids of those that were new."""
     keep: bool = False
 
 

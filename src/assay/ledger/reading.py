@@ -188,11 +188,20 @@ class Reading:
         """The same labels with all that the ledger has of them. What a label tells under another
         task (tasks.shared) keeps that task and verdict."""
         for chunk in _chunks(labels):
-            some = f"{_OF_ALL} WHERE labels.id IN ({marks(chunk)})"
-            rows = [one.rowid for one in chunk]
-            found = {one.rowid: one for one in self._select(some, rows)}
+            found = {one.rowid: one for one in self.of_numbers(one.rowid for one in chunk)}
             for one in chunk:
                 yield as_told(found[one.rowid], one)
+
+    def numbers(self) -> dict[bytes | str, int]:
+        """The number of every label, by its uid as it is stored (:func:`packed`)."""
+        every = "SELECT id, uid FROM labels WHERE id <= ? AND id > ? ORDER BY id"
+        with self._db.explained():
+            return {uid: number for number, uid in each(self._db, every, [MOST, LEAST])}
+
+    def of_numbers(self, numbers: Iterable[int]) -> Iterator[Label]:
+        """The labels with these numbers."""
+        for chunk in _chunks(numbers):
+            yield from self._select(f"{_OF_ALL} WHERE labels.id IN ({marks(chunk)})", chunk)
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
         """The keys of the labels with these numbers."""
