@@ -36,6 +36,7 @@ _K1, _B = 1.2, 0.75  # tantivy's own
 _ANALYZER = "assay"
 _STORED = ("id", "doc", "title", "text")
 _FIRST = 50  # candidates more than asked for, in the first round
+_REMEMBERED = 1_000  # passages whose terms are held for the next queries, some 25 MB
 
 
 class Hit(NamedTuple):
@@ -137,6 +138,7 @@ class BM25Index:
                 raise ValueError(
                     f"{self._searcher.num_docs} passages, lengths of {self.lengths.shape}"
                 )
+        self._known_terms: dict[int, Counter[str]] = {}
         self._known_ratios: dict[tuple[float, float], tuple[NDArray[np.float64], float]] = {}
 
     def __len__(self) -> int:
@@ -230,8 +232,12 @@ class BM25Index:
     def _score(
         self, number: int, address: Any, idf: Mapping[str, float], settings: BM25Settings
     ) -> float:
-        text = indexed_text(self._at(address), title=self._title)
-        counts = Counter(self._analyzer.analyze(text))
+        counts = self._known_terms.get(number)
+        if counts is None:
+            text = indexed_text(self._at(address), title=self._title)
+            counts = Counter(self._analyzer.analyze(text))
+            if len(self._known_terms) < _REMEMBERED:
+                self._known_terms[number] = counts
         length = float(self.lengths[number])
         norm = settings.k1 * (1 - settings.b + settings.b * length / self.average)
         return sum(
