@@ -25,7 +25,7 @@ import mwparserfromhell
 from plain_reading import KINDS, plain_reading, surviving, words
 
 from assay.systems.corpus.build import BuildSettings, document_passages
-from assay.systems.corpus.documents import Document, Kind, Source, SourceSettings
+from assay.systems.corpus.documents import Document, Source, SourceSettings, TextKind
 from assay.systems.corpus.wikitext import CleanSettings, clean
 
 FILMS = Path(__file__).parents[2] / "shared" / "data" / "films"
@@ -40,7 +40,7 @@ def main() -> None:
     options = parser.parse_args()
     source = Source(options.source, SourceSettings())
     items = (item for item in source.items() if isinstance(item, Document))
-    pages = [item for item in items if item.kind is Kind.WIKITEXT]
+    pages = [item for item in items if item.kind is TextKind.WIKITEXT]
     survival(pages, options.worst)
     if options.rounds:
         one_core(pages, options.rounds)

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.systems.retrieval.dense import FEW, DenseIndex, build_dense
 from assay.systems.retrieval.embedders import Vectors
-from assay.systems.retrieval.stored import Form
+from assay.systems.retrieval.stored import Precision
 
 DEPTHS = (10, 20, 100)
 _CHUNK = 50_000
@@ -49,7 +49,7 @@ def main() -> None:
     print(f"{len(vectors):,} vectors of {vectors.shape[1]}, {len(queries):,} queries", flush=True)
     best = exactly(vectors, queries)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        for form in Form:
+        for form in Precision:
             measure(Path(name) / form, form, vectors, queries, best)
 
 
@@ -68,7 +68,9 @@ def exactly(vectors: Vectors, queries: Vectors) -> np.ndarray:
     return rows
 
 
-def measure(folder: Path, form: Form, vectors: Vectors, queries: Vectors, best: np.ndarray) -> None:
+def measure(
+    folder: Path, form: Precision, vectors: Vectors, queries: Vectors, best: np.ndarray
+) -> None:
     texts = [str(number) for number in range(len(vectors))]
     started = time.process_time()
     build_dense(folder, Given(vectors), texts, form=form, ann_above=len(texts) + 1)

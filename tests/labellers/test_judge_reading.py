@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.labellers.base import Request
-from assay.labellers.judge.evidence import MAX_WINDOWS, OVERLAP, Kind, Tokens, parts_of
+from assay.labellers.judge.evidence import MAX_WINDOWS, OVERLAP, ExcerptKind, Tokens, parts_of
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.model import Network
 from assay.labellers.judge.texts import (
@@ -93,11 +93,11 @@ def test_of_a_huge_passage_the_windows_near_the_claim_are_read() -> None:
     parts = parts_of(
         hay + needle + " " + hay, "claim: Zorblax invented the quernstone", 200, by_word
     )
-    windows = [part for part in parts if part.kind is Kind.WINDOW]
+    windows = [part for part in parts if part.kind is ExcerptKind.WINDOW]
     assert len(windows) == MAX_WINDOWS
     wanted = by_word([needle])[0]
     assert any(set(wanted) <= set(part.tokens) for part in windows)
-    assert needle in [part.text for part in parts if part.kind is Kind.SENTENCE]
+    assert needle in [part.text for part in parts if part.kind is ExcerptKind.SENTENCE]
 
 
 # --- the labeller --------------------------------------------------------------------------------

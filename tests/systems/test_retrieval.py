@@ -37,7 +37,7 @@ from assay.systems.retrieval.fusion import rrf
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from assay.systems.retrieval.rerank import RankedPassage
 from assay.systems.retrieval.runs import best_part, pr_run, trec_run
-from assay.systems.retrieval.stored import Form, Packing
+from assay.systems.retrieval.stored import Packing, Precision
 from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
@@ -311,7 +311,7 @@ def test_vectors_are_cut_back_to_whole_rows(tmp_path):
 def test_vectors_in_8_bits_are_near_and_pack_to_the_same_bytes(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("rows") / "vectors"
     vectors = unit(np.array(rows, dtype=np.float32).reshape(len(rows), 5))
-    packing = Packing(Form.INT8, 5)
+    packing = Packing(Precision.INT8, 5)
     path.write_bytes(packing.packed(vectors))
     found = packing.rows(path, len(rows))[:]
     largest = np.abs(vectors).max(axis=1, initial=0)
@@ -337,10 +337,10 @@ def test_an_index_in_8_bits_takes_half_as_much_and_stays_in_them(assay, small):
 
 
 def test_updates_keep_8_bits(tmp_path):
-    build_dense(tmp_path / "one", Letters(), TEXTS, form=Form.INT8)
+    build_dense(tmp_path / "one", Letters(), TEXTS, form=Precision.INT8)
     known = KnownVectors.of(tmp_path / "one", Letters.name)
     none = Letters(fail_at=0)
-    build_dense(tmp_path / "two", none, TEXTS, known=known, form=Form.INT8)
+    build_dense(tmp_path / "two", none, TEXTS, known=known, form=Precision.INT8)
     name = "vectors.int8"
     assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
 

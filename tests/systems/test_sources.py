@@ -11,7 +11,7 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from assay.systems.corpus.accounting import Account
 from assay.systems.corpus.build import BuildSettings, build_corpus, document_passages
-from assay.systems.corpus.documents import Document, Kind
+from assay.systems.corpus.documents import Document, TextKind
 from assay.systems.corpus.passages import Cut, WordWindow, cut, word_spans
 from assay.systems.corpus.readers import html_text, markdown_text, pdf_text
 from assay.systems.corpus.store import read_passages
@@ -126,7 +126,7 @@ def test_what_holds_the_page_is_no_frame_and_what_is_dropped_is_counted():
     assert "Jedi" in html_text(box).text
     read = html_text(HTML)
     assert dict(read.dropped) == {"<nav>": 6, "<footer>": 3}
-    document = Document("a", "", read.text, Kind.PLAIN, dropped=read.dropped)
+    document = Document("a", "", read.text, TextKind.PLAIN, dropped=read.dropped)
     account = Account()
     document_passages(document, BuildSettings(), account)
     assert account.rows == [("<nav>", "dropped", 1, 6), ("<footer>", "dropped", 1, 3)]

@@ -13,7 +13,7 @@ from assay.model.going import Told, unheard
 from assay.model.options import Option
 from assay.model.wording import printable
 from assay.systems.corpus.build import BuildSettings, Built, build_corpus
-from assay.systems.corpus.documents import Document, Kind, Source, SourceFormat, SourceSettings
+from assay.systems.corpus.documents import Document, Source, SourceFormat, SourceSettings, TextKind
 from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.explain import explain as explain_page
 from assay.systems.corpus.passages import Cut, CutPassage, WordWindow
@@ -167,7 +167,7 @@ def explain(
     for item in found.items():
         if not isinstance(item, Document) or page not in ("", item.id, item.title):
             continue
-        if item.kind is Kind.WIKITEXT:
+        if item.kind is TextKind.WIKITEXT:
             return explain_page(item.text, item.title, CleanSettings(categories, captions))
         if page:
             raise SettingsError(f"{printable(page)!r} in {source} is no page of wikitext.")

@@ -16,7 +16,7 @@ from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
 from assay.systems.retrieval.index import IndexSettings, build_index
-from assay.systems.retrieval.stored import Form
+from assay.systems.retrieval.stored import Precision
 
 Name = str | PathLike[str]
 
@@ -45,7 +45,8 @@ def build(
     vectors: Annotated[
         str | None,
         Option(
-            "How vectors are kept: int8 takes half as much as f16, which is the default.", of=Form
+            "How vectors are kept: int8 takes half as much as f16, which is the default.",
+            of=Precision,
         ),
     ] = None,
     memory: Annotated[int, Option("Megabytes for building the BM25 index.", least=16)] = 256,
@@ -66,7 +67,7 @@ def build(
     Raises SettingsError where ``folder`` holds the index of something else, unless ``restart`` says
     to replace it.
     """
-    form = None if vectors is None else one_of(Form, vectors, "vectors")
+    form = None if vectors is None else one_of(Precision, vectors, "vectors")
     settings = IndexSettings(
         Analysis(language, stemming, stopwords, pairs), title, dense, ann_above, form, memory
     )

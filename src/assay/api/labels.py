@@ -17,7 +17,7 @@ from assay.api.opened import Opened
 from assay.api.reading import Note
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head
-from assay.ledger.checking import Fault
+from assay.ledger.checking import LedgerFault
 from assay.ledger.exchange import label_row
 from assay.ledger.hashes import packed
 from assay.model.errors import AssayError, SettingsError
@@ -234,7 +234,7 @@ class Verified:
 
     head: Head
     manifests: int
-    faults: Sequence[Fault]
+    faults: Sequence[LedgerFault]
 
 
 def verified(folder: Path, told: Told = unheard) -> Verified:
@@ -246,7 +246,7 @@ def verified(folder: Path, told: Told = unheard) -> Verified:
         named = list(heads(opened.path / "out"))
         faults = [*ledger.faults()]
         faults += (
-            Fault(f"{relative_to(opened.path, path)}: {why}")
+            LedgerFault(f"{relative_to(opened.path, path)}: {why}")
             for path, head in named
             if (why := ledger.faulty_head(head)) is not None
         )

@@ -21,7 +21,7 @@ from assay.judging.todo import Distinct, Item, gathered, in_parts, tasks_in
 from assay.labellers.base import Estimate, Labeller, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.guarded import behind
-from assay.ledger import Asked, Ledger
+from assay.ledger import Ledger, QuestionKey
 from assay.model.errors import SettingsError
 from assay.model.labels import Status
 from assay.model.wording import listed
@@ -181,7 +181,7 @@ def _still_open(plan_: Plan, ledger: Ledger) -> Plan:
     return replace(plan_, todo=todo, known=plan_.known + len(plan_.todo) - len(todo))
 
 
-def _asked(item: Item) -> Asked:
+def _asked(item: Item) -> QuestionKey:
     key, request = item
     return request.unit_hash, key
 

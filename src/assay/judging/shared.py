@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from assay.labellers.base import Labeller, Request, request_key
-from assay.ledger import Asked, Ledger
+from assay.ledger import Ledger, QuestionKey
 from assay.model.labels import Label, Status
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import Source, sources
@@ -32,7 +32,7 @@ def _asked_of(
         name: [source for source in sources(task) if source.task.name in known]
         for name, task in tasks.items()
     }
-    asked: list[Asked] = []
+    asked: list[QuestionKey] = []
     others: dict[str, list[tuple[str, Source]]] = {}
     if any(used.values()):
         for key, request in requests.items():

@@ -1,6 +1,6 @@
 """Every label ever given, append-only."""
 
 from assay.ledger.ledger import Ledger, NewLabel
-from assay.ledger.reading import Asked
+from assay.ledger.reading import QuestionKey
 
-__all__ = ["Asked", "Ledger", "NewLabel"]
+__all__ = ["Ledger", "NewLabel", "QuestionKey"]

@@ -29,7 +29,7 @@ GONE = (
     "other gave (out/) away first."
 )
 K = TypeVar("K")
-Row = tuple[Any, ...]
+CheckedRow = tuple[Any, ...]
 """A label: :data:`assay.ledger.lines.COLUMNS`, its digest, the number of its unit, and whether that
 is of the same task."""
 
@@ -55,14 +55,14 @@ _FOREIGN = "it was put in by other means than Assay's"
 _BESIDE = "its key, error, tokens, cost, seconds or detail were changed"
 
 
-class Checked(NamedTuple):
+class CheckedUpTo(NamedTuple):
     """How far a ledger was checked: up to which label and which unit."""
 
     head: Head = Head()
     unit: int = 0
 
 
-class Fault(NamedTuple):
+class LedgerFault(NamedTuple):
     """What is not as it was written; ``uid`` is the label's that it is about, if it is of one."""
 
     why: str
@@ -72,13 +72,13 @@ class Fault(NamedTuple):
         return self.why if self.uid is None else f"label {self.uid[:8]}: {self.why}"
 
 
-Seen = tuple[Sequence[Row], Sequence[Fault]]
+Inspected = tuple[Sequence[CheckedRow], Sequence[LedgerFault]]
 """Labels, and what is not as it was written of them or of what was looked at before them."""
 
 
-def faults(db: Store, *, told: Told = unheard) -> Iterator[Fault]:
+def faults(db: Store, *, told: Told = unheard) -> Iterator[LedgerFault]:
     """All that is not as it was written, the structure first."""
-    return chain.from_iterable(found for _, found in Inspection(db, Checked(), told=told))
+    return chain.from_iterable(found for _, found in Inspection(db, CheckedUpTo(), told=told))
 
 
 class Inspection:
@@ -90,38 +90,38 @@ class Inspection:
     that it can go on in another connection where one is lost."""
 
     def __init__(
-        self, db: Store, after: Checked, *, by_index: bool = True, told: Told = unheard
+        self, db: Store, after: CheckedUpTo, *, by_index: bool = True, told: Told = unheard
     ) -> None:
         self.until = after
         self._db, self._after, self._by_index, self._told = db, after, by_index, told
 
-    def __iter__(self) -> Iterator[Seen]:
+    def __iter__(self) -> Iterator[Inspected]:
         db = self._db
         try:
             if not self._after.head.labels:
                 for why, readable in db.structure(by_index=self._by_index):
-                    yield (), [Fault(why)]
+                    yield (), [LedgerFault(why)]
                     if not readable:
                         return
             units = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
-            until = Checked(head(db), units)
+            until = CheckedUpTo(head(db), units)
             yield (), [*_unnumbered(db)]
             yield from _labels(db, self._after, until, self._told)
-            yield (), [*map(Fault, faulty_draws(db))]
+            yield (), [*map(LedgerFault, faulty_draws(db))]
             self.until = until
         except sqlite3.DatabaseError as error:
-            yield (), [Fault(f"cannot be read on: {error}")]
+            yield (), [LedgerFault(f"cannot be read on: {error}")]
 
 
-def _unnumbered(db: Database) -> Iterator[Fault]:
+def _unnumbered(db: Database) -> Iterator[LedgerFault]:
     """What has a number below 1, at which the chain and every look begin."""
     for (uid,) in db.execute(_UNNUMBERED):
-        yield Fault(_FOREIGN, str(unpacked(uid)) if uid is not None else None)
+        yield LedgerFault(_FOREIGN, str(unpacked(uid)) if uid is not None else None)
     if db.execute(_UNNUMBERED_UNITS).fetchone()[0]:
-        yield Fault("a unit was put in by other means than Assay's")
+        yield LedgerFault("a unit was put in by other means than Assay's")
 
 
-def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[Seen]:
+def _labels(db: Store, after: CheckedUpTo, until: CheckedUpTo, told: Told) -> Iterator[Inspected]:
     """The labels, and what is wrong with texts and with them. Texts are read with the labels that
     are about them: all on their own only where some are no label's."""
     who, said = _labellers(db), Verdicts({None: None})
@@ -129,7 +129,7 @@ def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[S
     changed: set[int] = set()  # units whose text is another
     count, highest = 0, after.unit  # units have the order of their first labels
     for some in _checked(db, _LABELS, last, newest, partial(told, "labels checked")):
-        wrong: list[Fault] = []
+        wrong: list[LedgerFault] = []
         for row in some:
             stored, unit = row[_DIGEST], row[_UNIT]
             if not (row[_SAME_TASK] and is_text_of(row[5], row[3], row[6])) and unit not in changed:
@@ -145,25 +145,25 @@ def _labels(db: Store, after: Checked, until: Checked, told: Told) -> Iterator[S
         new = {row[_UNIT] for row in some if row[_UNIT] > highest}
         count, highest = count + len(new), max(new, default=highest)
     if last < newest or digest != as_stored:
-        yield (), [Fault("labels were changed while they were looked at")]
+        yield (), [LedgerFault("labels were changed while they were looked at")]
     if count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
         rows = _checked(db, _UNITS, after.unit, until.unit, partial(told, "texts checked"))
         every = (unit for unit in chain.from_iterable(rows) if unit[0] not in changed)
         yield (), [_changed_text(unit[1]) for unit in every if not is_text_of(*unit[1:])]
 
 
-def _changed_text(unit: bytes | str) -> Fault:
-    return Fault(f"the text of unit {str(unpacked(unit))[:8]} was changed")
+def _changed_text(unit: bytes | str) -> LedgerFault:
+    return LedgerFault(f"the text of unit {str(unpacked(unit))[:8]} was changed")
 
 
 def _wrong(
-    row: Row,
+    row: CheckedRow,
     last: int,
     digest: bytes,
     who: Mapping[int, orjson.Fragment],
     said: Verdicts,
     changed: Collection[int],
-) -> Fault | None:
+) -> LedgerFault | None:
     """What of a label is not as it was written, behind the label of number ``last`` and ``digest``,
     where the texts of some units are ``changed``."""
     if uid_of(who, said, *SAYS(row)) == row[1]:
@@ -172,15 +172,15 @@ def _wrong(
         else:
             why = _unlinked(last, digest, row)
     elif row[1] is None:  # a row that is cut off
-        return Fault(f"label number {row[0]} is damaged")
+        return LedgerFault(f"label number {row[0]} is damaged")
     elif row[3] is None or row[5] is None or row[7] not in who:
         why = "its task, its text or its labeller is not there"
     else:
         why = "what it says, of what, by whom or when was changed"
-    return None if why is None else Fault(why, str(unpacked(row[1])))
+    return None if why is None else LedgerFault(why, str(unpacked(row[1])))
 
 
-def _unlinked(last: int, digest: bytes, row: Row) -> str | None:
+def _unlinked(last: int, digest: bytes, row: CheckedRow) -> str | None:
     stored = row[_DIGEST]
     try:
         if linked(digest, *LINKS(row)) == stored:
@@ -261,7 +261,7 @@ def _hash(data: bytes) -> bytes:
 
 def _checked(
     db: Store, query: str, after: int, until: int, told: Callable[[int, float | None], None]
-) -> Iterator[list[Row]]:
+) -> Iterator[list[CheckedRow]]:
     """The rows of a table above a number up to another, some at a time; ``told`` hears how many
     were had."""
     done = 0

@@ -74,7 +74,7 @@ class Known:
             except TypeError:
                 odd = (one for one in zip(numbers, units, strict=True) if isinstance(one[1], str))
                 self.odd.update(odd)
-                hashes = b"".join(map(head, units))
+                hashes = b"".join(map(as_hash, units))
             high, low = np.frombuffer(hashes, ">u8").reshape(-1, 2).T
             said = list(map(self.verdicts.__getitem__, verdicts))
             more = list(map(self.details.__getitem__, details))
@@ -143,7 +143,7 @@ class Columns:
 
     def places(self, unit: str) -> Iterator[int]:
         """The places of the labels of a unit, oldest first."""
-        start = head(packed(unit))
+        start = as_hash(packed(unit))
         high, low = int.from_bytes(start[:8], "big"), int.from_bytes(start[8:], "big")
         place = bisect_left(self._high, high)
         while place < len(self._high) and self._high[place] == high:
@@ -190,7 +190,7 @@ class Columns:
         """The labels at some places."""
         return map(self.at, places.tolist())
 
-    def heads(self, places: Places) -> npt.NDArray[np.uint64]:
+    def first_halves(self, places: Places) -> npt.NDArray[np.uint64]:
         """The first eight bytes of the hashes of labels' units, as numbers."""
         return np.asarray(self._high)[places]
 
@@ -335,7 +335,7 @@ def by_part(
         yield part, records[which]
 
 
-def head(value: bytes | str) -> bytes:
+def as_hash(value: bytes | str) -> bytes:
     """A hash as it is, and one of what is none."""
     return value if isinstance(value, bytes) else sha256(value.encode()).digest()[:_SIZE]
 

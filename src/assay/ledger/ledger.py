@@ -17,10 +17,10 @@ from assay.ledger.chain import Head, digest_of, head, linked, made_draws, newest
 from assay.ledger.checking import (
     CURE,
     GONE,
-    Checked,
-    Fault,
+    CheckedRow,
+    CheckedUpTo,
     Inspection,
-    Row,
+    LedgerFault,
     faults,
 )
 from assay.ledger.copying import OTHERWISE, copied
@@ -87,7 +87,7 @@ class Ledger(Reading):
         super().__init__(store)
         self._labeller_ids: dict[int, tuple[LabellerId, int]] = {}
         self._task_ids: dict[str, int] = {}
-        self._checked = Checked()
+        self._checked = CheckedUpTo()
         self._by_index = True
         self._named: Mapping[str, object] = {}
         self.told: Told = unheard
@@ -159,7 +159,7 @@ class Ledger(Reading):
         when all were is it certain that they are as they were written, and that ``since`` is a
         beginning of the ledger. Raises LedgerError where that is not so."""
         names, who = set(tasks), Labellers(self._db)
-        if self._checked == Checked():
+        if self._checked == CheckedUpTo():
             for rows in self._all_checked():
                 block = json_block((row for row in rows if row[3] in names), who)
                 if block:
@@ -205,7 +205,7 @@ class Ledger(Reading):
 
         # Either may be the one that loses its connection.
         self._db.persistently(lambda _retried: other._db.persistently(written))
-        self._checked = Checked()  # all is looked at, as it was written there
+        self._checked = CheckedUpTo()  # all is looked at, as it was written there
         return self.checked().labels - had
 
     # -- draws -----------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class Ledger(Reading):
         """The head of the running digest, once all labels are found to be as they were written and
         none is gone that a manifest knows. Raises LedgerError with the first that is not. What was
         checked once is not again."""
-        if self._checked == Checked():
+        if self._checked == CheckedUpTo():
             deque(self._all_checked(), 0)
         deque(self._looked(nullcontext(self._db)), 0)  # with what was written since
         for path, head_ in self._named.items():
@@ -254,13 +254,13 @@ class Ledger(Reading):
         self._named = {}
         return self._checked.head
 
-    def _all_checked(self) -> Iterator[Sequence[Row]]:
+    def _all_checked(self) -> Iterator[Sequence[CheckedRow]]:
         """All labels, some at a time, which are checked as they are given."""
         return self._looked(self._db.apart(), by_index=self._by_index)
 
     def _looked(
         self, opened: AbstractContextManager[Store], *, by_index: bool = True
-    ) -> Iterator[Sequence[Row]]:
+    ) -> Iterator[Sequence[CheckedRow]]:
         """The same of those that were not checked yet."""
         with self._db.explained(), opened as db:
             inspection = Inspection(db, self._checked, by_index=by_index, told=self.told)
@@ -270,7 +270,7 @@ class Ledger(Reading):
                 yield rows
             self._checked = inspection.until
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[LedgerFault]:
         """All that is not as it was written."""
         with self._db.explained():
             yield from faults(self._db, told=self.told)

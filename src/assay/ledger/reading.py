@@ -13,7 +13,7 @@ from assay.ledger.hashes import LETTERS, packed, unpacked
 from assay.ledger.store import LEAST, MOST, Store, each
 from assay.model.labels import Label, LabellerId, Status
 
-Asked = tuple[str, str]
+QuestionKey = tuple[str, str]
 """A question as the ledger knows it: the hash of its unit, and its key."""
 
 _COLUMNS = (
@@ -38,7 +38,7 @@ class Reading:
         # The tasks that people labelled, up to which label.
         self._by_people: tuple[int, frozenset[str]] = (0, frozenset())
 
-    def statuses(self, asked: Iterable[Asked]) -> dict[str, Status]:
+    def statuses(self, asked: Iterable[QuestionKey]) -> dict[str, Status]:
         """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
         ``failed``; what was never asked is absent."""
         known: dict[str, Status] = {}
@@ -214,7 +214,7 @@ class Reading:
         for chunk in _chunks(values):
             yield from self._db.execute(f"SELECT {columns} IN ({marks(chunk)})", chunk)
 
-    def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
+    def by_key(self, asked: Iterable[QuestionKey]) -> dict[str, Label]:
         """The newest label of each (unit, key), by key, a usable one before failed ones; what was
         never asked is absent."""
         found: dict[str, Label] = {}

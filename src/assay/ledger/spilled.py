@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from assay.ledger.columns import NONE, Columns, Known, Places, by_part, head
+from assay.ledger.columns import NONE, Columns, Known, Places, as_hash, by_part
 from assay.ledger.hashes import packed
 from assay.model.labels import Label, LabellerId
 from assay.model.scratch import Parts, Scratch
@@ -144,7 +144,7 @@ class SpilledColumns(Columns):
         return found
 
     def _of_unit(self, unit: str) -> _Some:
-        high = int.from_bytes(head(packed(unit))[:8], "big")
+        high = int.from_bytes(as_hash(packed(unit))[:8], "big")
         return self._of(np.array([high], np.uint64))
 
     # -- as columns in memory say it ---------------------------------------------------------------
@@ -201,7 +201,7 @@ class SpilledColumns(Columns):
         if self._units.has(first):
             return self._units
         at, here = self._at(first)
-        return self._of(at.columns.heads(here))
+        return self._of(at.columns.first_halves(here))
 
     def counting(
         self, weight: Callable[[Label], int], by_label: Callable[[Label], bool]

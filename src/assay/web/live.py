@@ -34,7 +34,7 @@ _MOST_UNITS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DoneByPerson:
     """What one person has done under one task: labels in all, and in the last hour."""
 
     person: str
@@ -58,7 +58,7 @@ class LabellerPair:
     table: Sequence[Sequence[tuple[int, Sequence[int]]]]
 
 
-def done(state: WorkbenchState) -> list[Done]:
+def done(state: WorkbenchState) -> list[DoneByPerson]:
     """What everybody has done, task by task."""
     rows = state.all(
         "SELECT name, task, COUNT(DISTINCT unit), SUM(given.at > ?) FROM given "
@@ -66,7 +66,7 @@ def done(state: WorkbenchState) -> list[Done]:
         "GROUP BY name, task ORDER BY task, COUNT(DISTINCT unit) DESC",
         time.time() - _HOUR,
     )
-    return [Done(*row) for row in rows]
+    return [DoneByPerson(*row) for row in rows]
 
 
 def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:

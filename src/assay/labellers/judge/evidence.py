@@ -29,7 +29,7 @@ GROUP = 3
 Tokens = list[int]
 
 
-class Kind(StrEnum):
+class ExcerptKind(StrEnum):
     """How a part of a passage was chosen."""
 
     WINDOW = "window"
@@ -41,7 +41,7 @@ class Kind(StrEnum):
 class Excerpt:
     """A part of a passage, its text (for sentences) and its tokens."""
 
-    kind: Kind
+    kind: ExcerptKind
     tokens: Tokens
     text: str = ""
 
@@ -70,18 +70,20 @@ def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Ex
             return (-len(inside & near), start)
 
         starts = sorted(sorted(starts, key=nearness)[:MAX_WINDOWS])
-    windows = [Excerpt(Kind.WINDOW, tokens[start : start + room]) for start in starts]
+    windows = [Excerpt(ExcerptKind.WINDOW, tokens[start : start + room]) for start in starts]
     if len(found) < 2:
         return windows
     own: dict[int, Tokens] = {number: [] for number in chosen}
     for number, token in zip(numbers, tokens, strict=True):
         if number in own:
             own[number].append(token)
-    singles = [Excerpt(Kind.SENTENCE, own[n][:room], found[n]) for n in sorted(chosen[:SINGLES])]
+    singles = [
+        Excerpt(ExcerptKind.SENTENCE, own[n][:room], found[n]) for n in sorted(chosen[:SINGLES])
+    ]
     group: list[Excerpt] = []
     if len(windows) > 1 and len(found) > GROUP:
         together = [token for n in sorted(chosen[:GROUP]) for token in own[n]]
-        group.append(Excerpt(Kind.GROUP, together[:room]))
+        group.append(Excerpt(ExcerptKind.GROUP, together[:room]))
     return [*windows, *group, *singles]
 
 

@@ -22,7 +22,7 @@ from assay.labellers.judge.evidence import (
     FIRST_TOKENS,
     WINDOW,
     Excerpt,
-    Kind,
+    ExcerptKind,
     Tokenise,
     Tokens,
     parts_of,
@@ -236,7 +236,7 @@ def parts_of_question(question: JudgeQuestion, own: Tokens, tokenise: Tokenise) 
     room = WINDOW - 3 - len(own[:FIRST_TOKENS])
     parts = parts_of(question.second, question.first, room, tokenise)
     if question.ability is Ability.C:
-        return [part for part in parts if part.kind is Kind.WINDOW]
+        return [part for part in parts if part.kind is ExcerptKind.WINDOW]
     return parts
 
 
@@ -279,18 +279,18 @@ def _reading(
     logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     margin = logs[:, 2] - np.logaddexp(logs[:, 0], logs[:, 1])
 
-    def best(*kinds: Kind) -> int | None:
+    def best(*kinds: ExcerptKind) -> int | None:
         rows = [row for row, part in enumerate(parts) if part.kind in kinds]
         return max(rows, key=margin.__getitem__) if rows else None
 
     # A group of sentences is one more window on a passage that does not fit into one.
-    window = best(Kind.WINDOW, Kind.GROUP) or 0
-    single = best(Kind.SENTENCE)
+    window = best(ExcerptKind.WINDOW, ExcerptKind.GROUP) or 0
+    single = best(ExcerptKind.SENTENCE)
     chosen = logs[[window, window if single is None else single]].reshape(-1)
     shares = overlaps(question.ability, question.first, question.second)
     features = np.concatenate([np.maximum(chosen, -12.0), shares])
     sentence = parts[single].text if single is not None else question.second
-    count = sum(part.kind is Kind.WINDOW for part in parts)
+    count = sum(part.kind is ExcerptKind.WINDOW for part in parts)
     return NetworkReading(features, sentence, count, tokens)
 
 

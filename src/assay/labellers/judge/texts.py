@@ -42,7 +42,6 @@ class Ability(StrEnum):
 
 
 ABILITIES = (Ability.E, Ability.A, Ability.C)
-Pair = tuple[str, str]
 
 
 def one_line(text: str) -> str:

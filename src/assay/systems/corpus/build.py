@@ -25,8 +25,8 @@ from assay.model.going import Told, share_of, unheard
 from assay.model.version import __version__
 from assay.systems.alone import alone
 from assay.systems.corpus.accounting import Account, Became, Fate
-from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
-from assay.systems.corpus.journal import BatchFaults, Done, Journal, part_file
+from assay.systems.corpus.documents import Document, Item, Source, SourceSettings, TextKind
+from assay.systems.corpus.journal import BatchFaults, DoneBatch, Journal, part_file
 from assay.systems.corpus.markup import plain
 from assay.systems.corpus.passages import CutPassage, WordWindow, passages
 from assay.systems.corpus.store import (
@@ -90,7 +90,7 @@ def document_text(
 ) -> str:
     """The clean text of a document; a wiki page begins with its title. ``account`` is told what
     became of its templates, and of a web page's frame."""
-    if document.kind is not Kind.WIKITEXT:
+    if document.kind is not TextKind.WIKITEXT:
         if account is not None:
             for name, lost in document.dropped:
                 account.note(name, Fate.DROPPED, 1, lost)
@@ -106,7 +106,7 @@ def document_passages(
 ) -> list[CutPassage]:
     """The passages of a document; a segment is one as it is."""
     text = document_text(document, settings.clean, account)
-    if document.kind is Kind.SEGMENT:
+    if document.kind is TextKind.SEGMENT:
         whole = CutPassage(
             document.segment, document.id, document.title, 0, text, len(text.split()), 0, 0
         )
@@ -257,7 +257,7 @@ def _build_pages(
     batch: Sequence[Item | Stays],
     too_slow: Collection[int],
     begin: Begin,
-) -> Done:
+) -> DoneBatch:
     """Clean a batch and write its part."""
     counts: Counter[str] = Counter(read=len(batch))
     account = Account()
@@ -275,7 +275,9 @@ def _build_pages(
             counts[item.why] += 1
             continue
         elif (
-            item.kind is Kind.WIKITEXT and not how.disambiguations and is_disambiguation(item.text)
+            item.kind is TextKind.WIKITEXT
+            and not how.disambiguations
+            and is_disambiguation(item.text)
         ):
             counts["disambiguation"] += 1
             continue
@@ -283,7 +285,7 @@ def _build_pages(
             own = Account()
             made = document_passages(item, how, own)
             account.add(own.rows)
-            if item.kind is not Kind.SEGMENT:
+            if item.kind is not TextKind.SEGMENT:
                 lines.append(heading(fingerprint(item), [(*row,) for row in own.rows]))
             lines += map(line, made)
         counts["documents" if made else "empty"] += 1
@@ -293,7 +295,7 @@ def _build_pages(
     fresh = target.with_name(f".{target.name}.part")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(target)
-    return Done(number, dict(counts), [(*row,) for row in account.rows])
+    return DoneBatch(number, dict(counts), [(*row,) for row in account.rows])
 
 
 def _finish(out: Path, workdir: Path, parts: int, layout: Layout) -> Counter[str]:

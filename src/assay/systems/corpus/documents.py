@@ -51,7 +51,7 @@ class SourceFormat(StrEnum):
     MARKDOWN = "markdown"
 
 
-class Kind(StrEnum):
+class TextKind(StrEnum):
     """What a document's text is: wikitext, plain text, or a passage that must not be cut."""
 
     WIKITEXT = "wikitext"
@@ -66,7 +66,7 @@ class Document(NamedTuple):
     id: str
     title: str
     text: str
-    kind: Kind
+    kind: TextKind
     segment: str = ""
     dropped: tuple[tuple[str, int], ...] = ()
 
@@ -287,7 +287,7 @@ class Source:
         if not one:
             self.fault(path, 0, "A page has neither id nor title.", "It was left out.")
             return Skipped("namespace")
-        return Document(one, title or one, text, Kind.WIKITEXT)
+        return Document(one, title or one, text, TextKind.WIKITEXT)
 
     def _page(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """A file with one page; header lines (``# QID: …``) give id and title."""
@@ -303,7 +303,9 @@ class Source:
         one = made_id(header.get("QID") or header.get("ID") or before or stem)
         title = (header.get("TITLE") or after or stem).replace("_", " ").strip()
         yield (
-            Skipped("redirect") if is_redirect(rest) else Document(one, title, rest, Kind.WIKITEXT)
+            Skipped("redirect")
+            if is_redirect(rest)
+            else Document(one, title, rest, TextKind.WIKITEXT)
         )
 
     def _decoded(self, path: Path, data: bytes, first: int = 1) -> str:
@@ -364,7 +366,7 @@ class Source:
         stem = _stem(name)
         one = name if stem in self._shared else stem
         title = " ".join(read.title.split()) or Path(stem).name
-        return Document(made_id(one), title, read.text, Kind.PLAIN, dropped=read.dropped)
+        return Document(made_id(one), title, read.text, TextKind.PLAIN, dropped=read.dropped)
 
     def _place(self, path: Path) -> str:
         return str(path.relative_to(self.path)) if path != self.path else path.name
@@ -392,7 +394,7 @@ class Source:
                 )
             else:
                 title = cells[1].strip() if len(cells) == 3 else ""
-                yield Document(one, title, cells[-1], Kind.PLAIN)
+                yield Document(one, title, cells[-1], TextKind.PLAIN)
 
 
 def made_id(name: str) -> str:
@@ -435,8 +437,8 @@ def _of_row(row: object) -> Document | str:
     name = title if isinstance(title, str) else ""
     if key == "segment":
         # MS MARCO V2.1: msmarco_v2.1_doc_00_0#0_0 is segment 0 of document msmarco_v2.1_doc_00_0.
-        return Document(one.partition("#")[0], name, row[key], Kind.SEGMENT, one)
-    return Document(one, name, row[key], Kind.WIKITEXT if key == "wikitext" else Kind.PLAIN)
+        return Document(one.partition("#")[0], name, row[key], TextKind.SEGMENT, one)
+    return Document(one, name, row[key], TextKind.WIKITEXT if key == "wikitext" else TextKind.PLAIN)
 
 
 def _files(folder: Path, below: str = "") -> Iterator[str]:

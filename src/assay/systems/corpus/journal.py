@@ -19,7 +19,7 @@ BatchFaults = tuple[tuple[Fault, ...], int]
 """The faults that were kept of those found while a batch was read, and how many more there were."""
 
 
-class Done(NamedTuple):
+class DoneBatch(NamedTuple):
     number: int
     counts: dict[str, int]
     templates: list[tuple[str, str, int, int]]
@@ -82,7 +82,7 @@ class Journal:
             # A build that was killed may have left half a line: the next begins one of its own.
             stream.write(b"\n")
 
-    def write(self, done: Done) -> None:
+    def write(self, done: DoneBatch) -> None:
         self.done[done.number] = done.counts
         with self.path.open("ab") as stream:
             faults, more = self.faults.get(done.number, ((), 0))

@@ -27,7 +27,7 @@ _GLYPHS = re.compile("[\u2e80-\u2fdf\ufb00-\ufb06\ufb1d-\ufdff\ufe70-\ufefc]+")
 """Ligatures, radicals and positional forms, in which PDF holds letters as they are drawn."""
 
 
-class Read(NamedTuple):
+class ReadDocument(NamedTuple):
     """A document that was read: ``dropped`` says of parts that are not in the text their name and
     how many words there were; ``unread`` what could not be read of it."""
 
@@ -52,13 +52,13 @@ def html_encoding(data: bytes) -> str:
     return _CODECS.get(name, name)
 
 
-def html_text(html: str) -> Read:
+def html_text(html: str) -> ReadDocument:
     """A web page without its frame (navigation, banner, footer, asides, forms): headings,
     paragraphs, lists ``- …`` and tables on lines of their own. Asides that are infoboxes are no
     frame, nor is what holds the page's heading or more than half of its words."""
     tree = _library("resiliparse.parse.html").HTMLTree.parse(html)
     if tree.body is None:
-        return Read(tree.title or "", "")
+        return ReadDocument(tree.title or "", "")
     dropped = []
     half = len(tree.body.text) / 2
     nodes = list(tree.body.query_selector_all(_FRAME))
@@ -70,10 +70,10 @@ def html_text(html: str) -> Read:
             dropped.append((f"<{node.tag}>", words(text)))
             node.decompose()
     text = _library("resiliparse.extract.html2text").extract_plain_text(tree, alt_texts=False)
-    return Read(tree.title or "", re.sub(r"(?m)^\s*• ", "- ", text), tuple(dropped))
+    return ReadDocument(tree.title or "", re.sub(r"(?m)^\s*• ", "- ", text), tuple(dropped))
 
 
-def pdf_text(data: bytes) -> Read:
+def pdf_text(data: bytes) -> ReadDocument:
     """A PDF, page by page; pages that are pictures have no text. Raises ValueError for what cannot
     be read."""
     library = _library("pypdf")
@@ -96,14 +96,14 @@ def pdf_text(data: bytes) -> Read:
     text = "\n\n".join(page for page in pages if page)
     text = _GLYPHS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
     # words broken at a line's end
-    return Read(str(title), re.sub(r"(?<=\w)-\n(?=[a-z])", "", text), (), tuple(unread))
+    return ReadDocument(str(title), re.sub(r"(?<=\w)-\n(?=[a-z])", "", text), (), tuple(unread))
 
 
 def _why(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def markdown_text(source: str) -> Read:
+def markdown_text(source: str) -> ReadDocument:
     """Markdown, called by its first heading or by a front matter: headings keep their ``#``,
     lists are lines ``- …``, tables stay, links and HTML leave their words."""
     parser = _library("markdown_it").MarkdownIt("commonmark").enable("table")
@@ -135,7 +135,7 @@ def markdown_text(source: str) -> Read:
             text.append(f"\n{token.content}\n")
         elif token.type == "html_block":
             text.append(f"\n{html_text(token.content).text}\n")
-    return Read(title, "".join(text))
+    return ReadDocument(title, "".join(text))
 
 
 def _said(inline: Any) -> str:

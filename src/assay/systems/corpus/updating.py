@@ -10,7 +10,7 @@ from typing import NamedTuple
 import orjson
 
 from assay.model.errors import SettingsError
-from assay.systems.corpus.documents import Document, Item, Kind
+from assay.systems.corpus.documents import Document, Item, TextKind
 from assay.systems.corpus.store import DOCUMENTS, MANIFEST, Documents
 
 HEAD = b"\x1e"
@@ -65,7 +65,7 @@ class Former:
 
     def stays(self, item: Item) -> Item | Stays:
         """``item``, or what was made of it before where it has not changed."""
-        if not isinstance(item, Document) or item.kind is Kind.SEGMENT:
+        if not isinstance(item, Document) or item.kind is TextKind.SEGMENT:
             return item
         source = fingerprint(item)
         found = self.documents.made_of(item.id, source)

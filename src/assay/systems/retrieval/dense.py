@@ -22,7 +22,7 @@ from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.bm25 import Hit
 from assay.systems.retrieval.cells import Cells, build_cells
 from assay.systems.retrieval.embedders import Embedder, Vectors
-from assay.systems.retrieval.stored import Form, Packing, Rows
+from assay.systems.retrieval.stored import Packing, Precision, Rows
 
 HASHES, ABOUT = "hashes.b16", "dense.json"
 ANN_ABOVE = 200_000
@@ -65,7 +65,7 @@ def build_dense(
     *,
     known: KnownVectors | None = None,
     ann_above: int = ANN_ABOVE,
-    form: Form | None = None,
+    form: Precision | None = None,
     told: Callable[[int], None] = lambda _done: None,
 ) -> int:
     """Embed ``texts`` into ``folder`` and return how many there are.
@@ -85,7 +85,7 @@ def build_dense(
         return done
     state = folder / f".{ABOUT}.part"
     begun = _known(state, embedder.name, form)
-    packing = _packing(begun) if begun else Packing(form or Form.F16, 0)
+    packing = _packing(begun) if begun else Packing(form or Precision.F16, 0)
     whole = folder / _vectors(packing.form)
     part = folder / f".{whole.name}.part"
     if begun and not part.is_file() and whole.is_file():
@@ -170,20 +170,20 @@ def _finish(folder: Path, vectors: Path, about: dict[str, Any]) -> None:
     write_whole(folder / ABOUT, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
 
 
-def _vectors(form: Form) -> str:
+def _vectors(form: Precision) -> str:
     """The file of vectors in a folder."""
     return f"vectors.{form}"
 
 
 def _packing(about: Mapping[str, Any]) -> Packing:
     """How vectors are written that ``about`` tells of. Raises SettingsError for no known form."""
-    form = about.get("form", Form.F16)
-    if form not in set(Form):
+    form = about.get("form", Precision.F16)
+    if form not in set(Precision):
         raise SettingsError(f"Vectors in {form!r} are of another version of Assay. {_CURE}")
-    return Packing(Form(form), int(about["size"]))
+    return Packing(Precision(form), int(about["size"]))
 
 
-def _known(path: Path, name: str, form: Form | None) -> dict[str, Any] | None:
+def _known(path: Path, name: str, form: Precision | None) -> dict[str, Any] | None:
     """What ``path`` says of vectors by the embedder ``name``, in ``form`` unless that is None; None
     where it says nothing."""
     try:
@@ -197,10 +197,10 @@ def _known(path: Path, name: str, form: Form | None) -> dict[str, Any] | None:
             f"{path.parent} holds {what} by {other}, not by {name}. Use that embedder, another "
             "folder, or --restart."
         )
-    if form is not None and known.get("form", Form.F16) != form:
+    if form is not None and known.get("form", Precision.F16) != form:
         raise SettingsError(
-            f"{path.parent} holds vectors in {known.get('form', Form.F16)}, not in {form}. Leave "
-            "out --vectors, or --restart."
+            f"{path.parent} holds vectors in {known.get('form', Precision.F16)}, not in {form}. "
+            "Leave out --vectors, or --restart."
         )
     return known
 

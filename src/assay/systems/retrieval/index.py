@@ -27,7 +27,7 @@ from assay.systems.retrieval.dense import ABOUT as DENSE
 from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, KnownVectors, build_dense
 from assay.systems.retrieval.embedders import Embedder, make_embedder
 from assay.systems.retrieval.languages import NAMES, languages, likely_language, told_apart
-from assay.systems.retrieval.stored import Form
+from assay.systems.retrieval.stored import Precision
 
 ABOUT = "index.json"
 
@@ -47,7 +47,7 @@ class IndexSettings:
     title: bool = True
     dense: str | None = None
     ann_above: int = ANN_ABOVE
-    vectors: Form | None = None
+    vectors: Precision | None = None
     megabytes: int = 256
 
 

@@ -19,7 +19,7 @@ from assay.systems.retrieval.embedders import Vectors
 _STEPS = 127
 
 
-class Form(StrEnum):
+class Precision(StrEnum):
     """What a component takes: 2 bytes or 1."""
 
     F16 = "f16"
@@ -45,20 +45,20 @@ class Rows:
 class Packing:
     """How vectors of ``size`` components are written."""
 
-    form: Form
+    form: Precision
     size: int
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """A row."""
-        if self.form is Form.F16:
+        if self.form is Precision.F16:
             return np.dtype([("values", "<f2", (self.size,))])
         return np.dtype([("scale", "<f4"), ("values", "i1", (self.size,))])
 
     def packed(self, rows: Vectors) -> bytes:
         """The bytes of ``rows``; packing what was read of these bytes gives them again."""
         made = np.zeros(len(rows), dtype=self.dtype)
-        if self.form is Form.F16:
+        if self.form is Precision.F16:
             made["values"] = rows
         else:
             scale = (np.abs(rows).max(axis=1, initial=0.0) / _STEPS).astype(np.float32)
