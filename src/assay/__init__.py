@@ -5,6 +5,8 @@ What is named here is loaded when it is first used: ``import assay`` itself load
 
 from __future__ import annotations
 
+import sys
+
 from assay.model.version import __version__
 
 TYPE_CHECKING = False  # true for type checkers; that of typing takes ten times as long to load
@@ -99,10 +101,11 @@ if not TYPE_CHECKING:  # which see above what there is, and what is not
             import assay.measures as room  # noqa: PLC0415
 
             if name.startswith("_") or not isinstance(getattr(room, name, None), room.Measure):
-                raise AttributeError(f"module 'assay' has no attribute '{name}'")
+                said = f"module 'assay' has no attribute '{name}'"
+                raise AttributeError(said, name=name, obj=sys.modules[__name__])
         value = globals()[name] = getattr(room, name)
         return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "open"})
+    return sorted({*__all__, "open", *(name for name in globals() if name.startswith("__"))})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import json
+import pickle
 import re
 import shutil
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
@@ -374,6 +377,12 @@ def test_the_names_of_the_package():
     assert names["evaluate"] is package.evaluate
     assert "open" not in names, "Python's own stays"
     assert "open" in dir(package)
+    assert [name for name in dir(package) if not name.startswith("__")] == sorted(
+        {*package.__all__, "open"} - {"__version__"}
+    )
+    with pytest.raises(AttributeError) as failed:
+        _ = package.lable  # type: ignore[attr-defined]
+    assert (failed.value.name, failed.value.obj) == ("lable", package)  # "Did you mean: 'label'?"
 
 
 def test_a_single_place_is_trusted_whole(slide: Path, tmp_path: Path) -> None:
@@ -614,3 +623,49 @@ def test_files_that_changed_since_they_were_read_are_not_said_to_have_been_score
     assert tree(folder / "out") == before
     bank.write_bytes(said)
     assert package.open(folder, labeller="recorded:recorded.jsonl").write()
+
+
+def test_a_copy_opens_the_folder_anew(slide: Path) -> None:
+    found = package.open(slide, labeller="rules", policy="machine", trust=[slide.parent])
+    again = pickle.loads(pickle.dumps(found))
+    assert (again.folder, again.policy) == (slide, "machine")
+    package.open(slide).judge()
+    found = copy.deepcopy(package.open(slide))
+    assert found.missing.is_empty()
+    found.judge(labeller=Judge())
+    assert pickle.loads(pickle.dumps(found)).labels.equals(found.labels)
+
+
+def test_a_folder_that_is_gone_is_told_and_not_made_anew(slide: Path) -> None:
+    found = package.evaluate(slide)
+    slide.rename(slide.with_name("elsewhere"))
+    for look in (lambda: found.scores, found.report, found._repr_html_):
+        with pytest.raises(SettingsError, match="is not there any more"):
+            look()
+    assert not slide.exists()
+
+
+def test_a_notebook_tells_what_is_alike_once_and_whose_labels_count(tmp_path: Path) -> None:
+    folder = tmp_path / "exam"
+    shutil.copytree(ROOT / "examples" / "exam", folder, ignore=shutil.ignore_patterns("out"))
+    for number in range(5):
+        (folder / "runs" / f"{number}.run").write_text(f"b Q0 bees-a 1 9 R{number}\n")
+    found = package.open(folder, labeller="recorded:recorded.jsonl")
+    found.judge()
+    html = found._repr_html_()
+    assert "<p>Stands on: judge alone, never checked here.</p>" in html
+    assert html.count("not in the bank") == 2
+    assert (
+        "R0: 1 query not in the bank, and not scored (the first is b). (remarks has all.)" in html
+    )
+    assert len(found.remarks) == 5
+
+
+def test_nothing_is_left_open(ground: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = package.open(ground)
+        found.judge(labeller=ground_judge)
+        assert found.units.height
+        del found
+        gc.collect()

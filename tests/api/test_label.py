@@ -126,7 +126,8 @@ def test_frames_and_records_say_the_same():
     records = [{"id": 7, "claim": "It was finished in 1889.", "passage": TOWER, "extra": 1}]
     import pandas as pd  # half a second for each process of tests
 
-    frames = (pl.DataFrame(records), pl.LazyFrame(records).collect(), pd.DataFrame(records))
+    made = pl.DataFrame(records)
+    frames = (made, made.lazy(), made.to_arrow(), pd.DataFrame(records))
     for given_ in (records, iter(records), *frames):
         found = package.label("support", given_, Judge())
         assert found.rows() == [(7, "support", "yes", None, "looked", None)]

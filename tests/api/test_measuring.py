@@ -12,7 +12,7 @@ import pytest
 import assay as package
 from assay import AP, RR, agree, compare, correlate, measure, nDCG, read_qrels, read_run
 from assay.formats.score_cells import ENDS
-from assay.model.errors import FormatError
+from assay.model.errors import FormatError, SettingsError
 from tests.conftest import ROOT, Assay
 
 FILES = ROOT / "examples" / "statistics"
@@ -185,6 +185,7 @@ TOPICS = pl.DataFrame(
          "lacks topic: runs are compared topic by topic"),
         (lambda: compare(measure(GRADES, RANKED, AP)), ValueError, "holds means alone: measure"),
         (lambda: measure(GRADES, RANKED, 5), TypeError, "not 5"),
+        (lambda: measure("q.txt", ["r.txt"], [None]), ValueError, "None is neither a measure nor"),
         (lambda: correlate(MATRIX, MATRIX, score="z"), ValueError, "a has no column 'z'"),
         (lambda: correlate(MATRIX, MATRIX), ValueError, r"name one by score= \(x, y\)"),
         (lambda: correlate(MATRIX.drop("run"), MATRIX), ValueError, "a has no column run"),
@@ -284,3 +285,11 @@ def test_labels_of_pairs_agree_as_words_and_in_files(assay: Assay, tmp_path: Pat
     names[1].write_text(names[1].read_text().replace("yes", "maybe"))
     done = assay("agree", *names)
     assert (done.returncode, "“maybe” is none of no, partly, yes" in done.stderr) == (2, True)
+
+
+def test_two_files_of_one_name_are_two_runs(files: tuple[Path, list[Path]]):
+    qrels, (path, _) = files
+    copied = path.with_name("copy.txt")
+    copied.write_bytes(path.read_bytes())
+    with pytest.raises(SettingsError, match="are both runs named one"):
+        measure(read_qrels(qrels), [path, copied])

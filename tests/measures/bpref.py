@@ -19,6 +19,6 @@ class Bpref(Measure):
         relevant, others = judged.relevant(self.rel), judged.best.count()
         least = np.maximum(np.minimum(relevant, others - relevant), 1)
         found = hits.grades >= self.rel
-        above = np.minimum(hits.cumulated(1.0 * ~found), judged.of_topics(relevant, hits))
+        above = np.minimum(hits.cumulated((~found).astype(float)), judged.of_topics(relevant, hits))
         worth = found * (1.0 - above / judged.of_topics(least, hits))
         return judged.share(hits.total(worth), relevant)

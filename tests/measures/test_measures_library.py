@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import measures
+from assay.measures.base import Measure
 from assay.measures.frames import evaluate_runs, to_judgements
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}}
@@ -150,6 +151,16 @@ def test_the_ideal_list_of_the_run_itself():
     assert later["value"].item() == pytest.approx((1 + 2 / math.log2(3)) / best / 2)
 
 
+class Odd(Measure):
+    """One whose author forgot that there are several topics, and which is not known by a name."""
+
+    def scores(self, hits, judged):
+        return [1.0]
+
+
+Odd.name = "odd"
+
+
 @pytest.mark.parametrize(
     ("arguments", "more", "message"),
     [
@@ -172,6 +183,8 @@ def test_the_ideal_list_of_the_run_itself():
         (([("1", "a", 1)], {"r": RUN}, ["AP"]), {}, "neither a dict, nor a DataFrame"),
         ((QRELS, {"r": RUN}, ["α-nDCG"]), {"subtopics": {"7": {}}}, "topic 7 has subtopics"),
         ((QRELS, {"r": RUN}, [5]), {}, "5 is neither a measure nor its name"),
+        ((QRELS, {"r": RUN}, Odd), {}, r"neither a measure nor its name: write Odd\(\)"),
+        ((QRELS, {"r": RUN}, Odd()), {}, r"odd: its scores are \[1.0\], not an array with a"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(arguments, more, message):

@@ -34,6 +34,7 @@ from assay.judging.progress import Progress, Silent, Tally
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
 from assay.model.places import TRUSTED
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
@@ -65,7 +66,7 @@ class Evaluation:
         self._place = self._path.absolute()  # the caller may go elsewhere
         if policy is not None and policy != "":
             Policy.parse(policy)
-        self._policy = policy
+        self._labeller, self._policy = labeller, policy
         self._trust = paths_of(trust, "trust")
         self._opened = self._open(labeller)
         self._found: tuple[Head | None, Results] | None = None
@@ -159,7 +160,7 @@ class Evaluation:
             opened = self._open(labeller)
             with self._trusting():
                 opened.labellers()  # one that is refused does not stay
-            self._opened, self._found = opened, None
+            self._opened, self._found, self._labeller = opened, None, labeller
         opened = self._opened.sharing(shard)
 
         def judging(told: Progress) -> Tally:
@@ -330,15 +331,27 @@ class Evaluation:
 
     @contextmanager
     def _looking(self) -> Iterator[Ledger | None]:
-        """The ledger, if there is one yet."""
+        """The ledger, if there is one yet. Raises SettingsError where the folder is gone."""
+        if not self.folder.is_dir():
+            raise SettingsError(f"{self.folder} is not there any more. Open it where it is now.")
         with self._trusting(), self._opened.ledger_if_any() as ledger:
             yield ledger
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies, and what goes to another process, open the folder anew."""
+        return _reopened, (self._place, self._labeller, self._policy, self._trust)
 
     def __repr__(self) -> str:
         return f"<assay.Evaluation {str(self._path)!r}: {self._opened.inputs_in_words()}>"
 
     def _repr_html_(self) -> str:
         return as_html(self._results())
+
+
+def _reopened(
+    folder: Path, labeller: AnyLabeller | None, policy: str | None, trust: Sequence[Path]
+) -> Evaluation:
+    return Evaluation(folder, labeller=labeller, policy=policy, trust=trust)
 
 
 def open(  # noqa: A001 (it is called as assay.open)

@@ -285,7 +285,7 @@ def label(
     budget: float | None = None,
     price: tuple[float, float] | None = None,
     retry_failed: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool = False,
 ) -> pl.DataFrame:
     """Judge pairs of texts one by one: a frame with the columns ``id``, ``task``, ``label`` (yes,
     partly or no), ``yes`` (the probability of yes), ``reason`` and ``warning``, in the order of
@@ -296,7 +296,8 @@ def label(
     texts?). ``records`` are mappings with these fields and an ``id``, or a polars or pandas frame;
     without any id, records are numbered from 0. ``labeller`` is a SPEC, a labeller or a function
     ``(task, unit) -> verdict``. With a ``ledger`` (a file) what was asked before is not asked
-    again. ``budget`` is in US dollars, ``price`` what a million tokens read and written cost.
+    again. ``budget`` is in US dollars, ``price`` what a million tokens read and written cost, and
+    ``progress=True`` writes lines to standard error.
 
     ``label`` and ``yes`` are null where there is none, and ``warning`` says why. Raises FormatError
     with all faults of the records, and what stops a run: SettingsError, LabellerUnreachable.
@@ -312,7 +313,7 @@ def label(
 
     labels, tally = outside_a_loop(
         lambda told: label_pairs(job, path, Bounds(budget, retry_failed, told)),
-        progress_of(progress or False),
+        progress_of(progress),
     )
     if tally.unanswered:
         warn(f"{counted(tally.unanswered, 'pair')} got no answer from the labeller (None).")
@@ -339,6 +340,10 @@ def _task_of(task: str) -> PairTask:
 def _rows(records: Any) -> Iterable[object]:
     """Mappings, whatever holds them: frames are known by what they can do, so that pandas need not
     be there."""
+    if hasattr(records, "collect"):  # a frame of polars that is not computed yet
+        records = records.collect()
+    if hasattr(records, "to_pylist"):  # a table of pyarrow
+        return cast("Iterable[object]", records.to_pylist())
     if hasattr(records, "iter_rows"):
         return cast("Iterable[object]", records.iter_rows(named=True))
     if hasattr(records, "to_dict") and hasattr(records, "columns"):

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.api.arguments import number_of, path_of
 from assay.api.reading import used, warn
-from assay.api.run_files import COLUMNS, DEFAULTS, score_run_files
+from assay.api.run_files import COLUMNS, DEFAULTS, require_own_names, score_run_files
 from assay.formats import trec
 from assay.formats.parsed import Parsed
 from assay.measures.base import Measure
 from assay.measures.frames import Ideal
-from assay.measures.library import evaluate
-from assay.measures.names import parse_measure
+from assay.measures.library import evaluate, measures_of
 from assay.measures.order import Ties
 from assay.measures.tables import Topics, frame, rows
 
@@ -61,12 +60,9 @@ def measure(
     number_of(g_max, "g_max", "the highest grade, a number, or None")
     if measures is None:
         measures = DEFAULTS
-    several = [measures] if isinstance(measures, str | Measure) else measures
-    if not isinstance(several, Iterable):
-        raise TypeError(f"measures must be measures or their names, not {measures!r}")
+    wanted = measures_of(measures)
     given = [runs] if isinstance(runs, str | PathLike) else runs
     if _are_files(given) and isinstance(qrels, str | PathLike):
-        wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
         scored = score_run_files(
             Path(qrels),
             [Path(one) for one in given],
@@ -79,7 +75,9 @@ def measure(
         named = {str(one): one for one in wanted}
         return frame(rows(scored.by_name(warn), named, topics, per_topic=per_topic)).select(COLUMNS)
     if _are_files(given):
-        given = dict(_run_of(one) for one in given)
+        read = [_run_of(one) for one in given]
+        require_own_names([name for name, _ in read], [Path(one) for one in given])
+        given = dict(read)
     elif isinstance(given, Mapping):
         given = {
             name: read_run(run) if isinstance(run, str | PathLike) else run
@@ -89,7 +87,7 @@ def measure(
     return evaluate(
         judged,
         given,
-        several,
+        wanted,
         per_topic=per_topic,
         topics=topics,
         ties=ties,

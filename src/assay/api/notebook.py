@@ -13,12 +13,13 @@ from assay.protocols.pages import page_of
 from assay.reports.leaderboards import cell, ranked
 from assay.reports.text import closed
 
-_RIGHT = Markup('<td style="text-align:right">{}</td>')
-_WITH_ENDS = Markup('<td style="text-align:right">{} <small>{}</small></td>')
+_RIGHT = Markup('<td style="text-align:right;white-space:nowrap">{}</td>')
+_WITH_ENDS = Markup('<td style="text-align:right;white-space:nowrap">{} <small>{}</small></td>')
 
 
 def as_html(results: Results) -> str:
-    """The leaderboards as tables, with what is missing below. Texts of files are escaped."""
+    """The leaderboards as tables, with what is missing below and whose labels they stand on. Texts
+    of files are escaped."""
     return str(Markup("").join(_parts(results)))
 
 
@@ -32,7 +33,9 @@ def _parts(results: Results) -> Iterator[Markup]:
         for gap in page.gaps:
             what = one_line(f"{gap.count:,} {closed(gap.what)} {gap.so}")
             yield Markup("<p>{}</p>").format(what)
-    for text in results.warnings:
+    for text in results.stands_on_in_words:
+        yield Markup("<p>{}</p>").format(text)
+    for text in results.warned("remarks has all."):
         yield Markup("<p>Note: {}</p>").format(one_line(text))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Iterator, Mapping, Sized
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -13,6 +13,7 @@ import numpy as np
 from assay.measures.arrays import Floats
 from assay.measures.bootstrap import Interval, ends_of, percentile_interval, topic_counts
 from assay.measures.scores import Score
+from assay.page.wording import kinds_of
 from assay.protocols.results import Redrawn, Result
 from assay.protocols.standing import stands_on
 from assay.statistics.correlation import kendall_tau, spearman_rho
@@ -20,6 +21,8 @@ from assay.statistics.ranks import near_ranks, tau_rows
 
 AGREEMENT_COLUMNS = ("first", "second", "tau", "rho", "runs", "low", "high")
 _LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0
+_MOST_OF_A_KIND = 3
+"""Warnings of one kind that are each shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +171,15 @@ class Results:
             for name, said in self.stands_on.items()
             if said
         )
+
+    def warned(self, where: str) -> Iterator[str]:
+        """Every warning; of many of a kind (a file can have hundreds) their number and the first,
+        and ``where`` the others are."""
+        for kind, found in kinds_of(self.warnings, {one.run for one in self.scores}):
+            if len(found) <= _MOST_OF_A_KIND:
+                yield from found
+            else:
+                yield f"{len(found)} × {kind} The first: {found[0]} ({where})"
 
     @property
     def missing(self) -> int:

@@ -45,7 +45,6 @@ from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
-from assay.page.wording import kinds_of
 from assay.protocols.pages import page_of
 from assay.protocols.scores import SCORE_COLUMNS, score_row
 from assay.protocols.standing import UNEVEN
@@ -53,9 +52,6 @@ from assay.reports.terminal import board_tables
 
 if TYPE_CHECKING:
     from assay.api.correcting import Trusted
-
-_MOST_OF_A_KIND = 3
-"""Warnings of one kind that are each shown."""
 
 
 @forms("json", "csv")
@@ -275,7 +271,7 @@ def _show(
     if results.uneven and FORM.get():
         tell(UNEVEN)
     if not FORM.get():
-        for warning in _warned(results):
+        for warning in results.warned("The report lists all."):
             remark(warning)
     if results.missing:
         tell(
@@ -283,15 +279,6 @@ def _show(
             "for missing ones, --retry-failed for failed ones."
         )
         raise typer.Exit(1)
-
-
-def _warned(results: Results) -> Iterator[str]:
-    """Every warning; of many of a kind (a file can have hundreds) their number and the first."""
-    for kind, found in kinds_of(results.warnings, {one.run for one in results.scores}):
-        if len(found) <= _MOST_OF_A_KIND:
-            yield from found
-        else:
-            yield f"{len(found)} × {kind} The first: {found[0]} (The report lists all.)"
 
 
 def _tables(results: Results) -> Iterator[RenderableType | Table | str]:

@@ -41,13 +41,24 @@ def score_hits(hits: Hits, judged: Ideals, measures: Iterable[Measure]) -> dict[
             )
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                values = measure.scores(cut[measure.k], judged).reshape(-1)
+                values = _checked(measure, measure.scores(cut[measure.k], judged), len(hits.shown))
         except GainError as error:
             raise ValueError(f"{judged.where(error.number)}{error}") from None
         for number in np.flatnonzero(~np.isfinite(values))[:1].tolist():
             raise ValueError(f"{judged.where(number)}{measure} is not a finite number")
         scores[measure] = values.reshape(-1, len(judged.best.shown))
     return scores
+
+
+def _checked(measure: Measure, given: object, lists: int) -> Floats:
+    """What a measure, which may be anybody's, gives for so many lists."""
+    values = np.asarray(given)
+    if values.dtype.kind not in "fiub" or values.size != lists:
+        raise ValueError(
+            f"{measure}: its scores are {given!r:.60}, not an array with a number for each of "
+            f"{lists} lists"
+        )
+    return values.astype(np.float64, copy=False).reshape(-1)
 
 
 def score_lists(

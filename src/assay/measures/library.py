@@ -18,6 +18,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+def measures_of(given: Any) -> list[Measure]:
+    """Measures of a script: one or several, each a measure or its name. Raises ValueError for what
+    is neither."""
+    several = [given] if isinstance(given, str | Measure | type) else given
+    if not isinstance(several, Iterable):
+        raise TypeError(f"measures must be measures or their names, not {given!r}")
+    found = []
+    for one in several:
+        if not isinstance(one, str | Measure):
+            own = isinstance(one, type) and issubclass(one, Measure)
+            cure = f": write {one.__name__}()" if own else ""
+            raise ValueError(f"{one!r} is neither a measure nor its name{cure}")
+        found.append(parse_measure(one) if isinstance(one, str) else one.ready())
+    return found
+
+
 def evaluate(
     qrels: Any,
     runs: Mapping[str, Any] | Any,
@@ -61,12 +77,7 @@ def evaluate(
     ):
         if given not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-    several = [measures] if isinstance(measures, str | Measure) else measures
-    wanted = []
-    for one in several:
-        if not isinstance(one, str | Measure):
-            raise ValueError(f"{one!r} is neither a measure nor its name")
-        wanted.append(parse_measure(one) if isinstance(one, str) else one.ready())
+    wanted = measures_of(measures)
     named = to_runs(runs)
     for name, run in named.items():
         if isinstance(run, Mapping) and any(isinstance(one, Real) for one in run.values()):

@@ -31,6 +31,10 @@ class Scratch:
         self._end = 0
         self._lock = Lock()
 
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def __len__(self) -> int:
         return self._end
 

@@ -177,7 +177,5 @@ def _strangers(inputs: ExamInputs) -> Iterator[str]:
     for run, ranking in inputs.runs.items():
         others = [query for query in ranking if query not in inputs.bank.queries]
         if others:
-            yield (
-                f"{run}: {len(others)} queries are not in the bank and are not scored "
-                f"(the first is {others[0]})."
-            )
+            count = counted(len(others), "query", "queries")
+            yield f"{run}: {count} not in the bank, and not scored (the first is {others[0]})."
