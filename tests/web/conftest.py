@@ -82,7 +82,7 @@ class Server:
             raise AssertionError("\n".join(self.lines))
         self.link = self.lines[-1].split()[1]
         self.base = self.link.partition("/enter")[0]
-        self.port = int(self.base.rpartition(":")[2])
+        self.port = port or int(self.base.rpartition(":")[2])
 
     def invited(self, name: str) -> str:
         """The link that was printed for somebody."""

@@ -49,6 +49,33 @@ def test_keys_do_nothing_while_a_label_is_on_its_way(page, tmp_path):
     assert human_labels(tmp_path / "f") == 1
 
 
+HUNG = """() => {
+    AbortSignal.timeout = () => { const one = new AbortController();
+        window.lapse = () => one.abort(new DOMException('', 'TimeoutError')); return one.signal; };
+    window.sent = window.fetch;
+    window.fetch = (path, more) => !path.includes('/api/label/') ? window.sent(path, more)
+        : new Promise((_, fail) => more.signal.addEventListener('abort',
+            () => fail(more.signal.reason)));
+}"""
+
+
+def test_a_server_that_hangs_is_told_of_and_the_verdict_stays(page, tmp_path):
+    page.evaluate(HUNG)
+    unit = unit_of(page)
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    until(page, "document.getElementById('status').textContent.includes('not answered yet')")
+    page.evaluate("lapse()")
+    until(page, "document.getElementById('status').textContent.includes('cannot be reached')")
+    assert unit_of(page) == unit
+    assert page.locator(CHECKED).count() == 1
+    page.evaluate("() => { window.fetch = window.sent; }")
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+    assert page.inner_text("#status") == ""
+    assert human_labels(tmp_path / "f") == 1
+
+
 def test_what_was_begun_waits_for_its_unit(page):
     give(page)
     unit = unit_of(page)

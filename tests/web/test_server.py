@@ -15,8 +15,9 @@ from functools import partial
 
 import pytest
 
+from assay.model.errors import SettingsError
 from assay.web import server as web_server
-from assay.web.server import address_of, hosts_of
+from assay.web.addresses import address_of, hosts_of, public_address
 from tests.web.conftest import write_folder
 
 
@@ -327,3 +328,60 @@ def test_a_second_ctrl_c_ends_it_too(serve, tmp_path):
     time.sleep(0.1)
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(60) in (0, 130)
+
+
+def test_a_proxy_may_stand_before_it(serve, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    public = "https://label.example.org"
+    server = serve(write_folder(tmp_path / "f"), "--url", public, port=port)
+    assert server.link.startswith(f"{public}/enter?t=")
+    client = Client(server)
+    assert "Secure" in client.set_cookie
+    screen = client.start()["screens"][0]
+    body = json.dumps({"verdict": {"entailed": "YES"}, "before": None, "mode": screen["mode"]})
+    for host in ("label.example.org", f"127.0.0.1:{port}"):  # as it hands on the name, or not
+        cookie = f"assay_{port if str(port) in host else 80}={client.cookie.partition('=')[2]}"
+        sent = {"Host": host, "Origin": public, "Sec_Fetch_Site": "same-origin", "Cookie": cookie}
+        path = f"/api/label/{screen['unit']}"
+        reply, _ = client.ask("POST", path, body, X_Assay_Token=client.token, **sent)
+        assert reply.status == 200
+        elsewhere = {**sent, "Origin": "https://evil.example"}
+        reply, _ = client.ask("POST", path, body, X_Assay_Token=client.token, **elsewhere)
+        assert reply.status == 403
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("https://label.example.org/", ("https://label.example.org", "label.example.org")),
+        ("https://Label.example.org:443", ("https://label.example.org", "label.example.org")),
+        ("http://label.example.org:443", ("http://label.example.org:443", "label.example.org:443")),
+        ("https://büro.example", ("https://xn--bro-hoa.example", "xn--bro-hoa.example")),
+        ("https://[fd00::1]:8443", ("https://[fd00::1]:8443", "[fd00::1]:8443")),
+    ],
+)
+def test_a_public_address_is_that_of_a_host(url, found):
+    assert public_address(url) == found
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["label.example.org", "ftp://a", "https://", "https://a/b", "https://a?b", "https://u:p@a",
+     "https://a:99999"],
+)  # fmt: skip
+def test_what_is_no_public_address_is_refused(url):
+    with pytest.raises(SettingsError, match="the address of a server alone"):
+        public_address(url)
+
+
+def test_a_name_may_be_written_as_in_labels(serve, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder, "--invite", "human:KIM", name="human:ANN")
+    assert Client(server, server.invited("KIM")).start()["screens"]
+    client = Client(server)
+    screen = client.start()["screens"][0]
+    assert client.give(screen, {"entailed": "YES"})[0] == 200
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        assert ("human:ANN",) in db.execute("SELECT name FROM labellers").fetchall()

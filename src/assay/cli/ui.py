@@ -12,7 +12,7 @@ from assay.api.opened import Opened
 from assay.cli.common import forms
 from assay.cli.ending import AtOnce
 from assay.model.options import Argument, Option
-from assay.web import server
+from assay.web import addresses, server
 from assay.web.people import Role
 
 
@@ -23,6 +23,10 @@ def ui_command(
     host: Annotated[
         str, Option("The address to listen at, if not this machine alone.")
     ] = "127.0.0.1",
+    url: Annotated[
+        str | None,
+        Option("The address that people come by, where a proxy stands before the server."),
+    ] = None,
     name: Annotated[
         str | None, Option("Who you are: human:NAME.", flag="--as", metavar="NAME")
     ] = None,
@@ -39,14 +43,19 @@ def ui_command(
     Links let in once. The server listens on this machine alone unless --host says otherwise. Every
     label is in the ledger before the next unit is shown; Ctrl-C ends it.
     """
+    public = None if url is None else addresses.public_address(url)
     opened = Opened.open(folder)
     with server.opened_bench(opened) as bench:
-        found = server.listening(host, port)
+        found = addresses.listening(host, port)
         port = found.getsockname()[1]
-        bench.address = server.address_of(host, port)
+        bench.address = addresses.address_of(host, port)
+        hosts = addresses.hosts_of(host, port)
+        if public is not None:
+            bench.address, public_name = public
+            hosts.add(public_name)
         for one in invite or ():
             person, link = bench.link(one, role)
-            typer.echo(f"For {one} ({person.role}): {link}")
+            typer.echo(f"For {person.name} ({person.role}): {link}")
         _, own = bench.link(name or server.me(), Role.ORGANISER)
 
         def ready() -> None:
@@ -54,5 +63,5 @@ def ui_command(
             if browser:
                 webbrowser.open(own)
 
-        server.serve(bench, found, server.hosts_of(host, port), ready)
+        server.serve(bench, found, hosts, ready)
     raise AtOnce(0)  # scores or a report may be under way, which nobody waits for

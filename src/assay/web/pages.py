@@ -68,8 +68,9 @@ async def enter(request: web.Request) -> web.StreamResponse:
         # A link in somebody's mail: only what our own page leads to brings the cookie.
         reply = page(request, "enter.html")
     reply.set_cookie(
-        cookie_of(request), cookie, httponly=True, samesite="Strict", path="/", max_age=90 * 86400
-    )
+        cookie_of(request), cookie, httponly=True, samesite="Strict", path="/", max_age=90 * 86400,
+        secure=bench.address.startswith("https:"),
+    )  # fmt: skip
     return reply
 
 

@@ -75,7 +75,8 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
 
     async def _let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.headers.get(hdrs.HOST, "").casefold() not in hosts:
-            return _no(request, 403, "This server goes by another name.")
+            why = "This server goes by another name (assay ui --url gives it one more)."
+            return _no(request, 403, why)
         free = request.path.startswith(_FREE) and request.method == hdrs.METH_GET
         if not free and not _from_here(request, hosts):
             return _no(request, 403, "This request comes from another site.")

@@ -25,7 +25,6 @@ from aiohttp import web
 
 from assay.api.bank import AddedQuestion, ChangedQuestion, edit_bank
 from assay.api.opened import Opened
-from assay.labellers.keys import this_machine
 from assay.ledger.chain import Head
 from assay.ledger.claims import claim
 from assay.ledger.exchange import person as named
@@ -49,8 +48,6 @@ from assay.web.turns import SHARED, Behind, Turns
 P = ParamSpec("P")
 T = TypeVar("T")
 _HOURS = 24 * 14  # how long an invitation holds
-_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 (a person asks for it)
-_HTTP = 80
 _PAGE = 0.5
 """Seconds for a page of a report that nobody waits for any more to be written: its folder goes."""
 _CLAIM = "workbench.sqlite-open"
@@ -286,6 +283,7 @@ class Bench:
         return (await self.do(self._link, name, role))[1]
 
     def _link(self, name: str, role: Role | None) -> tuple[Person, str]:
+        name = name.removeprefix("human:")  # as labels have it
         try:
             named(f"human:{name}")
         except SettingsError as error:
@@ -307,54 +305,6 @@ def opened_bench(opened: Opened) -> Iterator[Bench]:
             yield bench
         finally:
             bench.stop()
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """A socket at an address, for loopback or whatever else ``host`` names. Raises SettingsError
-    where it cannot be had."""
-    try:
-        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, kind, proto)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen()  # who has the link is answered, if not yet at once
-    except OSError as error:
-        raise SettingsError(f"{host}:{port}: {error.strerror}. Give another --port.") from error
-    return found
-
-
-def hosts_of(host: str, port: int) -> Collection[str]:
-    """Names, with the port, that the server answers to."""
-    names = {host, "localhost", "127.0.0.1", "::1"}
-    if not this_machine(host):
-        names |= {socket.gethostname(), socket.getfqdn(), *_own_addresses()}
-    found = {_in_address(name).casefold() for name in names}
-    plain = found if port == _HTTP else ()  # browsers leave it out
-    return {*(f"{name}:{port}" for name in found), *plain}
-
-
-def address_of(host: str, port: int) -> str:
-    """The address for links: of a server that listens everywhere, the machine's."""
-    if host in _EVERYWHERE:
-        host = next(iter(_own_addresses()), socket.gethostname())
-    return f"http://{_in_address(host)}:{port}"
-
-
-def _in_address(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def _own_addresses() -> list[str]:
-    """This machine's addresses, as far as it knows them."""
-    found: dict[str, None] = {}
-    with suppress(OSError):
-        for one in socket.getaddrinfo(socket.gethostname(), None):
-            found[str(one[4][0])] = None
-    # Where the name is that of loopback alone: the address that would be sent from. (Nothing is.)
-    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-        out.connect(("192.0.2.1", 9))
-        found[str(out.getsockname()[0])] = None
-    return [one for one in found if not this_machine(one)]
 
 
 def application(bench: Bench, hosts: Collection[str]) -> web.Application:

@@ -8,6 +8,8 @@ const find = (id) => document.getElementById(id);
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
 const ITEM_KEYS = [...LETTERS, ...LETTERS.map((one) => one.toUpperCase())].filter((one) => !Object.values(keys).includes(one));
 const AHEAD = 3;
+const SLOW = 2000; // milliseconds after which a label that is on its way is told of
+const SILENT = 30000; // and after which the server counts as away
 const LONGEST_SAID = 1000; // characters, of what is judged
 const LONGEST_BESIDE = 300; // of any other text
 
@@ -48,8 +50,10 @@ function say(text, wrong = false) {
   status.classList.toggle("wrong", wrong);
 }
 
-async function ask(path, body) {
-  const reply = await fetch(path, body === undefined ? { cache: "no-store" } : {
+async function ask(path, body, most = SILENT) {
+  const sent = most ? { signal: AbortSignal.timeout(most) } : {};
+  const reply = await fetch(path, body === undefined ? { ...sent, cache: "no-store" } : {
+    ...sent,
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Assay-Token": start.token },
     body: JSON.stringify(body),
@@ -474,6 +478,7 @@ async function submit() {
     seen: [...screen.others.map((one) => one.uid), ...(screen.shown ? [screen.shown.uid] : [])],
     seconds: (performance.now() - state.since) / 1000,
   };
+  const slow = setTimeout(() => say("Your verdict is on its way; the server has not answered yet."), SLOW);
   try {
     const kept = await ask(`/api/label/${screen.unit}`, body);
     if (kept.gold) { feedback(kept.gold); return; }
@@ -482,12 +487,13 @@ async function submit() {
     refreshRecent(screen, verdict);
     advance();
     if (kept.told) say(kept.told);
-    if (start.moves) ask("/api/moved").then((found) => { if (found.told) say(`Kept. ${found.told}`); }, () => {});
+    if (start.moves) ask("/api/moved", undefined, 0).then((found) => { if (found.told) say(`Kept. ${found.told}`); }, () => {});
   } catch (error) {
     if (error.status === 409) { say(error.message, true); advance(error.message); }
     else if (error.status) say(error.message, true);
     else say(`The server cannot be reached: perhaps this is not kept. Your verdict is still here; ${keys.submit} tries again, and it is kept once.`, true);
   } finally {
+    clearTimeout(slow);
     state.busy = false;
   }
 }
