@@ -27,7 +27,7 @@ import orjson
 
 from assay.api.labels_parquet import write_head, write_part
 from assay.labellers.base import Request
-from assay.ledger import Asked, Ledger, NewLabel
+from assay.ledger import Ledger, NewLabel, QuestionKey
 from assay.ledger.chain import Head, linked
 from assay.ledger.hashes import packed
 from assay.ledger.parquet import ParquetLedger
@@ -183,7 +183,7 @@ def labelled(
 ) -> int:  # fmt: skip
     own = evaluation.labellers()
     others = [LabellerId(f"openai:other-{n}", "model", {"model": n}) for n in range(labellers)]
-    asked = list[Asked]()
+    asked = list[QuestionKey]()
 
     def write(requests: Iterable[Request], add: Callable[[list[NewLabel]], Sized]) -> int:
         count, spent = 0, 0.0
