@@ -27,12 +27,11 @@ from assay.protocols.linear import LinearMeasure
 from assay.protocols.results import Findings
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates, Population
-from assay.statistics.corrected.calibration import grades
+from assay.statistics.corrected.calibration import grade_means, grades
 from assay.statistics.corrected.given import LEAST_LABELS
 from assay.tasks.base import AnyTask
 
 _SAME = 1e-9
-_PSEUDO = 5.0
 _MACHINE = Policy.parse("machine")
 _Verdict = Mapping[str, Any] | None
 
@@ -279,13 +278,9 @@ def expectation(items: Items, known: Bools) -> Floats | None:
     which the machine says the same, shrunk to that of all; None where too little is known."""
     if known.sum() < LEAST_LABELS:
         return None
-    said = items.people[known]
-    place = grades(items.judge[0])
-    count = int(place.max()) + 1
-    held = np.bincount(place[known], minlength=count) + _PSEUDO
-    sums = np.bincount(place[known], weights=said, minlength=count) + _PSEUDO * said.mean()
-    means: Floats = (sums / held)[place]
-    return means
+    grade, seen = grades(items.judge[0]), np.flatnonzero(known)
+    means, _ = grade_means(grade, seen, items.people[seen], np.ones(len(seen)))
+    return means[grade]
 
 
 def uncertainty(items: Items, known: Bools) -> Floats | None:

@@ -68,13 +68,12 @@ class Consequences:
 def consequences(before: Results, after: Results) -> Consequences:
     """What changed from one result of a folder to another."""
     first, second = _detail(before), _detail(after)
-    answers: tuple[PlaceChange, ...] = ()
-    marks: tuple[PlaceChange, ...] = ()
-    grades: tuple[PlaceChange, ...] = ()
-    if isinstance(first, AnswerFindings) and isinstance(second, AnswerFindings):
-        answers = tuple(_differing(_answers(first), _answers(second)))
-        marks = tuple(_differing(_marks(first), _marks(second)))
-        grades = tuple(_differing(_grades(first), _grades(second)))
+    answers, marks, grades = (
+        tuple(_differing(values(first), values(second)))
+        if isinstance(first, AnswerFindings) and isinstance(second, AnswerFindings)
+        else ()
+        for values in (_answers, _marks, _grades)
+    )
     return Consequences(
         answers, marks, grades, tuple(_scores(before, after)), (before.missing, after.missing)
     )

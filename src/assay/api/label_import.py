@@ -20,7 +20,7 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person
 from assay.ledger.incoming import Incoming
 from assay.model.errors import FormatError, SettingsError
-from assay.model.labels import Label, LabellerId, Status
+from assay.model.labels import LabellerId
 from assay.model.options import Option
 from assay.model.wording import counted, listed, printable
 from assay.protocols.answers.marked import Originals, Rulings, read_edits, unlike
@@ -92,7 +92,7 @@ def import_marked(
     policy, originals, scored = evaluation.policy, evaluation.marked, evaluation.quick()
     if originals is None:
         raise SettingsError(f"{evaluation.protocol.title} has no marked answer runs.")
-    if not policy.rank(Label("", "", "", "", "", who, Status.OK, None), None):
+    if not policy.counts(who, "", None):
         raise SettingsError(
             f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
             'mark would change. Set policy = "people" in [settings] of assay.toml.'

@@ -18,7 +18,6 @@ from assay.api.opened import Opened
 from assay.api.status import status
 from assay.model.errors import SettingsError
 from assay.model.wording import listed
-from assay.page.gates import Gate
 
 Document = dict[str, Any]
 MOST, AT_MOST = 50, 1000
@@ -72,10 +71,10 @@ class Look:
         )
         return _first(rows, most)
 
-    def gate(self) -> Gate:
+    def gate(self) -> Document:
         """Whether the run that [gate] of assay.toml names may go out: its bounds, and no
         significant loss against the baseline named there."""
-        return gate_folder(Opened.open(self.folder), GateOptions())
+        return gate_folder(Opened.open(self.folder), GateOptions()).document()
 
 
 def _of(rows: pl.DataFrame, **wanted: str) -> pl.DataFrame:

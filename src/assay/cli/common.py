@@ -291,10 +291,17 @@ def print_json(document: Any) -> None:
     nothing in it that a terminal acts on."""
     import orjson  # noqa: PLC0415 (of one form)
 
-    text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    text = orjson.dumps(document, default=_ends, option=orjson.OPT_INDENT_2).decode()
     if not text.isascii():
         text = ACTED_ON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
     sys.stdout.write(text + "\n")
+
+
+def _ends(value: object) -> list[object]:
+    """A range, which orjson does not know, from its floor to its ceiling."""
+    if isinstance(value, tuple):
+        return list(value)
+    raise TypeError
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -89,7 +88,7 @@ def gate_command(
         return
     found = gate_folder(opened, asked)
     _write(found, junit_file, markdown_file)
-    present(lambda: gate_document(found), _people(found))
+    present(found.document, _people(found))
     raise typer.Exit(found.exit_status)
 
 
@@ -152,29 +151,3 @@ def _people(found: Gate) -> Iterator[Table | Paragraph]:
     for line in found.stands_on:
         yield Paragraph(line)
     yield Paragraph(found.title)
-
-
-_LOST = ("before", "now", "difference")
-
-
-def gate_document(found: Gate) -> dict[str, Any]:
-    """What a gate found as plain JSON."""
-    measures = [
-        {**asdict(one), "before": _ends(one.before), "now": _ends(one.now),
-         "tested": None if one.tested is None else {
-             name: _ends(value) if isinstance(value, tuple) else value
-             for name, value in asdict(one.tested).items()
-         }}
-        for one in found.measures
-    ]  # fmt: skip
-    losers = [
-        {**asdict(one), **{name: _ends(getattr(one, name)) for name in _LOST}}
-        for one in found.losers
-    ]
-    about = {"title": found.title, "exit_status": found.exit_status}
-    return {**asdict(found), "measures": measures, "losers": losers, **about}
-
-
-def _ends(ends: tuple[float, ...] | None) -> list[float] | None:
-    """A range from worst to best."""
-    return None if ends is None else list(ends)

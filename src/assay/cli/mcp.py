@@ -8,7 +8,6 @@ from typing import Any
 
 from assay.api.looking import Look
 from assay.cli.common import FolderArgument, forms
-from assay.cli.gate import gate_document
 from assay.model.errors import AssayError, PrerequisiteError
 from assay.model.secrets import told
 from assay.model.version import __version__
@@ -46,10 +45,6 @@ def mcp_command(folder: FolderArgument) -> None:
     look = Look(folder)
     look.status()  # a folder that is none is said at once
 
-    def gate() -> dict[str, Any]:
-        return gate_document(look.gate())
-
-    gate.__doc__ = look.gate.__doc__
     server = MCPServer(
         "assay",
         version=__version__,
@@ -58,6 +53,6 @@ def mcp_command(folder: FolderArgument) -> None:
         log_level="WARNING",
     )
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for ask in (look.status, look.dry_run, look.scores, look.topics, look.labels, gate):
+    for ask in (look.status, look.dry_run, look.scores, look.topics, look.labels, look.gate):
         server.tool(annotations=reads, structured_output=True)(explained(ask))
     server.run()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from typing import Any
 
 from assay.measures.ranges import Range
 
@@ -115,3 +116,7 @@ class Gate:
     def exit_status(self) -> int:
         """0 pass, 1 regression, bound or incomplete, 2 not comparable."""
         return {Verdict.PASS: 0, Verdict.UNCOMPARABLE: 2}.get(self.verdict, 1)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**asdict(self), "title": self.title, "exit_status": self.exit_status}

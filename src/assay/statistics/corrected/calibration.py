@@ -50,6 +50,16 @@ def grades(judge: Floats) -> Integers:
     return numbers.astype(np.int64)
 
 
+def grade_means(grade: Integers, seen: _Places, y: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """The mean of the labels ``y``, weighted by ``w``, in each grade, shrunk to that of all, and
+    their weight. ``seen``: which items they are of."""
+    n = int(grade.max()) + 1
+    counts = np.bincount(grade[seen], weights=w, minlength=n) + _PSEUDO
+    sums = np.bincount(grade[seen], weights=w * y, minlength=n)
+    means = (sums + _PSEUDO * np.average(y, weights=w)) / counts
+    return means.astype(np.float64), counts.astype(np.float64)
+
+
 def cross_fitted(
     people: Floats, judge: Floats, pi: Floats, drawn: Bools, topic: Integers
 ) -> Expected:
@@ -77,12 +87,9 @@ def _by_grade(judge: Floats) -> _Expectation:
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 (half a second to load)
 
     grade = grades(judge)
-    n = int(grade.max()) + 1
 
     def expectation(seen: _Places, y: Floats, w: Floats, inside: _Places) -> Floats:
-        counts = np.bincount(grade[seen], weights=w, minlength=n) + _PSEUDO
-        sums = np.bincount(grade[seen], weights=w * y, minlength=n)
-        means = (sums + _PSEUDO * np.average(y, weights=w)) / counts
+        means, counts = grade_means(grade, seen, y, w)
         steps = isotonic_regression(means, weights=counts).x
         return np.asarray(steps[grade[inside]], dtype=np.float64)
 
