@@ -15,6 +15,8 @@ from threadpoolctl import threadpool_limits
 from assay.measures import confidence as measures
 from assay.measures.arrays import Floats
 from assay.statistics import corrected
+from assay.statistics.corrected.calibration import grades
+from assay.statistics.corrected.modesty import hmr_of_draws
 from tests.statistics import trust_data
 from tests.statistics.trust_data import GOOD, POOR, Answers, Passages
 
@@ -213,12 +215,14 @@ def _share_inside(p: Floats, c: Floats, judges: Floats, n: int, place: int) -> F
     """In how many draws each measure's interval holds the value; a row of judges for each draw."""
     plain = (measures.hmr, measures.reward_over, measures.reward_under, measures.accuracy)
     truth = np.array([measure(p, c) for measure in plain])
-    inside = np.zeros(4)
+    assert len(judges) == DRAWS
+    drawn = np.stack([corrected.draw_topics(len(c), n, 1000 * place + at) for at in range(DRAWS)])
+    found = hmr_of_draws(p, c, np.stack([*map(grades, judges)]), drawn)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that few drawn answers are wrong
-        for number, judge in enumerate(judges):
-            drawn = corrected.draw_topics(len(c), n, 1000 * place + number)
-            found = corrected.hmr(p, c, judge, drawn)
-            inside += (found.low - 1e-12 <= truth) & (truth <= found.high + 1e-12)
-    assert len(judges) == DRAWS
-    return inside / DRAWS
+        one = corrected.hmr(p, c, judges[-1], drawn[-1])
+    assert np.array([one.value, one.low, one.high]) == pytest.approx(
+        np.array([found.value[-1], found.low[-1], found.high[-1]]), abs=1e-12
+    )
+    inside = (found.low - 1e-12 <= truth) & (truth <= found.high + 1e-12)
+    return np.asarray(inside.mean(axis=0))

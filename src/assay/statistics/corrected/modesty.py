@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures import confidence as measures
-from assay.measures.arrays import Bools, Floats
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import grades
 from assay.statistics.corrected.estimates import LEAST_DF, half_widths, rare_spread
@@ -105,27 +105,12 @@ def hmr(
     c = correct.astype(np.float64)
     if n < count:
         _warn_of_few(c[chosen])
-    sample = _Sample(p, c, chosen, *_expected(c, verdicts, chosen))
-    a, b = _means(sample)
-    value, gradients = _measures(a, b, float(p.mean()))
-    half = _half_widths(sample, gradients, level, population)
-    if n == count:
-        value = np.array([measure(p, correct) for measure in _EXACT])
-    low, high = np.clip([value - half, value + half], 0.0, 1.0)
-    return Confidence(np.clip(value, 0.0, 1.0), low, high)
+    verdict = grades(verdicts)[None]
+    found = hmr_of_draws(p, c, verdict, chosen[None], level=level, population=population)
+    return Confidence(found.value[0], found.low[0], found.high[0])
 
 
 _EXACT = (measures.hmr, measures.reward_over, measures.reward_under, measures.accuracy)
-
-
-class _Sample(NamedTuple):
-    """Confidences, marks, which were drawn; expected marks, and on how many labels they rest."""
-
-    p: Floats
-    c: Floats
-    drawn: Bools
-    m: Floats
-    counts: Floats
 
 
 def _warn_of_few(c: Floats) -> None:
@@ -139,71 +124,120 @@ def _warn_of_few(c: Floats) -> None:
             )
 
 
-def _expected(c: Floats, verdicts: Floats, drawn: Bools) -> tuple[Floats, Floats]:
-    """For each answer the share of right ones among the drawn with the judge's verdict.
+def hmr_of_draws(
+    p: Floats,
+    c: Floats,
+    verdicts: Integers,
+    drawn: Bools,
+    *,
+    level: float = 0.95,
+    population: Population = "these",
+) -> Confidence:
+    """The same of D draws of n answers each, with rows for the draws; nothing is checked.
 
-    Also on how many labels it rests, pseudo-labels included.
+    ``p``: Q confidences. ``c``: Q marks, of which those drawn count. ``verdicts``: D × Q numbers of
+    the judge's grades. ``drawn``: D × Q.
     """
-    verdict = grades(verdicts)
-    kinds = int(verdict.max()) + 1
-    counts = np.bincount(verdict[drawn], minlength=kinds) + _PSEUDO
-    sums = np.bincount(verdict[drawn], weights=c[drawn], minlength=kinds)
-    m = (sums + _PSEUDO * c[drawn].mean()) / counts
-    return np.asarray(m[verdict]), np.asarray(counts[verdict])
+    sample = _Sample.of(p, c, verdicts, drawn)
+    a, b = _means(sample)
+    value, gradients = _measures(a, b, float(p.mean()))
+    if drawn.all():
+        value[:] = [measure(p, c) for measure in _EXACT]
+    half = _half_widths(sample, gradients, level, population)
+    return Confidence(*np.clip([value, value - half, value + half], 0.0, 1.0))
 
 
-def _means(sample: _Sample) -> tuple[float, float]:
+class _Sample(NamedTuple):
+    """Of D draws the places of the n drawn answers; confidences (Q) and the drawn answers' marks;
+    expected marks, and on how many labels they rest (D × Q)."""
+
+    places: npt.NDArray[np.intp]
+    p: Floats
+    c: Floats
+    m: Floats
+    counts: Floats
+
+    @classmethod
+    def of(cls, p: Floats, c: Floats, verdicts: Integers, drawn: Bools) -> _Sample:
+        """For each answer the share of right ones among the drawn with the judge's verdict.
+
+        Also on how many labels it rests, pseudo-labels included.
+        """
+        draws = len(drawn)
+        places = np.nonzero(drawn)[1].reshape(draws, -1)
+        marks = c[places]
+        kinds = int(verdicts.max()) + 1
+        verdict = verdicts + kinds * np.arange(draws)[:, None]
+        seen = np.take_along_axis(verdict, places, axis=1).ravel()
+        counts = np.bincount(seen, minlength=draws * kinds) + _PSEUDO
+        sums = np.bincount(seen, weights=marks.ravel(), minlength=draws * kinds)
+        m = (sums + np.repeat(_PSEUDO * marks.mean(axis=1), kinds)) / counts
+        return cls(places, p, marks, m[verdict], counts[verdict])
+
+    def seen(self, values: Floats) -> Floats:
+        """Of values D × … × Q those of the drawn answers, D × … × n."""
+        inside = self.places.reshape(len(self.places), *[1] * (values.ndim - 2), -1)
+        return np.take_along_axis(values, inside, axis=-1)
+
+
+def _means(sample: _Sample) -> tuple[Floats, Floats]:
     """A and b, kept where right and wrong answers exist and confidences allow them."""
-    p, c, drawn, m, _ = sample
-    residual = (c - m)[drawn]
-    a = float(m.mean() + residual.mean())
-    b = float((m * p).mean() + (residual * p[drawn]).mean())
+    p, m = sample.p, sample.m
+    residual = sample.c - sample.seen(m)
+    a = m.mean(axis=1) + residual.mean(axis=1)
+    b = (m * p).mean(axis=1) + (residual * p[sample.places]).mean(axis=1)
     mean = float(p.mean())
     edge = 0.5 / len(p)
-    a = min(max(a, edge), 1.0 - edge)
+    a = np.clip(a, edge, 1.0 - edge)
     # R_O is from 0 to 1 where a + P − 1 ≤ b ≤ P, R_U where b ≤ a; at both 0 HMR has no gradient.
-    return a, min(max(b, 1e-4 * a, a + mean - 1.0 + 1e-6), min(a, mean) - 1e-6)
+    least = np.maximum(1e-4 * a, a + mean - 1.0 + 1e-6)
+    return a, np.minimum(np.maximum(b, least), np.minimum(a, mean) - 1e-6)
 
 
-def _measures(a: float, b: float, mean: float) -> tuple[Floats, Floats]:
-    """The four measures, and their gradients by a and b (4 × 2)."""
+def _measures(a: Floats, b: Floats, mean: float) -> tuple[Floats, Floats]:
+    """The four measures, and their gradients by a and b (D × 4 × 2)."""
     over, under = 1.0 - (mean - b) / (1.0 - a), b / a
-    by_over = np.array([-(mean - b) / (1.0 - a) ** 2, 1.0 / (1.0 - a)])
-    by_under = np.array([-b / a**2, 1.0 / a])
+    by_over = np.stack([-(mean - b) / (1.0 - a) ** 2, 1.0 / (1.0 - a)])
+    by_under = np.stack([-b / a**2, 1.0 / a])
     both = over + under
     by_hmr = (2.0 * under**2 * by_over + 2.0 * over**2 * by_under) / both**2
-    value = np.array([2.0 * over * under / both, over, under, a])
-    return value, np.stack([by_hmr, by_over, by_under, np.array([1.0, 0.0])])
+    by_a = np.stack([np.ones_like(a), np.zeros_like(a)])
+    value = np.stack([2.0 * over * under / both, over, under, a], axis=1)
+    return value, np.moveaxis(np.stack([by_hmr, by_over, by_under, by_a]), 2, 0)
 
 
 def _half_widths(
     sample: _Sample, gradients: Floats, level: float, population: Population
 ) -> Floats:
-    p, c, drawn, m, counts = sample
-    n, count = int(drawn.sum()), len(p)
+    p, c, m = sample.p, sample.c, sample.m
+    n, count = c.shape[1], len(p)
     # Of each answer, what a and b change by for each unit of its label: (1, p).
     reach = gradients @ np.stack([np.ones(count), p])
+    of_drawn = sample.seen(reach)
     # An expectation that the answer itself had a part in is too near to it.
-    e = ((c - m) / (1.0 - 1.0 / counts))[drawn]
+    e = (c - sample.seen(m)) / (1.0 - 1.0 / sample.seen(sample.counts))
     q = m * (1.0 - m)
-    seen = (e * reach[:, drawn]).var(axis=1, ddof=1) / n
+    seen = (e[:, None] * of_drawn).var(axis=2, ddof=1) / n
     # Two disagreements that nobody has seen yet, as in `items`.
-    excess = (e @ e + 2.0) / (q[drawn].sum() + 2.0)
-    omega = q * reach**2
-    modelled = excess * q
-    least = rare_spread(c[drawn], np.ones(n), 1.0)
-    modelled = modelled + max(0.0, least - float(modelled[drawn].mean()))
-    pooled = (modelled * reach**2).mean(axis=1) / n
-    squares = (omega**2).sum(axis=1)
-    some = squares > 0
-    effective = np.divide(omega.sum(axis=1) ** 2, squares, out=np.zeros(4), where=some)
-    effective *= n / count
-    share = effective / (effective + _OWN)
+    excess = ((e * e).sum(axis=1) + 2.0) / (sample.seen(q).sum(axis=1) + 2.0)
+    modelled = excess[:, None] * q
+    least = np.array([rare_spread(labels, np.ones(n), 1.0) for labels in c])
+    modelled += np.maximum(0.0, least - sample.seen(modelled).mean(axis=1))[:, None]
+    squares = reach**2
+    pooled = (modelled[:, None] * squares).mean(axis=2) / n
+    omega = q[:, None] * squares
+    share, effective = _shares(omega.sum(axis=2), (omega**2).sum(axis=2), n / count)
     rest = 1.0 - n / count
     first, second = share * rest * seen, (1.0 - share) * rest * pooled
-    squares = first**2 / np.maximum(effective, 0.5) + second**2 / n
-    df = np.divide((first + second) ** 2, squares, out=np.zeros(4), where=squares > 0)
     variance = first + second
+    below = first**2 / np.maximum(effective, 0.5) + second**2 / n
+    df = np.divide(variance**2, below, out=np.zeros_like(variance), where=below > 0)
     if population == "like these":
-        variance = variance + (c * reach)[:, drawn].var(axis=1, ddof=1) / count
+        variance = variance + (c[:, None] * of_drawn).var(axis=2, ddof=1) / count
     return half_widths(variance, np.maximum(df, LEAST_DF), level)
+
+
+def _shares(sums: Floats, squares: Floats, drawn: float) -> tuple[Floats, Floats]:
+    """How much the drawn answers' own variance weighs, and how many of them there are in effect."""
+    effective = np.divide(sums**2, squares, out=np.zeros_like(sums), where=squares > 0) * drawn
+    return effective / (effective + _OWN), effective
