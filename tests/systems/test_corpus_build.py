@@ -543,15 +543,11 @@ def test_wrong_use(assay, tmp_path, source):
     assert (other / "mine.txt").read_text() == "x"
 
 
-def test_the_film_pages_through_the_command_line(assay, shared_data, tmp_path):
-    done = assay(
-        "corpus", "build", shared_data / "data" / "films", tmp_path / "out", "--ids", "title"
-    )
-    assert done.returncode == 0, done.stderr
-    found = list(read_passages(tmp_path / "out"))
+def test_the_film_pages_through_the_command_line(assay, film_corpus, tmp_path):
+    found = list(read_passages(film_corpus))
     assert len({p.doc for p in found}) == 102
     assert max(p.words for p in found) == 400
-    by_doc = Documents(tmp_path / "out")
+    by_doc = Documents(film_corpus)
     assert len(by_doc) == 102
     for passage in found:
         assert passage.text in by_doc.get(passage.doc)
@@ -562,6 +558,6 @@ def test_the_film_pages_through_the_command_line(assay, shared_data, tmp_path):
     run.write_text(f"1;1;{found[0].doc};{first}\n1;2;{found[0].doc};not in it\n1;3;no doc;x\n")
     faults = read_pr_run(run, corpus=by_doc).errors
     assert [fault.line for fault in faults] == [2, 3]
-    checked = assay("validate", run, "--format", "r2c2-pr", "--corpus", tmp_path / "out")
+    checked = assay("validate", run, "--format", "r2c2-pr", "--corpus", film_corpus)
     assert checked.returncode == 1
     assert "There is no document “no doc” in the corpus." in checked.stdout + checked.stderr

@@ -25,7 +25,6 @@ from assay.ledger import Ledger
 from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.systems.asking import Asker, Spending
-from assay.systems.corpus.build import build_corpus
 from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.retrieval import dense
@@ -51,12 +50,10 @@ def passage(number, text, doc=None, title=""):
 
 
 @pytest.fixture(scope="session")
-def films(shared_data, tmp_path_factory):
+def films(film_corpus):
     """The film pages' corpus and its index with BM25 alone."""
-    folder = tmp_path_factory.mktemp("films")
-    build_corpus(shared_data / "data" / "films", folder / "corpus", processes=1)
-    build_index(folder / "corpus", folder / "index")
-    return folder
+    build_index(film_corpus, film_corpus.parent / "index")
+    return film_corpus.parent
 
 
 @pytest.fixture(scope="module")
