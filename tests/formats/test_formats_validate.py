@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from assay.api.compared import read_tables
+from assay.api.label_scores import nugget_scores
 from assay.cli.validate import validate_command
 from assay.formats.checking import Checked, Format
 from assay.formats.label_tables import read_labels
@@ -225,3 +226,14 @@ def test_a_pipe_is_read_once(tmp_path):
         read_tables(Path(one), ["HMR"], note) for one in (piped(CONFIDENCES), file)
     )
     assert of_pipe == of_file
+    row = {"qid": "1", "nuggets": [{"text": "n", "importance": "vital"}]}
+    assigned, mapped = tmp_path / "assigned.jsonl", tmp_path / "mapped.jsonl"
+    given = [row["nuggets"][0] | {"assignment": "support"}]
+    assigned.write_bytes(orjson.dumps(row | {"run_id": "a", "nuggets": given}))
+    row["nuggets"][0]["mapped_sub_narrative"] = "canals"
+    mapped.write_bytes(orjson.dumps(row))
+    from_pipe, from_file = (
+        nugget_scores([assigned], Path(one), "all", note).document(per_topic=True)
+        for one in (piped(mapped.read_text()), mapped)
+    )
+    assert from_pipe == from_file

@@ -37,20 +37,12 @@ from assay.statistics.comparison import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidencesToCompare:
-    """What to compare by a measure of confidence, or by an end of it (``HMR:floor``)."""
-
-    name: str
-    matrix: ConfidenceMatrix
-
-
 def confidence_measure(name: str) -> str | None:
     """The measure of confidence that a score, or an end of it, is of; None where it is none."""
     return next((one for one in MEASURES if same_name(one, split_end(name)[0])), None)
 
 
-Comparable = ScoreMatrix | ConfidencesToCompare
+Comparable = ScoreMatrix | ConfidenceMatrix
 
 
 def read_tables(
@@ -83,13 +75,9 @@ def read_table(given: Given, name: str | None, option: str) -> Parsed[Comparable
     if scores.ok or not name or not measure:
         return Parsed(scores.value, scores.faults)
     end = split_end(name)[1]
-    found = read_confidences(
-        given, measure, None if end is None else (end, partial(completed, measure, end))
-    )
-    if found.value is None or not found.ok:
-        return Parsed(None, found.faults)
-    shown = measure if end is None else f"{measure}:{end}"
-    return Parsed(ConfidencesToCompare(shown, found.value), found.faults)
+    completing = None if end is None else (end, partial(completed, measure, end))
+    found = read_confidences(given, measure, completing)
+    return Parsed(found.value if found.ok else None, found.faults)
 
 
 def completed(
@@ -115,16 +103,15 @@ def compared(
     if isinstance(one, ScoreMatrix):
         lower = measure in LOWER_IS_BETTER
         settings |= {"test": test or "tukey", "seed": seed, "lower_is_better": lower}
-        return Compared(one.name, one, compare_runs(one.scores, one.runs, **settings))
+        return Compared(one, compare_runs(one.scores, one.runs, **settings))
     if test not in (None, "randomisation"):
         raise ValueError(f"{one.name} is no mean over topics: its test is 'randomisation'")
-    table = one.matrix
-    arrays, name = (table.confidences, table.correct, table.runs), measure or one.name
+    arrays, name = (one.confidences, one.correct, one.runs), measure or one.name
     result = compare_confidences(*arrays, measure=name, seed=seed, **settings)
-    without = [run for run in table.runs if run not in result.means]
+    without = [run for run in one.runs if run not in result.means]
     if without:
         note(f"{one.name} is undefined, so that it is left out, of {listed(without, 10)}.")
-    return Compared(one.name, table, result)
+    return Compared(one, result)
 
 
 def score_runs(
@@ -218,9 +205,13 @@ _NO_MEAN = "the measure is no mean over topics"
 class Compared:
     """What is compared by one measure and what came of the test."""
 
-    name: str
-    matrix: ScoreMatrix | ConfidenceMatrix
+    matrix: Comparable
     result: Comparison
+
+    @property
+    def name(self) -> str:
+        """The measure, or an end of it."""
+        return self.matrix.name
 
     @property
     def real(self) -> list[PairComparison]:

@@ -23,7 +23,7 @@ from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.page.wording import number
 from assay.statistics.correlation import CorrelationReport, correlate, correlate_runs
-from assay.statistics.settings import Correlation
+from assay.statistics.correlation_settings import Correlation
 from assay.statistics.shared_scores import Missing, Scores
 
 COLUMNS = ("setting", "measure", "value", "low", "high", "n")

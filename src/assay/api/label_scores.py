@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from assay.api.reading import Note, all_used, used
 from assay.formats.parsed import Parsed
 from assay.formats.question_banks import nugget_text, nuggets_of_bank, read_question_banks
+from assay.formats.text import read_text
 from assay.formats.trec_rag_nuggets import read_assignments, write_nuggets
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
@@ -155,8 +156,9 @@ def nugget_scores(
     answers = read_labelled_answers(files, read_assignments, note)
     aspects = None
     if sub_narratives is not None:
-        aspects = read_sub_narratives(sub_narratives).require()
-        answers = _mapped(answers, sub_narratives)
+        text = read_text(sub_narratives)  # once: a pipe can be read no second time
+        aspects = read_sub_narratives(text).require()
+        answers = _mapped(answers, read_mapping(text))
     for line in (*_lists(answers), *_unmapped(answers, aspects or {})):
         note(line)
     runs = dict.fromkeys(one.run for one in answers)
@@ -245,9 +247,10 @@ def read_labelled_answers(
     return list(answers.values())
 
 
-def _mapped(answers: Sequence[AssignedAnswer], path: Path) -> list[AssignedAnswer]:
+def _mapped(
+    answers: Sequence[AssignedAnswer], mapping: Mapping[tuple[str, str], str]
+) -> list[AssignedAnswer]:
     """The answers with the sub-narratives that a nugget file maps their nuggets to, by text."""
-    mapping = read_mapping(path)
 
     def mapped(answer: AssignedAnswer) -> Iterator[AssignedNugget]:
         for one in answer.nuggets:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assay.api.compared import Comparable, ConfidencesToCompare, confidence_measure, read_table
+from assay.api.compared import Comparable, confidence_measure, read_table
 from assay.api.reading import Note, all_used
 from assay.formats.confidence_matrices import ConfidenceMatrix
 from assay.formats.score_matrices import ScoreMatrix
@@ -79,7 +79,7 @@ class Designs:
         }
 
 
-def _about(path: Path, matrix: ScoreMatrix | ConfidenceMatrix, **more: str) -> dict[str, Any]:
+def _about(path: Path, matrix: Comparable, **more: str) -> dict[str, Any]:
     """A file of scores, as JSON has it."""
     return {
         "file": str(path),
@@ -165,7 +165,7 @@ def designs(
     read = (partial(read_table, path, score, "--score") for path in files)
     tables: list[Comparable] = all_used(read, note)
     matrices = [one for one in tables if isinstance(one, ScoreMatrix)]
-    pilots = [one for one in tables if isinstance(one, ConfidencesToCompare)]
+    pilots = [one for one in tables if isinstance(one, ConfidenceMatrix)]
     if matrices and pilots:
         raise SettingsError(
             f"Some files hold {score} of single topics, others confidences: give one kind."
@@ -197,7 +197,7 @@ def designs(
 
 def _simulated(
     files: Sequence[Path],
-    tables: Sequence[ConfidencesToCompare],
+    tables: Sequence[ConfidenceMatrix],
     demands: Demands,
     *,
     sizes: bool,
@@ -205,10 +205,10 @@ def _simulated(
     seed: int,
 ) -> SimulatedDesigns:
     measure = confidence_measure(tables[0].name) or tables[0].name
-    pilots = [Pilot.of(one.matrix.confidences, one.matrix.correct) for one in tables]
+    pilots = [Pilot.of(one.confidences, one.correct) for one in tables]
     powers: list[SimulatedPower] = []
     for path, table, pilot in zip(files, tables, pilots, strict=True):
-        n, m = len(table.matrix.topics), len(table.matrix.runs)
+        n, m = len(table.topics), len(table.runs)
         had = Simulation([pilot], measure, draws=draws, seed=seed)
         for alpha in demands.alphas:
             power, least, width, run_width = had.foreseen(n, alpha, demands.minds)
@@ -227,8 +227,7 @@ def _simulated(
             differences=demands.minds,
             widths=demands.widths,
         )
-    matrices = [one.matrix for one in tables]
-    return SimulatedDesigns(tables[0].name, rows, list(zip(files, matrices, strict=True)), powers)
+    return SimulatedDesigns(tables[0].name, rows, list(zip(files, tables, strict=True)), powers)
 
 
 def _experiment(

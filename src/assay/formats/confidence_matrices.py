@@ -22,12 +22,14 @@ from assay.model.wording import listed, printable, quoted
 class ConfidenceMatrix:
     """Stated confidence and correctness of topics × runs, none missing.
 
-    ``topics``: the topics, one a row. ``runs``: the runs, one a column. ``confidences``: the rows
-    of confidences, 0 to 1. ``correct``: the rows of correctness, 1 or 0. ``left_out``: topics that
-    some run lacks one of the two for; they are in no row. ``runs_left_out``: runs without both on
-    any topic; they are in no column.
+    ``name``: the measure of confidence that they are for, or the end of it (``HMR:floor``) that
+    what was missing is at. ``topics``: the topics, one a row. ``runs``: the runs, one a column.
+    ``confidences``: the rows of confidences, 0 to 1. ``correct``: the rows of correctness, 1 or 0.
+    ``left_out``: topics that some run lacks one of the two for; they are in no row.
+    ``runs_left_out``: runs without both on any topic; they are in no column.
     """
 
+    name: str
     topics: tuple[str, ...]
     runs: tuple[str, ...]
     confidences: tuple[tuple[float, ...], ...] = field(repr=False)
@@ -103,6 +105,7 @@ def read_confidences(
     runs, empty, rows, left_out = complete(pairs, faults, uncertain)
     return Parsed(
         ConfidenceMatrix(
+            measure if end is None else f"{measure}:{end[0]}",
             tuple(rows),
             runs,
             tuple(tuple(p for p, _ in row) for row in rows.values()),

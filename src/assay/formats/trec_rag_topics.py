@@ -9,7 +9,6 @@ A cluster of related queries that a narrative is to be written from is a JSON li
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from os import PathLike
 from typing import Any
 
 from assay.formats.jsonl import (
@@ -22,7 +21,7 @@ from assay.formats.jsonl import (
 )
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList
-from assay.formats.text import SourceText, read_text, reads_file
+from assay.formats.text import Given, SourceText, reads_file, text_of
 from assay.model.trec_rag import (
     Importance,
     Narrative,
@@ -160,10 +159,10 @@ def _add(mine: dict[str, SubNarrative], text: str, importance: Importance | None
     mine.setdefault(sub_narrative_key(text), SubNarrative(sub_narrative_name(text), importance))
 
 
-def read_mapping(path: str | PathLike[str]) -> dict[tuple[str, str], str]:
+def read_mapping(given: Given) -> dict[tuple[str, str], str]:
     """Sub-narrative by (topic, text of a nugget), from the records with ``nuggets`` of a file that
     :func:`read_sub_narratives` reads; empty where it has none."""
-    source = read_text(path)
+    source = text_of(given)
     if first_object(source) is None:
         return {}
     found: dict[tuple[str, str], str] = {}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from itertools import combinations
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.arrays import Floats
-from assay.measures.bootstrap import ends_of, mean_intervals
+from assay.measures.bootstrap import Interval, ends_of, mean_intervals
 from assay.measures.confidence import LOWER_IS_BETTER, measured
 from assay.measures.settings import probability
 from assay.statistics.checks import defined, score_matrix
@@ -32,6 +32,9 @@ from assay.statistics.tukey import randomised_tukey
 Test = Literal["tukey", "t", "randomisation", "bootstrap"]
 """``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t``, ``randomisation`` and
 ``bootstrap``: every pair on its own, then Holm's correction over all pairs."""
+
+
+_OfPair = tuple[float, Interval | None, float | None, float | None, float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -131,56 +134,40 @@ def compare_runs(
     t, p_of_t = t_columns(differences, sizes)
     exact: bool | None = None
     used: int | None = None
-    p: list[float | None]
+    p: list[float | None] = [None] * len(first)
     adjusted: list[float | None]
     if test == "tukey":
         result = randomised_tukey(
             scores, permutations=permutations, seed=seed, exact_limit=exact_limit, workers=workers
         )
-        p, adjusted = [None] * len(first), [float(x) for x in result.p[first, second]]
+        adjusted = [float(x) for x in result.p[first, second]]
         exact, used = result.exact, result.permutations
-    elif test == "t":
-        p = [defined(x) for x in p_of_t]
-        adjusted = holm(p)
-    elif test == "bootstrap":
-        p = [defined(x) for x in bootstrap_p(differences, sizes, permutations, seed)]
-        adjusted = holm(p)
-        exact, used = False, permutations
     else:
-        exact = is_exact(topics, exact_limit)
-        found = randomisation_p(differences, sizes, permutations, seed, exact_limit)
-        p = [float(x) for x in found]
+        if test == "t":
+            found = p_of_t
+        elif test == "bootstrap":
+            found = bootstrap_p(differences, sizes, permutations, seed)
+            exact, used = False, permutations
+        else:
+            found = randomisation_p(differences, sizes, permutations, seed, exact_limit)
+            exact = is_exact(topics, exact_limit)
+            used = 2**topics if exact else permutations
+        p = [defined(x) for x in found]
         adjusted = holm(p)
-        used = 2**topics if exact else permutations
-    observed = differences.mean(axis=0)
     intervals = mean_intervals(list(differences.T), level=level, resamples=resamples, seed=seed)
-    ends = [ends_of(one) for one in intervals]
     effects = residual_effect_sizes(scores)
-    pairs = tuple(
-        PairComparison(
-            run_a=names[a],
-            run_b=names[b],
-            difference=float(observed[k]),
-            low=ends[k][0],
-            high=ends[k][1],
-            p=p[k],
-            p_adjusted=adjusted[k],
-            effect=None if effects is None else float(effects[a, b]),
-            paired_effect=defined(t[k] / np.sqrt(topics)),
-            different=_is_real(adjusted[k], alpha),
-        )
-        for k, (a, b) in enumerate(zip(first, second, strict=True))
+    columns = zip(
+        differences.mean(axis=0).tolist(),
+        intervals,
+        p,
+        adjusted,
+        [None] * len(first) if effects is None else effects[first, second].tolist(),
+        map(defined, t / np.sqrt(topics)),
+        strict=True,
     )
-    return Comparison(
-        test=test,
-        alpha=alpha,
-        topics=topics,
-        pairs=pairs,
-        variance=residual_variance(scores),
-        exact=exact,
-        permutations=used,
-        **_groups(names, scores.mean(axis=0), sign, pairs),
-    )
+    means = dict(zip(names, scores.mean(axis=0).tolist(), strict=True))
+    tested = _Tested(test, alpha, topics, residual_variance(scores), exact, used)
+    return _compared(means, sign, columns, tested)
 
 
 def compare_confidences(
@@ -228,47 +215,26 @@ def compare_confidences(
             "all wrong"
         )
     names = [str(runs[i]) for i in order]
-    first, second = np.triu_indices(m, 1)
     found = paired_differences(
         p[:, order],
         c[:, order] > 0,
         measure,
-        list(zip(first.tolist(), second.tolist(), strict=True)),
+        list(combinations(range(m), 2)),
         level=level,
         resamples=resamples,
         permutations=permutations,
         seed=seed,
         exact_limit=exact_limit,
     )
-    adjusted = holm([one.p for one in found])
-    pairs = []
-    for a, b, one, p_adjusted in zip(first, second, found, adjusted, strict=True):
-        if one.difference is None or p_adjusted is None:
-            raise AssertionError(f"{measure} of {names[a]} or {names[b]} is undefined")
-        pairs.append(
-            PairComparison(
-                run_a=names[a],
-                run_b=names[b],
-                difference=one.difference,
-                low=one.interval.low if one.interval else None,
-                high=one.interval.high if one.interval else None,
-                p=one.p,
-                p_adjusted=p_adjusted,
-                effect=None,
-                paired_effect=None,
-                different=_is_real(p_adjusted, alpha),
-            )
-        )
-    return Comparison(
-        test="randomisation",
-        alpha=alpha,
-        topics=topics,
-        pairs=tuple(pairs),
-        variance=None,
-        exact=found[0].exact,
-        permutations=found[0].permutations,
-        **_groups(names, sign * values[order], sign, pairs),
-    )
+    columns = [
+        (one.difference, one.interval, one.p, p_adjusted, None, None)
+        for one, p_adjusted in zip(found, holm([one.p for one in found]), strict=True)
+        if one.difference is not None
+    ]
+    means = dict(zip(names, (sign * values[order]).tolist(), strict=True))
+    exact, used = found[0].exact, found[0].permutations
+    tested = _Tested("randomisation", alpha, topics, None, exact, used)
+    return _compared(means, sign, columns, tested)
 
 
 def _check_names(runs: Sequence[str], columns: int) -> None:
@@ -278,32 +244,48 @@ def _check_names(runs: Sequence[str], columns: int) -> None:
         )
 
 
-def _is_real(p_adjusted: float | None, alpha: float) -> bool:
-    return p_adjusted is not None and p_adjusted < alpha
+class _Tested(NamedTuple):
+    """What of a :class:`Comparison` is said beforehand."""
+
+    test: Test
+    alpha: float
+    topics: int
+    variance: Variance | None
+    exact: bool | None
+    permutations: int | None
 
 
-class _Groups(TypedDict):
-    """What of a :class:`Comparison` follows from the means and which pairs differ."""
-
-    means: Mapping[str, float]
-    letters: Mapping[str, str] | None
-    top: tuple[str, ...]
-
-
-def _groups(
-    names: Sequence[str], means: Floats, sign: float, pairs: Sequence[PairComparison]
-) -> _Groups:
-    """The groups of runs by means, best first; ``sign`` is −1 where the least is the best, and the
-    pairs are all of them in the order of the upper triangle."""
+def _compared(
+    means: Mapping[str, float],
+    sign: float,
+    columns: Iterable[_OfPair],
+    tested: _Tested,
+) -> Comparison:
+    """The pairs and groups of runs by their means, best first; ``sign`` is −1 where the least is
+    the best. ``columns`` say of all pairs, in the order of the upper triangle, the difference, its
+    interval, p, adjusted p, effect and paired effect."""
+    names, ordered = list(means), sign * np.array(list(means.values()))
+    pairs = tuple(
+        PairComparison(
+            a,
+            b,
+            difference,
+            *ends_of(interval),
+            p,
+            adjusted,
+            effect,
+            paired_effect,
+            different=adjusted is not None and adjusted < tested.alpha,
+        )
+        for (a, b), (difference, interval, p, adjusted, effect, paired_effect) in zip(
+            combinations(names, 2), columns, strict=True
+        )
+    )
     different = np.zeros((len(names), len(names)), dtype=np.bool_)
     different[np.triu_indices(len(names), 1)] = [pair.different for pair in pairs]
     different |= different.T
     letters = None
     with suppress(TooManyGroups):
-        by_run = joined(compact_letters(sign * means, different))
-        letters = dict(zip(names, by_run, strict=True))
-    return _Groups(
-        means=dict(zip(names, map(float, means), strict=True)),
-        letters=letters,
-        top=tuple(names[i] for i in top_group(sign * means, different)),
-    )
+        letters = dict(zip(names, joined(compact_letters(ordered, different)), strict=True))
+    top = tuple(names[i] for i in top_group(ordered, different))
+    return Comparison(means=means, pairs=pairs, letters=letters, top=top, **tested._asdict())

@@ -28,7 +28,7 @@ from assay.measures.arrays import Floats
 from assay.measures.settings import probability
 from assay.statistics import ranks
 from assay.statistics.checks import defined, score_pair
-from assay.statistics.settings import Correlation, all_settings, run_setting
+from assay.statistics.correlation_settings import Correlation, all_settings, run_setting
 from assay.statistics.shared_scores import (
     Missing,
     Scores,

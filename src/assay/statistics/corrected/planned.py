@@ -11,14 +11,9 @@ import numpy.typing as npt
 from assay.measures.arrays import Floats
 from assay.measures.settings import whole_number
 from assay.statistics.checks import numbers
-from assay.statistics.corrected.estimates import (
-    LEAST_DF,
-    Estimates,
-    difference_variance,
-    half_widths,
-)
+from assay.statistics.corrected.estimates import LEAST_DF, difference_variance, half_widths
 from assay.statistics.corrected.given import weight_matrix
-from assay.statistics.corrected.order import apart, rank_sets
+from assay.statistics.corrected.order import apart, ranks_between
 
 _OWN = 10.0
 """As in :func:`assay.statistics.corrected.items`."""
@@ -105,11 +100,9 @@ def expected(
     """
     theta = numbers(value, "scores")
     half = half_widths(np.diag(covariance), df, level)
-    none = np.zeros(len(theta))
-    critical = rank_sets(
-        Estimates(theta, theta, theta, covariance, df, 0.0, none, none, none, 0, "these"),
-        level=deciding, draws=max(_RANK_DRAWS, math.ceil(_BEYOND / (1.0 - deciding))),
-    ).critical  # fmt: skip
+    draws = max(_RANK_DRAWS, math.ceil(_BEYOND / (1.0 - deciding)))
+    middle = float(np.median(df))
+    critical = ranks_between(theta, covariance, middle, level=deciding, draws=draws).critical
     first, second = np.triu_indices(len(theta), 1)
     delta = np.abs(apart(theta)[first, second])
     se = np.sqrt(difference_variance(covariance)[first, second])
