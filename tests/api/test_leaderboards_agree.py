@@ -11,7 +11,7 @@ from scipy import stats
 
 from assay.api.results import RankedBoard, agreement
 from assay.measures.ranges import Range
-from assay.protocols.battles.inputs import Counted
+from assay.protocols.battles.inputs import BattleCounts
 from assay.statistics.battles import rate, tally
 from assay.statistics.pair_models import BradleyTerry
 
@@ -19,7 +19,9 @@ TOPICS = ("a", "b", "c", "d")
 
 
 def board(
-    scores: dict[str, float], per_topic: dict[str, dict[str, float]], detail: Counted | None = None
+    scores: dict[str, float],
+    per_topic: dict[str, dict[str, float]],
+    detail: BattleCounts | None = None,
 ) -> RankedBoard:
     values = {
         run: {"M": {topic: Range.certain(value) for topic, value in of.items()}}
@@ -74,7 +76,7 @@ def test_ratings_are_fitted_anew_to_each_draw() -> None:
     table = tally(a, b, outcome, topic, runs=3, topics=4)
     runs, model = ("r0", "r1", "r2"), BradleyTerry()
     ratings = dict(zip(runs, rate(table, model, prior=1.0).rating.tolist(), strict=True))
-    battles = board(ratings, {}, Counted(runs, TOPICS, table, model, 1.0))
+    battles = board(ratings, {}, BattleCounts(runs, TOPICS, table, model, 1.0))
     values = {"r0": [0.9, 0.1, 0.4, 0.3], "r1": [0.5, 0.5, 0.5, 0.2], "r2": [0.2, 0.9, 0.1, 0.6]}
     found = agreement(of_means(values), battles)
     taus = []

@@ -25,7 +25,7 @@ from assay.measures.summaries import (
     xux,
 )
 from assay.model.summaries import without_first_section, without_headings
-from assay.protocols.sgss.labels import preference, sides
+from assay.protocols.sgss.labels import left_and_right, preference
 from assay.statistics.logistic import fit_logistic
 from assay.tasks.sgss import PREFERENCE, STATEMENT, PreferenceUnit, StatementUnit
 from tests.sgss.cases import PREFERENCES, SUMMARIES, rows, summary, toml, write
@@ -371,7 +371,7 @@ def test_a_preference_by_a_person_needs_no_other_order(sgss, folder):
     summaries_read = read_summaries(folder / "summaries.jsonl").require()
     for query in ("tea", "rum"):
         one, other = (each for each in summaries_read if each.query == query)
-        left, right = sides(query, one, other)
+        left, right = left_and_right(query, one, other)
         side = "LEFT" if left.run == "A" else "RIGHT"
         said.append(
             {

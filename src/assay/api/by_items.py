@@ -82,7 +82,9 @@ class Voices:
 
     def own(self, task: AnyTask) -> LabellerId | None:
         """The evaluation's own labeller of a task."""
-        return None if self._machine.book is None else self._machine.book.configured[task.name]
+        return (
+            None if self._machine.by_unit is None else self._machine.by_unit.configured[task.name]
+        )
 
     def of(self, request: Request) -> tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]:
         """What the machine, people, and other machines by their names say of a unit."""

@@ -21,7 +21,7 @@ class LabelsPair:
     found: Agreement
 
 
-def agreements(
+def pairwise_agreement(
     labels: Mapping[str, Mapping[tuple[str, str], float]], resampling: ResamplingArguments
 ) -> Iterator[LabelsPair]:
     """How any two sources agree on what both have labelled. ``labels`` are by source, topic and

@@ -8,26 +8,23 @@ said under the former one still stands until somebody is asked again.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from assay.measures.arrays import Bools
 from assay.model.labels import Label
 from assay.protocols.labels import LabelBook, LookedUp
-from assay.tasks.base import AnyTask, unit_hash
-
-Content = Mapping[str, Any]
+from assay.tasks.base import AnyTask, UnitContent, unit_hash
 
 
 def carried(
     book: LabelBook,
     task: AnyTask,
-    unit: Content,
-    parts: Sequence[tuple[AnyTask, Content]],
-    unit_beside: Callable[[Sequence[Label]], Content],
+    unit: UnitContent,
+    parts: Sequence[tuple[AnyTask, UnitContent]],
+    unit_beside: Callable[[Sequence[Label]], UnitContent],
 ) -> tuple[Label, Sequence[Label]] | None:
     """The label of ``task`` that counted before labels of ``parts`` (task, unit) changed its unit
     to what it is now, with the labels of the parts as they were then; ``unit_beside`` makes a unit
@@ -59,7 +56,7 @@ def carried(
 
 
 def _counted(
-    book: LabelBook, part: tuple[AnyTask, Content], history: Sequence[Label]
+    book: LabelBook, part: tuple[AnyTask, UnitContent], history: Sequence[Label]
 ) -> Callable[[int], Label | None]:
     """Which label of a part counted when that with a number was not there yet. That changes where
     the part got a label, and is looked up once for each of these times."""
@@ -75,6 +72,6 @@ def _counted(
 def several_labels(book: LabelBook, task: AnyTask, units: LookedUp) -> Bools:
     """Which of some units of a task may have more than one label: without one that has, nothing
     was ever carried on."""
-    if book.book is None:
+    if book.by_unit is None:
         return np.zeros(len(units.first), np.bool_)
-    return book.book.several(task, units.first)
+    return book.by_unit.several(task, units.first)

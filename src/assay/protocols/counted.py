@@ -14,7 +14,7 @@ from assay.model.labels import Label
 from assay.model.scratch import Numbers, Scratch
 
 if TYPE_CHECKING:
-    from assay.protocols.book import Book
+    from assay.protocols.unit_labels import UnitLabels
 
 V = TypeVar("V")
 
@@ -26,26 +26,26 @@ class CountedLabels(Sequence[Label | None]):
     """The label that counts for each of a row of units, None where there is none. A label is made
     when it is looked at; ``map`` and ``failed`` look at none.
 
-    ``places`` are those of labels among the columns of ``book``, −1 where there is none; ``others``
-    has by number in the row those labels that are no column's: what a label of another task tells,
-    and all where they are had whole.
+    ``places`` are those of labels among the columns of ``by_unit``, −1 where there is none;
+    ``others`` has by number in the row those labels that are no column's: what a label of another
+    task tells, and all where they are had whole.
     """
 
-    book: Book | None
+    by_unit: UnitLabels | None
     places: npt.NDArray[np.signedinteger[Any]]
     others: Mapping[int, Label] = field(default_factory=dict)
 
     def without(self, which: npt.NDArray[np.bool_]) -> CountedLabels:
         """The same with no label in some places of the row."""
         others = {at: label for at, label in self.others.items() if not which[at]}
-        return CountedLabels(self.book, np.where(which, NONE, self.places), others)
+        return CountedLabels(self.by_unit, np.where(which, NONE, self.places), others)
 
     def spread(self, which: npt.NDArray[np.bool_]) -> CountedLabels:
         """The same in the places ``which`` of a longer row, in whose others there is no label."""
         at = np.flatnonzero(which)
         places = np.full(len(which), NONE, np.int64)
         places[at] = self.places
-        return CountedLabels(self.book, places, {int(at[n]): o for n, o in self.others.items()})
+        return CountedLabels(self.by_unit, places, {int(at[n]): o for n, o in self.others.items()})
 
     def replaced(self, by: Mapping[int, Label]) -> CountedLabels:
         """The same with other labels in some places of the row."""
@@ -53,10 +53,10 @@ class CountedLabels(Sequence[Label | None]):
             return self
         places = self.places.astype(np.int64)
         for at, label in by.items():
-            places[at] = NONE if self.book is None else self.book.place(label)
+            places[at] = NONE if self.by_unit is None else self.by_unit.place(label)
         away = {at: label for at, label in by.items() if places[at] == NONE}
         others = {at: label for at, label in self.others.items() if at not in by}
-        return CountedLabels(self.book, places, {**others, **away})
+        return CountedLabels(self.by_unit, places, {**others, **away})
 
     def __len__(self) -> int:
         return len(self.places)
@@ -70,11 +70,11 @@ class CountedLabels(Sequence[Label | None]):
             start, stop, _ = at.indices(len(self))
             some = range(start, stop) if self.others else ()
             others = {at - start: self.others[at] for at in some if at in self.others}
-            return CountedLabels(self.book, self.places[start:stop], others)
+            return CountedLabels(self.by_unit, self.places[start:stop], others)
         at = range(len(self))[at]
         place = int(self.places[at])
-        if place >= 0 and self.book is not None:
-            return self.book.columns.at(place)
+        if place >= 0 and self.by_unit is not None:
+            return self.by_unit.columns.at(place)
         return self.others.get(at)
 
     def __iter__(self) -> Iterator[Label | None]:
@@ -82,8 +82,8 @@ class CountedLabels(Sequence[Label | None]):
             places = self.places[begin : begin + _AT_ONCE]
             held = places[places >= 0]
             found: Iterator[Label] = iter(())
-            if self.book is not None and len(held):
-                found = self.book.columns.labels(held.astype(np.int64))
+            if self.by_unit is not None and len(held):
+                found = self.by_unit.columns.labels(held.astype(np.int64))
             for at, place in enumerate(places.tolist(), begin):
                 yield next(found) if place >= 0 else self.others.get(at)
 
@@ -113,8 +113,8 @@ class CountedLabels(Sequence[Label | None]):
     ) -> Iterator[tuple[npt.NDArray[np.int64], list[V | None], npt.NDArray[np.int64]]]:
         """As :meth:`assay.ledger.columns.Columns.verdicts`, of the row."""
         held = self.held
-        if self.book is not None and len(held):
-            for which, values, each in self.book.columns.verdicts(self.places[held], value):
+        if self.by_unit is not None and len(held):
+            for which, values, each in self.by_unit.columns.verdicts(self.places[held], value):
                 yield held[which], values, each
         for number, label in self.others.items():
             said = None if label.verdict is None else value(label.verdict)
@@ -133,9 +133,9 @@ class CountedLabels(Sequence[Label | None]):
     def failed(self) -> npt.NDArray[np.bool_]:
         """Where the label is a failed one."""
         found = np.zeros(len(self), np.bool_)
-        if self.book is not None:
+        if self.by_unit is not None:
             held = self.held
-            found[held] = self.book.columns.failed(self.places[held])
+            found[held] = self.by_unit.columns.failed(self.places[held])
         for number, label in self.others.items():
             found[number] = label.verdict is None
         return found
@@ -144,9 +144,9 @@ class CountedLabels(Sequence[Label | None]):
     def human(self) -> npt.NDArray[np.bool_]:
         """Where the label is a person's."""
         found = np.zeros(len(self), np.bool_)
-        if self.book is not None:
+        if self.by_unit is not None:
             held = self.held
-            found[held] = self.book.columns.by_who(self.places[held], lambda who: who.is_human)
+            found[held] = self.by_unit.columns.by_who(self.places[held], lambda who: who.is_human)
         for number, label in self.others.items():
             found[number] = label.labeller.is_human
         return found
@@ -155,8 +155,8 @@ class CountedLabels(Sequence[Label | None]):
         """Labels that are alike in task, labeller and detail: one of them, and where all are in the
         row."""
         held = self.held
-        if self.book is not None and len(held):
-            for label, group in self.book.columns.by_kind(self.places[held]):
+        if self.by_unit is not None and len(held):
+            for label, group in self.by_unit.columns.by_kind(self.places[held]):
                 yield label, held[group]
         for number, label in self.others.items():
             yield label, np.array([number])
@@ -165,19 +165,19 @@ class CountedLabels(Sequence[Label | None]):
         """The numbers in the ledger of those labels of the row."""
         found = self.places[which].astype(np.int64)
         held = found >= 0
-        if self.book is not None:
-            found[held] = self.book.columns.rows(found[held])
+        if self.by_unit is not None:
+            found[held] = self.by_unit.columns.rows(found[held])
         for at in np.flatnonzero(~held).tolist():
             found[at] = self.others[int(which[at])].rowid
         return found
 
 
 class LabelRow(Sequence[Label | None]):
-    """A row of labels that grows. Of those that are held by the columns of ``book`` only the place
-    there is held, in ``scratch``; a slice of the row is had in memory."""
+    """A row of labels that grows. Of those that are held by the columns of ``by_unit`` only the
+    place there is held, in ``scratch``; a slice of the row is had in memory."""
 
-    def __init__(self, book: Book | None, scratch: Scratch) -> None:
-        self.book = book
+    def __init__(self, by_unit: UnitLabels | None, scratch: Scratch) -> None:
+        self.by_unit = by_unit
         self._places = Numbers(scratch, "q")
         self._others: dict[int, Label] = {}
 
@@ -186,13 +186,13 @@ class LabelRow(Sequence[Label | None]):
 
     def add(self, label: Label | None) -> None:
         """Add a label behind the others."""
-        place = NONE if self.book is None else self.book.place(label)
+        place = NONE if self.by_unit is None else self.by_unit.place(label)
         if label is not None and place == NONE:
             self._others[len(self._places)] = label
         self._places.append(place)
 
     def extend(self, labels: CountedLabels) -> None:
-        """Add labels of the same book."""
+        """Add labels of the same evaluation."""
         self._others.update((len(self) + at, label) for at, label in labels.others.items())
         self._places.extend(labels.places.astype(np.int64).tobytes())
 
@@ -206,14 +206,16 @@ class LabelRow(Sequence[Label | None]):
             if at in self._others:
                 return self._others[at]
             place = self._places[at]
-            return self.book.columns.at(place) if place >= 0 and self.book is not None else None
+            return (
+                self.by_unit.columns.at(place) if place >= 0 and self.by_unit is not None else None
+            )
         start, stop, _ = at.indices(len(self))
         some = range(start, stop) if self._others else ()
         others = {at - start: self._others[at] for at in some if at in self._others}
         places = np.frombuffer(self._places.some(start, stop), np.int64)
-        # Without a label nothing is asked of the book, whose ledger may be closed by now.
-        book = self.book if (places >= 0).any() else None
-        return CountedLabels(book, narrow(places, NONE), others)
+        # Without a label nothing is asked of the columns, whose ledger may be closed by now.
+        by_unit = self.by_unit if (places >= 0).any() else None
+        return CountedLabels(by_unit, narrow(places, NONE), others)
 
     def __iter__(self) -> Iterator[Label | None]:
         for begin in range(0, len(self), _AT_ONCE):

@@ -15,7 +15,7 @@ UID = 16
 _AT_ONCE = UID << 16  # bytes of uids that are put into parts at once
 
 
-class Counted:
+class CountedUids:
     """The uids of the labels that counted. Those that are hashes lie in a scratch, in parts by
     their first byte; ``others`` are all others."""
 

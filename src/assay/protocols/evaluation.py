@@ -281,8 +281,8 @@ class Evaluation:
         labellers, warnings = self._labellers_for_scoring()
         book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)
-        if book.book is not None:
-            warnings += book.book.remarks(missing=bool(book.missing))
+        if book.by_unit is not None:
+            warnings += book.by_unit.remarks(missing=bool(book.missing))
         warnings += book.uncalibrated()
         warnings += _why_failed(book, self.tasks)
         models = models_of(book.used)
@@ -317,7 +317,7 @@ class Evaluation:
 
     def _beside(self, book: LabelBook) -> PeopleBeside:
         """People's labels beside the machine's, whatever policy the evaluation has."""
-        if book.book is None:
+        if book.by_unit is None:
             return PeopleBeside()
         under = cache(book.under)
         sides = tuple(self.protocol.sides(self.inputs, self.settings, under))
@@ -431,11 +431,11 @@ def _why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
     usable label by anybody who counts here: one by others, or by the labeller with former settings,
     is none. Units that are not asked any more may be among them."""
     for task in tasks:
-        if book.book is None or not book.failed[task.name]:
+        if book.by_unit is None or not book.failed[task.name]:
             continue
-        own, ledger = book.book.configured[task.name], book.book.ledger
+        own, ledger = book.by_unit.configured[task.name], book.by_unit.ledger
         who = ledger.labellers().items()
-        counts = [n for n, one in who if book.book.policy.counts(one, task.name, own)]
+        counts = [n for n, one in who if book.by_unit.policy.counts(one, task.name, own)]
         why = ledger.why_failed(task.name, counts) if counts else Counter[str]()
         first = why.most_common(_REASONS)
         told = [f"{reason} ({count:,})" for reason, count in first]

@@ -15,10 +15,10 @@ from assay.labellers.base import Labeller, Request
 from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label, LabellerId
-from assay.protocols.book import Book, WholeBook
 from assay.protocols.counted import CountedLabels, LabelRow, Seen
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
-from assay.tasks.base import AnyTask, Unit, unit_digests, unit_hash
+from assay.protocols.unit_labels import UnitLabels, WholeUnitLabels
+from assay.tasks.base import AnyTask, Unit, UnitContent, unit_digests, unit_hash
 
 if TYPE_CHECKING:
     from assay.ledger.parquet import AnyLedger
@@ -28,7 +28,7 @@ K = TypeVar("K")
 _AT_ONCE = 4096  # units whose contents are held while their labels are looked up
 
 
-Asked = Iterable[tuple[Mapping[str, Any], Place]]
+Asked = Iterable[tuple[UnitContent, Place]]
 """What a row of units is about, and where the label of each is used."""
 
 
@@ -49,10 +49,10 @@ class LookedUp(NamedTuple):
 @dataclass
 class LabelBook:
     """Labels by what they are about. It remembers which were given out and where they were used,
-    and counts those that were wanted and are not there. ``book`` None is an evaluation without
-    any label (there is no ledger yet)."""
+    and counts those that were wanted and are not there. ``by_unit`` are all labels, and which of
+    them counts; None is an evaluation without any (there is no ledger yet)."""
 
-    book: Book | None
+    by_unit: UnitLabels | None
     used: UsedLabels = field(default_factory=UsedLabels, init=False)
     asked: Counter[str] = field(default_factory=Counter, init=False)
     missing: Counter[str] = field(default_factory=Counter, init=False)
@@ -74,81 +74,79 @@ class LabelBook:
         whole: bool = False,
     ) -> LabelBook:
         """The labels of ``tasks`` in the ledger. Those in ``asked_as`` are asked under another
-        task, those in ``strict`` under none (:class:`assay.protocols.book.Book`). With ``whole``
-        labels are had with all that a report shows of them."""
+        task, those in ``strict`` under none (:class:`assay.protocols.unit_labels.UnitLabels`). With
+        ``whole`` labels are had with all that a report shows of them."""
         if ledger is None:
             return cls(None)
-        kind = WholeBook if whole else Book
+        kind = WholeUnitLabels if whole else UnitLabels
         return cls(kind(ledger, policy, labellers, tuple(tasks), asked_as, strict))
 
     @property
     def is_whole(self) -> bool:
         """Whether labels are had with all that a report shows of them."""
-        return isinstance(self.book, WholeBook)
+        return isinstance(self.by_unit, WholeUnitLabels)
 
     def find(
-        self, task: AnyTask, unit: Unit | Mapping[str, Any], *, before: int | None = None
+        self, task: AnyTask, unit: Unit | UnitContent, *, before: int | None = None
     ) -> Label | None:
         """The label of a unit that counts, which may be a failed one; nothing is counted. The one
         that counted when the label with the number ``before`` was not there yet."""
-        return None if self.book is None else self.book.choose(task, _content(unit), before)
+        return None if self.by_unit is None else self.by_unit.choose(task, _content(unit), before)
 
-    def history(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> list[Label]:
+    def history(self, task: AnyTask, unit: Unit | UnitContent) -> list[Label]:
         """All labels of a unit, oldest first, whether they count or not."""
-        return [] if self.book is None else self.book.labels(task, _content(unit))
+        return [] if self.by_unit is None else self.by_unit.labels(task, _content(unit))
 
     def machine(
-        self, task: AnyTask, unit: Unit | Mapping[str, Any], who: LabellerId | None = None
+        self, task: AnyTask, unit: Unit | UnitContent, who: LabellerId | None = None
     ) -> Label | None:
         """The usable label of a unit by a machine, the evaluation's own unless another is named,
         that counts where people's are left out."""
-        return None if self.book is None else self.book.machine(task, _content(unit), who)
+        return None if self.by_unit is None else self.by_unit.machine(task, _content(unit), who)
 
     def counts_machine(self, task: AnyTask) -> bool:
         """Whether a machine's label of a task may count under the policy."""
-        return self.book is None or self.book.policy.counts_machine(task.name)
+        return self.by_unit is None or self.by_unit.policy.counts_machine(task.name)
 
     def best(self, task: AnyTask, labels: Sequence[Label]) -> Label | None:
         """The one of some labels, oldest first, that counts under the policy."""
-        book = self.book
-        return None if book is None else choose(labels, book.policy, book.configured[task.name])
+        own = self.by_unit
+        return None if own is None else choose(labels, own.policy, own.configured[task.name])
 
     def people_labelled(self, task: AnyTask) -> bool:
         """Whether any person ever labelled anything under a task."""
-        return self.book is not None and task.name in self.book.ledger.judged_by_people()
+        return self.by_unit is not None and task.name in self.by_unit.ledger.judged_by_people()
 
     def told_by_people(self, task: AnyTask) -> bool:
         """The same, also under one that tells its verdict."""
-        return self.book is not None and self.book.told_by_people(task)
+        return self.by_unit is not None and self.by_unit.told_by_people(task)
 
     @property
     def by_people(self) -> bool:
         """Whether any person ever labelled anything under a task that can count."""
-        return self.book is not None and self.book.by_people
+        return self.by_unit is not None and self.by_unit.by_people
 
     def under(self, policy: str) -> LabelBook:
         """The same labels under another policy, nothing counted yet."""
-        return LabelBook(self.book and self.book.with_policy(Policy.parse(policy)))
+        return LabelBook(self.by_unit and self.by_unit.with_policy(Policy.parse(policy)))
 
     def expects(self, task: AnyTask) -> bool:
         """Whether the policy counts labels of somebody who is asked for a task: with ``only:``
         perhaps nobody."""
-        if self.book is None or self.book.policy.only is None:
+        if self.by_unit is None or self.by_unit.policy.only is None:
             return True
-        own = self.book.configured[task.name]
-        return own is not None and own.name == self.book.policy.only
+        own = self.by_unit.configured[task.name]
+        return own is not None and own.name == self.by_unit.policy.only
 
     def verdict(
-        self, task: AnyTask, unit: Unit | Mapping[str, Any], place: Place | str
+        self, task: AnyTask, unit: Unit | UnitContent, place: Place | str
     ) -> Mapping[str, Any] | None:
         """The verdict on a unit, or None where there is no usable label (which is counted).
         ``place`` says where it is used: run, topic and position, or all in one text."""
         label = self.label(task, unit, place)
         return None if label is None else label.verdict
 
-    def label(
-        self, task: AnyTask, unit: Unit | Mapping[str, Any], place: Place | str
-    ) -> Label | None:
+    def label(self, task: AnyTask, unit: Unit | UnitContent, place: Place | str) -> Label | None:
         """As :meth:`verdict`, but the whole label, which may be a failed one."""
         content = _content(unit)
         label = self.find(task, content)
@@ -160,7 +158,7 @@ class LabelBook:
     def in_both_orders(
         self,
         task: AnyTask,
-        orders: Sequence[tuple[Unit | Mapping[str, Any], Place]],
+        orders: Sequence[tuple[Unit | UnitContent, Place]],
         *,
         count: bool = True,
     ) -> tuple[list[tuple[int, Label, Mapping[str, Any]]], bool]:
@@ -187,7 +185,7 @@ class LabelBook:
                 usable.append((at, label, label.verdict))
         return usable, len(usable) < len(wanted)
 
-    def judged_by_machine(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> bool:
+    def judged_by_machine(self, task: AnyTask, unit: Unit | UnitContent) -> bool:
         """Whether a machine told which of two things is better in one order, and so is asked in
         the other, too; a person is not."""
         label = self.find(task, unit)
@@ -213,26 +211,26 @@ class LabelBook:
         self.used.note_all(used, noted)
         return row[:]
 
-    def look_up(self, task: AnyTask, contents: Iterable[Mapping[str, Any]]) -> Iterator[LookedUp]:
+    def look_up(self, task: AnyTask, contents: Iterable[UnitContent]) -> Iterator[LookedUp]:
         """The labels of a row of units, as :meth:`find` has them, some at a time."""
         remaining = iter(contents)
         while some := list(islice(remaining, _AT_ONCE)):
             yield self._looked_up(task, some)
 
-    def _looked_up(self, task: AnyTask, some: Sequence[Mapping[str, Any]]) -> LookedUp:
+    def _looked_up(self, task: AnyTask, some: Sequence[UnitContent]) -> LookedUp:
         units = unit_digests(task.name, some)
         first = places = np.full(len(some), NONE, np.int64)
         others: dict[int, Label] = {}
-        if self.book is not None:
-            first = self.book.columns.first(b"".join(units))
-            places = self.book.counted(task, first)
+        if self.by_unit is not None:
+            first = self.by_unit.columns.first(b"".join(units))
+            places = self.by_unit.counted(task, first)
             for at in np.flatnonzero(places == CLOSELY).tolist():
                 label = self.find(task, some[at])
-                places[at] = self.book.place(label)
+                places[at] = self.by_unit.place(label)
                 if label is not None and places[at] == NONE:
                     others[at] = label
-            others.update(self.book.made_now(places))
-        return LookedUp(units, first, CountedLabels(self.book, places, others))
+            others.update(self.by_unit.made_now(places))
+        return LookedUp(units, first, CountedLabels(self.by_unit, places, others))
 
     def count_all(
         self, task: AnyTask, found: LookedUp, *, of: npt.NDArray[np.bool_] | None = None
@@ -255,10 +253,10 @@ class LabelBook:
                 new.append(np.array([at]))
         return np.concatenate(new)
 
-    def count(self, task: AnyTask, unit: Unit | Mapping[str, Any], label: Label | None) -> None:
+    def count(self, task: AnyTask, unit: Unit | UnitContent, label: Label | None) -> None:
         """Count a unit that a label was wanted of, and what was found."""
         identity = unit_hash(task.name, _content(unit)) if label is None else label.unit
-        first = NONE if self.book is None else self.book.columns.place(identity)
+        first = NONE if self.by_unit is None else self.by_unit.columns.place(identity)
         if len(self._new(np.array([first]), [bytes.fromhex(identity)])):
             self.add(task, 1, label is None, label is not None and label.verdict is None)
 
@@ -288,11 +286,11 @@ class LabelBook:
     def note(self, label: Label, place: Place | str) -> None:
         """Remember a label that was had from elsewhere as one that counts."""
         where = place if isinstance(place, Place) else Place(position=place)
-        self.used.note(label, where, self.book)
+        self.used.note(label, where, self.by_unit)
 
     def row(self) -> LabelRow:
         """A row that such labels can be put into."""
-        return LabelRow(self.book, self.used.scratch)
+        return LabelRow(self.by_unit, self.used.scratch)
 
     def places(self) -> PlaceColumns:
         """Places for such a row."""
@@ -300,19 +298,19 @@ class LabelBook:
 
     def note_all(self, labels: Places, at: PlaceColumns) -> None:
         """The same of many, by their places among the ledger's columns."""
-        if self.book is not None:
-            others = self.book.made_now(labels)
+        if self.by_unit is not None:
+            others = self.by_unit.made_now(labels)
             row = self.row()
-            row.extend(CountedLabels(self.book, labels, others))
+            row.extend(CountedLabels(self.by_unit, labels, others))
             self.used.note_all(row, at)
 
     def whole(self, labels: Mapping[K, Label]) -> dict[K, Label]:
         """The same labels with their uids, reasons, errors, costs and times, which scores do not
         need."""
-        if self.book is None:
+        if self.by_unit is None:
             return dict(labels)
-        return dict(zip(labels, self.book.ledger.whole(labels.values()), strict=True))
+        return dict(zip(labels, self.by_unit.ledger.whole(labels.values()), strict=True))
 
 
-def _content(unit: Unit | Mapping[str, Any]) -> Mapping[str, Any]:
+def _content(unit: Unit | UnitContent) -> UnitContent:
     return unit.model_dump(mode="json") if isinstance(unit, Unit) else unit

@@ -18,7 +18,7 @@ from assay.model.scratch import Scratch, Texts
 from assay.protocols.counted import CountedLabels, LabelRow, Seen
 
 if TYPE_CHECKING:
-    from assay.protocols.book import Book
+    from assay.protocols.unit_labels import UnitLabels
 
 K = TypeVar("K", bound=Hashable)
 Numbers = npt.NDArray[np.int64]
@@ -166,10 +166,10 @@ class UsedLabels(Iterable[Used]):
         for one in used:
             self.note(*one)
 
-    def note(self, label: Label, place: Place, book: Book | None = None) -> None:
-        """Add a use of a label, which may be among those of ``book``."""
-        if self._last is None or self._last[0].book is not book:
-            self._last = LabelRow(book, self.scratch), PlaceColumns(scratch=self.scratch)
+    def note(self, label: Label, place: Place, by_unit: UnitLabels | None = None) -> None:
+        """Add a use of a label, which may be among those of ``by_unit``."""
+        if self._last is None or self._last[0].by_unit is not by_unit:
+            self._last = LabelRow(by_unit, self.scratch), PlaceColumns(scratch=self.scratch)
             self._noted.append(self._last)
         labels, places = self._last
         labels.add(label)

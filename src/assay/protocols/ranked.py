@@ -17,7 +17,7 @@ from itertools import chain
 from assay.formats.trec_writing import judged_lines, run_lines
 from assay.protocols.output import FileData, file_name
 
-Judged = Iterable[tuple[str, str, str, int]]
+JudgedLines = Iterable[tuple[str, str, str, int]]
 """Topic, 0, document and grade."""
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
@@ -103,7 +103,7 @@ def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, FileData]]:
     if ranked is None:
         return
 
-    def judged() -> Judged:
+    def judged() -> JudgedLines:
         for topic, grades in ranked.qrels.items():
             for doc, grade in grades.items():
                 yield topic, "0", doc, int(grade)
@@ -128,7 +128,9 @@ def _shown(rankings: Mapping[str, Sequence[str]]) -> Iterator[bytes]:
     yield _words([(topic, doc) for topic, docs in rankings.items() for doc in docs])
 
 
-def _own_rels(judged: Callable[[], Judged], rankings: Mapping[str, Sequence[str]]) -> list[bytes]:
+def _own_rels(
+    judged: Callable[[], JudgedLines], rankings: Mapping[str, Sequence[str]]
+) -> list[bytes]:
     """The levels of what the run itself shows."""
     own = {(topic, doc) for topic, docs in rankings.items() for doc in docs}
     return [_rels(one for one in judged() if (one[0], one[2]) in own)]
@@ -141,7 +143,7 @@ def _by_subtopic(ranked: Ranked) -> Iterator[tuple[str, str, str, int]]:
                 yield topic, subtopic, doc, grade
 
 
-def _rels(judged: Judged) -> bytes:
+def _rels(judged: JudgedLines) -> bytes:
     """Relevance levels as NTCIREVAL reads them; it has none below 0."""
     levels = cache(lambda grade: f"L{max(grade, 0)}")
     return _words([(topic, doc, levels(grade)) for topic, _, doc, grade in judged])

@@ -19,7 +19,7 @@ from assay.model.places import file_sha256
 from assay.model.scratch import Parts
 from assay.model.version import __version__
 from assay.model.wording import printable
-from assay.protocols.digest import Counted
+from assay.protocols.digest import CountedUids
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import write_pieces
@@ -112,15 +112,15 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 def write_labels(
     path: Path, lines: Iterable[list[Line]], places: PlacesUsed
-) -> tuple[str, Counted]:
+) -> tuple[str, CountedUids]:
     """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
     Returns the SHA-256 of the file and which labels it holds."""
-    counted = Counted(places.scratch)
+    counted = CountedUids(places.scratch)
     return write_pieces(path, _used_lines(lines, places, counted)), counted
 
 
 def _used_lines(
-    blocks: Iterable[list[Line]], places: PlacesUsed, counted: Counted
+    blocks: Iterable[list[Line]], places: PlacesUsed, counted: CountedUids
 ) -> Iterator[bytes]:
     for block in blocks:
         used_at = places.among(block[0][0], block[-1][0])
@@ -138,7 +138,7 @@ def write_manifest(
     *,
     tasks: Iterable[AnyTask],
     inputs: Mapping[Path, str],
-    counted: Counted,
+    counted: CountedUids,
     outputs: Mapping[Path, str],
     head: Head,
 ) -> Path:

@@ -49,7 +49,7 @@ def _yes(label: Label, field: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def shared(label: Label | None, here: Place, where: WhereUsed) -> str:
+def used_elsewhere(label: Label | None, here: Place, where: WhereUsed) -> str:
     """Say where else a label is used: what is equal has one label."""
     if label is None:
         return ""

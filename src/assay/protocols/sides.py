@@ -143,7 +143,7 @@ def by_board(
     if not boards:
         return
     # In a book of its own: `people` has counted what was found out quickly.
-    by_people, by_machine = score(LabelBook(people.book)), score(under("machine"))
+    by_people, by_machine = score(LabelBook(people.by_unit)), score(under("machine"))
     for board in boards:
         found = {"by the machine": by_machine, "by people": by_people}
         measures = tuple(one for one in board.measures if one not in board.lower_is_better)
@@ -263,7 +263,7 @@ def agreements(people: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[TaskAgre
         columns: tuple[list[Any], list[Any]] = [], []
         named = ""
         own = said.get(task.name, {})
-        machines = {} if people.book is None else people.book.machines(task, own)
+        machines = {} if people.by_unit is None else people.by_unit.machines(task, own)
         for unit, machine in machines.items():
             found = [compared_values(task.name, one.verdict) for one in (own[unit], machine)]
             both = [one for one in found if one is not None]

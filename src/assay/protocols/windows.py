@@ -20,8 +20,8 @@ from assay.ledger.columns import CLOSELY, NONE, Places, as_hash
 from assay.ledger.hashes import packed
 from assay.measures.arrays import Floats, Integers
 from assay.model.labels import Label, Status
-from assay.protocols.book import Book
 from assay.protocols.counted import CountedLabels
+from assay.protocols.unit_labels import UnitLabels
 from assay.tasks.base import AnyTask
 
 Subject = tuple[str, ...]
@@ -63,7 +63,7 @@ class WindowLabels:
     those named in ``about`` are the subject; ``values`` are what a verdict is worth, item by item.
     """
 
-    book: Book | None
+    by_unit: UnitLabels | None
     task: AnyTask
     subjects: Collection[Subject]
     about: tuple[str, ...]
@@ -75,9 +75,11 @@ class WindowLabels:
         content = {**dict(zip(self.about, said.subject, strict=True)), self.items: said.items}
         return Request(self.task, self.task.unit.model_validate(content), topic=topic)
 
-    def _read(self, book: Book, windows: Sequence[Window], places: Places) -> Iterator[Said]:
+    def _read(
+        self, by_unit: UnitLabels, windows: Sequence[Window], places: Places
+    ) -> Iterator[Said]:
         """The labels of windows at some places; those say nothing where there is none."""
-        labels, numbers = CountedLabels(book, places), places.copy()
+        labels, numbers = CountedLabels(by_unit, places), places.copy()
         numbers[labels.held] = labels.numbers(labels.held)
         columns = (places.tolist(), numbers.tolist(), labels.human.tolist())
         verdicts = labels.each(self.values)
@@ -89,18 +91,18 @@ class WindowLabels:
     def _counting(self) -> dict[Subject, list[Said]]:
         """By subject the label that counts of each window, as far as one does; its place is CLOSELY
         where that must be looked at."""
-        book, windows = self.book, list[Window]()
-        if book is None:
+        by_unit, windows = self.by_unit, list[Window]()
+        if by_unit is None:
             return {}
         once: dict[Any, Any] = {one: one for one in self.subjects}  # equal ones are held once
-        for unit, content in book.ledger.unit_contents([self.task.name]):
+        for unit, content in by_unit.ledger.unit_contents([self.task.name]):
             subject = once.get(tuple(map(content.__getitem__, self.about)))
             if subject is not None:
                 items = tuple(content[self.items])
                 windows.append((unit, subject, once.setdefault(items, items)))
-        first = book.columns.first(b"".join(as_hash(packed(unit)) for unit, *_ in windows))
+        first = by_unit.columns.first(b"".join(as_hash(packed(unit)) for unit, *_ in windows))
         found: dict[Subject, list[Said]] = {}
-        for one in self._read(book, windows, book.counted(self.task, first)):
+        for one in self._read(by_unit, windows, by_unit.counted(self.task, first)):
             if one.place != NONE:
                 found.setdefault(one.subject, []).append(one)
         return found
@@ -143,11 +145,11 @@ class WindowLabels:
         self, windows: Iterable[Said], items: Set[str]
     ) -> Iterator[tuple[str, Said | None, float]]:
         """The labels of some items, and what they are worth, by all labels of their windows."""
-        if self.book is None:
+        if self.by_unit is None:
             return
-        of_unit = [(one[:3], at) for one in windows for at in self.book.columns.places(one.unit)]
+        of_unit = [(one[:3], at) for one in windows for at in self.by_unit.columns.places(one.unit)]
         labelled, places = zip(*of_unit, strict=True)
-        said = list(self._read(self.book, labelled, np.array(places, np.int64)))
+        said = list(self._read(self.by_unit, labelled, np.array(places, np.int64)))
         every: dict[str, dict[int, tuple[Said, float]]] = {}
         for one in said:
             for item, worth in zip(one.items, one.worth, strict=True):
@@ -159,17 +161,17 @@ class WindowLabels:
             return [one for one in some if one.rowid in now()] or some
 
         for item, known_by in every.items():
-            alone = [_alone(self.book, *known_by[number]) for number in sorted(known_by)]
+            alone = [_alone(self.by_unit, *known_by[number]) for number in sorted(known_by)]
             unit = next(one.unit for one in reversed(said) if item in one.items)
-            chosen = self.book.among(self.task, unit, alone, present)
+            chosen = self.by_unit.among(self.task, unit, alone, present)
             yield item, *((None, nan) if chosen is None else known_by[chosen.rowid])
 
     def asked_now(self, said: Iterable[Said]) -> set[int]:
         """The numbers of the labels that are of the very question that would be asked now; a
         person's always is."""
-        book, by_number = self.book, {one.number: one for one in said}
-        labeller = None if book is None else book.labellers.get(self.task.name)
-        keys = {} if book is None or labeller is None else book.ledger.keys(by_number)
+        by_unit, by_number = self.by_unit, {one.number: one for one in said}
+        labeller = None if by_unit is None else by_unit.labellers.get(self.task.name)
+        keys = {} if by_unit is None or labeller is None else by_unit.ledger.keys(by_number)
         return {
             number
             for number, one in by_number.items()
@@ -177,9 +179,9 @@ class WindowLabels:
         }
 
 
-def _alone(book: Book, said: Said, worth: float) -> Label:
+def _alone(by_unit: UnitLabels, said: Said, worth: float) -> Label:
     """The label as if it were of one item alone."""
-    label = book.columns.at(said.place)
+    label = by_unit.columns.at(said.place)
     if worth != worth:
         return label._replace(verdict=None, status=Status.FAILED)
     return label._replace(verdict={"labels": [worth]})

@@ -115,6 +115,8 @@ class Task(Generic[U, V]):
 
 
 AnyTask = Task[Any, Any]
+UnitContent = Mapping[str, Any]
+"""What a unit holds. Looking labels up needs no more, and units take a while to make."""
 
 
 def canonical(value: Any) -> bytes:
@@ -128,12 +130,12 @@ def content_hash(value: Mapping[str, Any] | bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def unit_hash(task: str, content: Mapping[str, Any]) -> str:
+def unit_hash(task: str, content: UnitContent) -> str:
     """Identity of a unit: the task's name and its content."""
     return unit_digests(task, [content])[0].hex()
 
 
-def unit_digests(task: str, contents: Iterable[Mapping[str, Any]]) -> list[bytes]:
+def unit_digests(task: str, contents: Iterable[UnitContent]) -> list[bytes]:
     """The same of many, each as 16 bytes."""
     sha, dumps, sort = hashlib.sha256, orjson.dumps, orjson.OPT_SORT_KEYS
     return [sha(dumps([task, one], option=sort)).digest()[:16] for one in contents]

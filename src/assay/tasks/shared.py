@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.model.labels import Label, Status
-from assay.tasks.base import AnyTask
+from assay.tasks.base import AnyTask, UnitContent
 from assay.tasks.r2c2 import ENTAILMENT
 from assay.tasks.trec_rag import SUPPORT
 
@@ -32,7 +32,7 @@ class Source:
     """
 
     task: AnyTask
-    content: Callable[[Plain], Plain]
+    content: Callable[[UnitContent], UnitContent]
     verdict: Callable[[Plain], Plain | None]
     leaves_open: str = ""
     excludes: Callable[[Plain, Plain], bool] = lambda _said, _own: False

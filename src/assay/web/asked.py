@@ -92,7 +92,7 @@ class Asked:
         found: dict[str, tuple[str, float | None]] = {}
         own: dict[str, LabellerId | None] = {}
         for part in self.opened.parts.values():
-            book = part.book(self.ledger).book
+            book = part.book(self.ledger).by_unit
             own |= {} if book is None else book.configured
         for label in each(self.ledger.labels(list(self.tasks))):
             if label.labeller == own.get(label.task):
@@ -125,7 +125,7 @@ class Asked:
     def machine_of(self, task: str) -> LabellerId | None:
         """The folder's own labeller of a task."""
         for part in self.opened.parts.values():
-            book = part.book(self.ledger).book
+            book = part.book(self.ledger).by_unit
             if book is not None and task in book.configured:
                 return book.configured[task]
         return None

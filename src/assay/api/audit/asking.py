@@ -19,7 +19,7 @@ from assay.model.labels import Label, Status
 from assay.protocols.base import Step
 from assay.protocols.evaluation import Evaluation
 from assay.systems.asking import known_labels, usable
-from assay.tasks.audit.probes import PROBES, Of, OtherUnits, Probe, in_order, order_of
+from assay.tasks.audit.probes import PROBES, Of, OtherUnits, Probe, order_of, reordered
 from assay.tasks.audit.views import VIEWS, View
 from assay.tasks.base import AnyTask, content_hash
 
@@ -240,7 +240,7 @@ def repeated(base: Base, asking: int) -> Request:
 def _shuffled(source: UnitSource, view: View, seed: int) -> Iterator[Ask]:
     for base in source.units["all"]:
         order = order_of(view, base.request.content, _random(seed, ORDER, base))
-        unit = None if order is None else in_order(view, base.request.unit, order)
+        unit = None if order is None else reordered(view, base.request.unit, order)
         if order is not None and unit is not None and unit != base.request.unit:
             request = Request(base.request.task, unit, topic=base.topic)
             yield Ask(base, "shuffled", request, order=tuple(order))

@@ -11,7 +11,7 @@ from assay.page.wording import one_line, span
 from assay.protocols.answers.acts import IN_WORDS
 from assay.protocols.answers.results import AnswerFindings, AnswerResult, LabelState, NuggetResult
 from assay.protocols.places import Place, WhereUsed
-from assay.protocols.remarks import remarks, shared
+from assay.protocols.remarks import remarks, used_elsewhere
 
 _OUTCOMES = {
     kind: Badge(kind, sign, word)
@@ -117,7 +117,7 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
     if (
         result.state is not LabelState.CARRIED
     ):  # else its label is not about what the answer holds now
-        said += filter(None, [shared(result.label, at._replace(position="answer"), where)])
+        said += filter(None, [used_elsewhere(result.label, at._replace(position="answer"), where)])
     said += _required(result)
     if result.state is LabelState.WAITING:
         said.append(
@@ -168,7 +168,7 @@ def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
         badge = Badge("open", f"?{num}", "unmarked")
     words = ("entailed", "not entailed")
     said: list[Remark | str] = [*remarks(result.entailment, result.overruled, "entailed", words)]
-    if elsewhere := shared(result.entailment, at._replace(position=f"nugget {num}"), where):
+    if elsewhere := used_elsewhere(result.entailment, at._replace(position=f"nugget {num}"), where):
         said.append(elsewhere)
     if result.helped is not None or result.help_reason:
         helped = "" if result.helped is None else "helped" if result.helped else "did not help"

@@ -25,7 +25,6 @@ from assay.protocols.answers.columns import (
     rows,
 )
 from assay.protocols.answers.requests import (
-    Content,
     GivenAnswer,
     acts_asked,
     answer_content,
@@ -39,7 +38,7 @@ from assay.protocols.carried import carried, several_labels
 from assay.protocols.counted import CountedLabels, LabelRow
 from assay.protocols.labels import Asked, LabelBook, LookedUp
 from assay.protocols.places import Place
-from assay.tasks.base import AnyTask
+from assay.tasks.base import AnyTask, UnitContent
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, Act
 
 Helped = Mapping[int, tuple[bool, str | None]]
@@ -305,7 +304,7 @@ class _Judge:
         self,
         task: AnyTask,
         given: Sequence[GivenAnswer],
-        units: Sequence[Content],
+        units: Sequence[UnitContent],
         labels: CountedLabels,
         cited: _Cited,
         now: Sequence[Sequence[int]],
@@ -340,7 +339,7 @@ class _Judge:
         carried_on[list(former_labels)] = True
         return _Counting(labels, carried_on, now, beside, by_machines, overruled)
 
-    def _carried(self, given: GivenAnswer, unit: Content) -> tuple[Label, list[int]] | None:
+    def _carried(self, given: GivenAnswer, unit: UnitContent) -> tuple[Label, list[int]] | None:
         """The label that counted for this very answer before labels changed which of its nuggets
         are entailed, with the places of those that it was given beside."""
         parts = [
@@ -402,7 +401,7 @@ class _Judge:
         )
 
 
-def _content(given: GivenAnswer, beside: Iterable[int]) -> Content:
+def _content(given: GivenAnswer, beside: Iterable[int]) -> UnitContent:
     """What is asked of an answer beside the nuggets at these places."""
     nuggets = given.answer.nuggets
     return answer_content(given.question, given.answer, (nuggets[at].text for at in beside))

@@ -4,7 +4,7 @@ for, and whether the answer is right beside the nuggets that are entailed."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from assay.labellers.base import Request
 from assay.model.labels import Label
@@ -12,7 +12,7 @@ from assay.model.rag import Answer, Nugget, Passage, PassageKey, Question
 from assay.protocols.answers.acts import act_of, is_asked
 from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
-from assay.tasks.base import AnyTask
+from assay.tasks.base import AnyTask, UnitContent
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER
 
 ENTAILED_SHARE = 0.75
@@ -20,9 +20,6 @@ ENTAILED_SHARE = 0.75
 
 _SHARE_WEIGHS = 10
 """As many labelled nuggets weigh as much as :data:`ENTAILED_SHARE`."""
-
-Content = dict[str, Any]
-"""What a unit holds. Looking labels up needs no more, and units take a while to make."""
 
 
 class GivenAnswer(NamedTuple):
@@ -34,7 +31,7 @@ class GivenAnswer(NamedTuple):
     answer: Answer
 
 
-def entailment_content(nugget: Nugget, passage: Passage) -> Content:
+def entailment_content(nugget: Nugget, passage: Passage) -> UnitContent:
     """What is asked of a nugget: the text that the cited run holds, and the nugget."""
     return {"passage": passage.text, "nugget": nugget.text}
 
@@ -49,7 +46,7 @@ def answer_task(question: Question) -> AnyTask:
     return EVERY_ANSWER if question.required else ANSWER
 
 
-def answer_content(question: Question, answer: Answer, entailed: Iterable[str]) -> Content:
+def answer_content(question: Question, answer: Answer, entailed: Iterable[str]) -> UnitContent:
     """What is asked of an answer beside entailed nuggets."""
     return {
         "question": question.text,
@@ -59,12 +56,12 @@ def answer_content(question: Question, answer: Answer, entailed: Iterable[str]) 
     }
 
 
-def act_content(question: Question, answer: Answer) -> Content:
+def act_content(question: Question, answer: Answer) -> UnitContent:
     """What the dialogue act is asked about."""
     return {"question": question.text, "answer": answer.text}
 
 
-def request(task: AnyTask, content: Content, topic: str = "") -> Request:
+def request(task: AnyTask, content: UnitContent, topic: str = "") -> Request:
     """A content as a labeller is asked about it."""
     return Request(task, task.unit(**content), topic=topic)
 
@@ -89,10 +86,6 @@ def nugget_labels(book: LabelBook, one: GivenAnswer) -> list[Label | None]:
         book.find(ENTAILMENT, entailment_content(nugget, one.passages[nugget.key]))
         for nugget in one.answer.nuggets
     ]
-
-
-Labelled = tuple[GivenAnswer, list[Label | None]]
-"""An answer with its nuggets' labels."""
 
 
 def is_entailed(label: Label | None) -> bool:
@@ -132,10 +125,10 @@ def answer_requests(
     nugget goes to the answers after it, so that answers of one or two nuggets do not make the
     estimate too high.
     """
-    labelled: Iterable[Labelled] = ((one, nugget_labels(book, one)) for one in answers)
+    pairs = ((one, nugget_labels(book, one)) for one in answers)
     failing, share, waiting, owed = 0.0, 0.0, 0.0, 0.0
+    labelled = list(pairs) if assume else pairs
     if assume:
-        labelled = list(labelled)
         failing, share = expected_shares(labels for _, labels in labelled)
     for one, labels in labelled:
         _, question, _, answer = one

@@ -143,7 +143,7 @@ class BattleInputs:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted(Redrawn):
+class BattleCounts(Redrawn):
     """The battles that count, as arrays: ``table`` over ``runs`` and ``topics`` by number."""
 
     measure = "Rating"

@@ -10,7 +10,7 @@ import numpy as np
 from assay.labellers.base import Request
 from assay.model.battles import Battle, BattleVerdict, merged
 from assay.model.labels import Why
-from assay.protocols.battles.inputs import BattleInputs, Counted
+from assay.protocols.battles.inputs import BattleCounts, BattleInputs
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.statistics.battles import tally
@@ -83,7 +83,7 @@ def turned(
 
 def count(
     inputs: BattleInputs, results: Iterable[Battle], lacking: Iterable[Match] = ()
-) -> Counted:
+) -> BattleCounts:
     """Battles as arrays, and those that are ``lacking`` a judgment."""
     run_number = {run: place for place, run in enumerate(inputs.runs)}
     topic_number = {topic: place for place, topic in enumerate(inputs.topics)}
@@ -98,7 +98,7 @@ def count(
         topics=len(topic_number),
     )
     settings = inputs.settings
-    return Counted(inputs.runs, inputs.topics, table, settings.chosen, settings.prior)
+    return BattleCounts(inputs.runs, inputs.topics, table, settings.chosen, settings.prior)
 
 
 def chosen(

@@ -21,7 +21,7 @@ from assay.model.wording import counted
 from assay.page.page import Board, Gap
 from assay.page.parts import Grid, Part, Table, Value
 from assay.protocols.base import Assumed, Protocol, Step
-from assay.protocols.battles.inputs import ENTRIES, BattleInputs, BattleSettings, Counted, load
+from assay.protocols.battles.inputs import ENTRIES, BattleCounts, BattleInputs, BattleSettings, load
 from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
 from assay.protocols.contents import Content
 from assay.protocols.definitions import glossary
@@ -145,7 +145,7 @@ def _matches(inputs: BattleInputs, book: LabelBook) -> list[Match]:
     return [*inputs.sample, *(one.match for one in more), *wanted]
 
 
-def _scores(counts: Counted, rated: Rated) -> dict[str, dict[str, Score]]:
+def _scores(counts: BattleCounts, rated: Rated) -> dict[str, dict[str, Score]]:
     found: dict[str, dict[str, Score]] = {}
     for place, run in enumerate(counts.runs):
         mine = (counts.table.first == place) | (counts.table.second == place)
@@ -171,7 +171,7 @@ def _scores(counts: Counted, rated: Rated) -> dict[str, dict[str, Score]]:
 
 
 def _per_topic(
-    counts: Counted, settings: BattleSettings
+    counts: BattleCounts, settings: BattleSettings
 ) -> dict[str, dict[str, dict[str, Range | None]]]:
     table = counts.table
     floor, ceiling = (
@@ -205,7 +205,7 @@ def _note(settings: BattleSettings) -> str:
     return f"{settings.model}.{prior} {orders} {silent} Battles without a verdict enter no rating."
 
 
-def _columns(counts: Counted, rated: Rated) -> dict[str, dict[str, str | int | None]]:
+def _columns(counts: BattleCounts, rated: Rated) -> dict[str, dict[str, str | int | None]]:
     fought_by = counts.table.fought
     active = np.flatnonzero(fought_by).tolist()
     ranks: dict[str, str | int | None] = {}
@@ -234,7 +234,7 @@ def _gaps(rated: Rated, twice: int, disagree: int) -> Iterator[Gap]:
         yield Gap(disagree, what, "They are ties.", grave=False)
 
 
-def _parts(counts: Counted, rated: Rated, every: Sequence[Fought]) -> Iterator[Part]:
+def _parts(counts: BattleCounts, rated: Rated, every: Sequence[Fought]) -> Iterator[Part]:
     runs = counts.runs
     order = np.argsort(-np.nan_to_num(rated.rating, nan=-np.inf), kind="stable").tolist()
     cells: list[list[float | None]] = [[None] * len(runs) for _ in runs]

@@ -53,7 +53,7 @@ def questions(inputs: ExamInputs, settings: ExamSettings) -> Bank:
 
 
 @dataclass(eq=False)
-class Sheet:
+class GradeSheet:
     """A query's passages (rows) and questions (columns). ``given`` are the grades of the graded
     file, whose ``answers`` are by passage and question; ``words`` says of which pairs the words are
     known (a graded file alone need not have them). Labels are wanted of the pairs ``asked``; of
@@ -104,7 +104,7 @@ def _said(verdict: Mapping[str, Any]) -> str:
     return str(verdict["answer"] if "answer" in verdict else verdict.get("reason") or "")
 
 
-def sheets(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Sheet]:
+def sheets(inputs: ExamInputs, settings: ExamSettings) -> Iterator[GradeSheet]:
     """The pool by query; asked is what no graded file answers."""
     bank = questions(inputs, settings)
     held = inputs.given.queries if inputs.given is not None else {}
@@ -117,7 +117,7 @@ def sheets(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Sheet]:
         words = [bool(one.text) or one.id == DIRECT_QUESTION for one in columns]
         texts = np.array([one in inputs.texts for one in passages], np.bool_)
         known = texts[:, None] & np.array(words, np.bool_)
-        yield Sheet(query, passages, columns, given, {} if own is None else own.answers, known)
+        yield GradeSheet(query, passages, columns, given, {} if own is None else own.answers, known)
 
 
 def unit(
@@ -143,7 +143,7 @@ def verification(question: BankQuestion, answer: str) -> dict[str, Any]:
     }
 
 
-def asked(inputs: ExamInputs, task: AnyTask, every: Iterable[Sheet]) -> Asked:
+def asked(inputs: ExamInputs, task: AnyTask, every: Iterable[GradeSheet]) -> Asked:
     """The pairs that are asked about, sheet by sheet."""
     for sheet in every:
         for passage, question in sheet.pairs(sheet.asked):
@@ -160,7 +160,7 @@ class GradedPool:
     """The graded pool by query. ``by`` names the labellers whose labels the grades are, but for
     those that are from the graded file."""
 
-    sheets: Mapping[str, Sheet]
+    sheets: Mapping[str, GradeSheet]
     by: tuple[str, ...]
 
     @property
@@ -202,7 +202,7 @@ def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Graded
 
 def _labelled(
     inputs: ExamInputs, settings: ExamSettings, book: LabelBook
-) -> tuple[list[Sheet], CountedLabels]:
+) -> tuple[list[GradeSheet], CountedLabels]:
     """The sheets with their labels, and these in one row."""
     task = tasks(settings)[0]
     every = list(sheets(inputs, settings))
@@ -216,7 +216,7 @@ def _labelled(
     return every, labels
 
 
-def _overrule(inputs: ExamInputs, book: LabelBook, task: AnyTask, sheet: Sheet) -> None:
+def _overrule(inputs: ExamInputs, book: LabelBook, task: AnyTask, sheet: GradeSheet) -> None:
     """Have the labels wanted with which people overrule the graded file; a machine's does not."""
     for row, column in np.argwhere(sheet.words & ~sheet.asked).tolist():
         content = unit(inputs, task, sheet.query, sheet.passages[row], sheet.questions[column])
@@ -230,7 +230,7 @@ def _grade(verdict: Mapping[str, Any]) -> float:
     return float(next(verdict[one] for one in ("rating", "grade", "relevant") if one in verdict))
 
 
-def _extracted(settings: ExamSettings, book: LabelBook, every: list[Sheet]) -> Floats:
+def _extracted(settings: ExamSettings, book: LabelBook, every: list[GradeSheet]) -> Floats:
     """The grades of extracted answers, NaN where there is none."""
     rules = (_by_rule(settings, question, said) for question, said, _ in _answers(every))
     values = np.fromiter(rules, np.float64)
@@ -241,7 +241,7 @@ def _extracted(settings: ExamSettings, book: LabelBook, every: list[Sheet]) -> F
     return values
 
 
-def _answers(every: list[Sheet]) -> Iterator[tuple[BankQuestion, str | None, Place]]:
+def _answers(every: list[GradeSheet]) -> Iterator[tuple[BankQuestion, str | None, Place]]:
     """The question of each pair that is asked, and the answer that was extracted, if any was."""
     for sheet in every:
         if sheet.labels is not None:
@@ -250,7 +250,7 @@ def _answers(every: list[Sheet]) -> Iterator[tuple[BankQuestion, str | None, Pla
                 yield one, said, sheet.at(passage, one)
 
 
-def _to_verify(settings: ExamSettings, every: list[Sheet]) -> Asked:
+def _to_verify(settings: ExamSettings, every: list[GradeSheet]) -> Asked:
     for question, said, place in _answers(every):
         if said is not None and _by_rule(settings, question, said) == _TO_VERIFY:
             yield verification(question, said), place

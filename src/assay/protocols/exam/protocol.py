@@ -16,7 +16,7 @@ from assay.protocols.exam.grading import asked, sheets, tasks, verifications
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
 from assay.protocols.exam.items import items_part
 from assay.protocols.exam.scored import ScoredRuns, scored
-from assay.protocols.exam.scoring import NOTHING
+from assay.protocols.exam.scoring import SILENT
 from assay.protocols.exam.supervision import supervision_parts
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Findings
@@ -110,7 +110,7 @@ EXAM = Exam()
 def _board(found: ScoredRuns) -> Board:
     settings, queries = found.settings, found.scorer.queries
     shown = {
-        run: sum(len(ranking.get(query, NOTHING).first(settings.k)) for query in queries)
+        run: sum(len(ranking.get(query, SILENT).first(settings.k)) for query in queries)
         for run, ranking in found.inputs.runs.items()
     }
     silent = _silent(found)

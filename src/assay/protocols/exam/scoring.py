@@ -44,10 +44,7 @@ NORMALISED = "EXAM-Cover-normalised"
 
 Rows = npt.NDArray[np.int32]
 
-Columns = tuple[Floats, Floats]
-"""Floors and ceilings: a row a run, a column a query."""
-
-NOTHING = Ranking()
+SILENT = Ranking()
 """What a run shows that is silent."""
 
 _Side = tuple[
@@ -197,7 +194,7 @@ class _Group:
     def _grades(self, rows: Rows) -> GradeMatrix:
         return self.pool[np.arange(len(rows))[:, None, None], rows]
 
-    def covers(self, tau: int) -> Iterator[tuple[str, Columns]]:
+    def covers(self, tau: int) -> Iterator[tuple[str, Ends]]:
         """EXAM-Cover in its variants."""
         plain = weighted = cover(self.first, tau, of=self.asked)
         if any(one.weighted for one in self.queries):
@@ -206,7 +203,7 @@ class _Group:
         yield WEIGHTED, (weighted.floor, weighted.ceiling)
         yield NORMALISED, normalised_cover(self.pool[:, None], self.first, tau, of=self.asked)
 
-    def alpha(self, measure: AlphaNDCG, tau: int) -> Columns:
+    def alpha(self, measure: AlphaNDCG, tau: int) -> Ends:
         """α-nDCG with the questions as intents."""
         alpha, k = measure.alpha, measure.k
         shown = self._grades(self._places[..., :k])
@@ -311,7 +308,7 @@ class ExamScorer:
     def _lists(self, runs: Iterable[Run]) -> Iterator[_Shown]:
         every = list(runs)
         for number, (query, one) in enumerate(self._queries.items()):
-            lists = [run.get(query, NOTHING) for run in every]
+            lists = [run.get(query, SILENT) for run in every]
             places = [each.places() for each in lists]
             yield _Shown(
                 number,

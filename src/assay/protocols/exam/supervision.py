@@ -12,7 +12,7 @@ from assay.model.exam import BankQuestion
 from assay.model.exam_grades import NO_GRADE
 from assay.model.wording import counted
 from assay.page.parts import Grid, Item, Part, Table
-from assay.protocols.exam.grading import Sheet
+from assay.protocols.exam.grading import GradeSheet
 from assay.protocols.exam.inputs import ExamInputs
 from assay.protocols.exam.scored import ScoredRuns
 
@@ -43,7 +43,7 @@ def answer_lines(found: ScoredRuns) -> Iterator[bytes]:
 
 
 def _answers(
-    sheet: Sheet, which: Bools
+    sheet: GradeSheet, which: Bools
 ) -> Iterator[tuple[BankQuestion, list[tuple[int, int, str]]]]:
     """Row, grade and answer of some pairs, by question, the best grade first."""
     said, grades = sheet.said, sheet.grades.values.tolist()
@@ -52,7 +52,7 @@ def _answers(
         yield question, [(row, grades[row][column], said[row][column]) for row in rows]
 
 
-def _best_first(sheet: Sheet, which: Bools) -> Iterator[list[int]]:
+def _best_first(sheet: GradeSheet, which: Bools) -> Iterator[list[int]]:
     """For each question the rows of some pairs, the best grade first."""
     for grades, some in zip(sheet.grades.values.T, which.T, strict=True):
         order = np.argsort(-grades, kind="stable")
@@ -175,7 +175,7 @@ def _fit(found: ScoredRuns) -> Part:
     return Part("Does the bank fit the judgments?", items=(table,), groups=tuple(groups))
 
 
-def _of_query(inputs: ExamInputs, sheet: Sheet, top: int) -> tuple[Item, ...]:
+def _of_query(inputs: ExamInputs, sheet: GradeSheet, top: int) -> tuple[Item, ...]:
     questions, passages, said = sheet.questions, sheet.passages, sheet.said
     names = tuple(f"Q{place}" for place in range(1, len(questions) + 1))
     grades = sheet.grades.values

@@ -12,7 +12,7 @@ from assay.model.summaries import CitedText, Summary, SummarySection
 from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
-from assay.tasks.base import AnyTask, unit_hash
+from assay.tasks.base import AnyTask, UnitContent, unit_hash
 from assay.tasks.sgss import (
     COMPREHENSIVENESS,
     COVERAGE,
@@ -35,8 +35,6 @@ OF_TASK = {
 
 SUPPORTED = {"full": "perfectly", "partial": "partially", "none": "no"}
 
-Content = Mapping[str, Any]
-
 
 def tasks(settings: SgssSettings) -> tuple[AnyTask, ...]:
     """The tasks that the settings ask for."""
@@ -52,7 +50,7 @@ class AskedPart(NamedTuple):
     covered), and where it stands, ``section`` and ``statement`` from 1, 0 for the overview."""
 
     criterion: str
-    content: Content
+    content: UnitContent
     section: int = 0
     statement: int = 0
 
@@ -63,12 +61,12 @@ class AskedPart(NamedTuple):
         return f"{where}{self.criterion}"
 
 
-def _faithfulness(summary: Summary, one: CitedText) -> Content:
+def _faithfulness(summary: Summary, one: CitedText) -> UnitContent:
     """The cited documents, taken together, and the text that cites them."""
     return {"passage": summary.cited_text(one.citations), "sentence": one.text}
 
 
-def sides(query: str, one: Summary, other: Summary) -> tuple[Summary, Summary]:
+def left_and_right(query: str, one: Summary, other: Summary) -> tuple[Summary, Summary]:
     """Which of two summaries stands left where a preference is asked in one order, or first: that
     is settled by their texts, evenly."""
     first, second = sorted((one, other), key=lambda s: unit_hash(query, {"text": s.text}))
@@ -79,16 +77,16 @@ def compared_in(inputs: SgssInputs) -> Iterator[tuple[str, Summary, Summary]]:
     """Every two summaries of a query that were handed in, in the order that is asked first."""
     for query in inputs.summaries:
         for one, other in combinations(inputs.originals(query), 2):
-            yield query, *sides(query, one, other)
+            yield query, *left_and_right(query, one, other)
 
 
-def preference(left: Summary, right: Summary) -> Content:
+def preference(left: Summary, right: Summary) -> UnitContent:
     """Two summaries side by side."""
     return {"query": left.query_text, "left": left.text, "right": right.text}
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class PooledSection:
     """A section of the pool (eq. 9), by a summary that it comes from and its place there."""
 
     run: str
@@ -96,22 +94,22 @@ class Pooled:
     section: SummarySection
 
 
-def pool(inputs: SgssInputs, query: str) -> list[Pooled]:
+def pool(inputs: SgssInputs, query: str) -> list[PooledSection]:
     """The set of the sections of the summaries of a query that were handed in: what several say
     is in it once. None where the evaluation has one summariser, so that there is nothing to
     compare."""
     if not inputs.comparable:
         return []
-    found: dict[str, Pooled] = {}
+    found: dict[str, PooledSection] = {}
     for one in inputs.originals(query):
         for place, section in enumerate(one.sections):
-            found.setdefault(section.content, Pooled(one.run, place, section))
+            found.setdefault(section.content, PooledSection(one.run, place, section))
     return list(found.values())
 
 
 def covers(
-    inputs: SgssInputs, summary: Summary, pooled: Iterable[Pooled]
-) -> Iterator[tuple[Pooled, Content | None]]:
+    inputs: SgssInputs, summary: Summary, pooled: Iterable[PooledSection]
+) -> Iterator[tuple[PooledSection, UnitContent | None]]:
     """What is asked to know how relevant the summary is to each pooled section; None where the
     section is its own, which is perfectly relevant to it."""
     original = original_of(inputs, summary)
@@ -149,7 +147,7 @@ def asked(inputs: SgssInputs, task: AnyTask) -> Asked:
 
 
 def asked_of(
-    inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: Iterable[Pooled] = ()
+    inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: Iterable[PooledSection] = ()
 ) -> Iterator[AskedPart]:
     """What is asked of a summary under a task."""
     original, overview = original_of(inputs, summary), summary.overview
@@ -199,7 +197,7 @@ class JudgedSummary:
     comprehensive: Value = None
 
 
-def verdict_number(settings: SgssSettings, task: str, verdict: Content) -> float:
+def verdict_number(settings: SgssSettings, task: str, verdict: Mapping[str, Any]) -> float:
     """What a verdict is worth under the settings."""
     said = SUPPORTED[verdict["support"]] if task == SUPPORT.name else verdict["label"]
     return settings.mapping[said]
@@ -225,7 +223,7 @@ def judged(
     inputs: SgssInputs,
     settings: SgssSettings,
     summary: Summary,
-    pooled: list[Pooled],
+    pooled: list[PooledSection],
     value: Callable[[AnyTask], Value],
 ) -> JudgedSummary:
     """The labels of one summary; ``value`` gives the number of the next that :func:`asked` has of
@@ -273,7 +271,7 @@ def _numbers(
     values = book.labels(task, asked(inputs, task)).each(
         lambda verdict: verdict_number(settings, task.name, verdict)
     )
-    if not settings.average or book.book is None or not book.book.ledger.judged_by_people():
+    if not settings.average or book.by_unit is None or not book.by_unit.ledger.judged_by_people():
         return iter(values)
     contents = (content for content, _ in asked(inputs, task))
     return (
@@ -283,7 +281,7 @@ def _numbers(
 
 
 def _average(
-    settings: SgssSettings, book: LabelBook, task: AnyTask, content: Content, value: Value
+    settings: SgssSettings, book: LabelBook, task: AnyTask, content: UnitContent, value: Value
 ) -> Value:
     """The mean of what people said of a unit, each person's newest label; ``value`` where nobody
     did."""

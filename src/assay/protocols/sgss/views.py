@@ -14,7 +14,7 @@ from assay.protocols.sgss.inputs import SgssInputs
 from assay.protocols.sgss.labels import JudgedSummary
 from assay.protocols.sgss.scoring import ScoredSummary
 
-OPEN = " Where labels are missing, what is drawn is the floor, and bars reach up to the ceiling."
+_DRAWN = " Where labels are missing, what is drawn is the floor, and bars reach up to the ceiling."
 
 
 def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Part:
@@ -29,7 +29,7 @@ def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, ScoredSummary]])
     note = "Up: a better experience line by line. To the right: covers what the others cover."
     if any(v and v.value is None for by in scored.values() for one in by.values()
            for v in one.values.values()):  # fmt: skip
-        note += OPEN
+        note += _DRAWN
     return Part("XUX and Comp", note, items if means else ())
 
 
@@ -57,7 +57,7 @@ def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, ScoredSummar
     """Each query: XUX against Comp, and X(l) of each summary beside its text."""
     note = "X(l) is what a reader has who leaves after line l; lines.csv holds all of it."
     if any(x.value is None for by in scored.values() for one in by.values() for x in one.x):
-        note += OPEN
+        note += _DRAWN
     if inputs.most is not None:
         note += f" XUX counts the first {inputs.most} lines."
     texts = {

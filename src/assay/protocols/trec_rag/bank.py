@@ -85,7 +85,7 @@ class BankTerms:
         """The inputs, with the labels among them where these go before the machine's: people's
         where theirs count (of which nothing says that they were given blind), a machine's where
         these do."""
-        held = self.book.book
+        held = self.book.by_unit
         policy = Policy.parse(self.settings.policy) if held is None else held.policy
         by_people = policy.people and not policy.independent
         if by_people if self.settings.given_by == "people" else policy.machine:
@@ -285,7 +285,7 @@ class TopicBank:
     def edits(self) -> dict[str, Label]:
         """The edits that count under the policy, by root."""
         found, book = {}, self.terms.book
-        if book.book is None or EDIT.name not in book.book.ledger.tasks():  # nearly always
+        if book.by_unit is None or EDIT.name not in book.by_unit.ledger.tasks():  # nearly always
             return {}
         # (The empty root: nuggets that a person added.)
         for root in (*(one.text for one in self.machine_list or ()), ""):

@@ -47,7 +47,7 @@ from assay.tasks.trec_rag_nuggets import WINDOW as NUGGET_WINDOW
 
 L = TypeVar("L", AssignedAnswer, SupportAnswer)
 
-Relevance = Literal["counted", "at-once", "0-3", "yes-no", "none"]
+RelevanceWay = Literal["counted", "at-once", "0-3", "yes-no", "none"]
 
 
 class TrecRagSettings(CommonSettings):
@@ -68,8 +68,8 @@ class TrecRagSettings(CommonSettings):
     ``topics``: only these. ``measures``: of retrieval runs.
     """
 
-    relevance: Relevance = "counted"
-    relevance_also: tuple[Relevance, ...] = ()
+    relevance: RelevanceWay = "counted"
+    relevance_also: tuple[RelevanceWay, ...] = ()
     pool_depth: int = Field(100, ge=1, le=1000)
     threshold: int = Field(1, ge=0, le=4)
     documents: int = Field(DOCUMENTS, ge=1, le=1000)
@@ -102,7 +102,7 @@ class TrecRagSettings(CommonSettings):
         return 0 if self.relevance == "none" else WAYS[self.relevance].highest
 
 
-Qrels = Mapping[str, Mapping[str, int]]
+GivenGrades = Mapping[str, Mapping[str, int]]
 Rankings = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
@@ -120,7 +120,7 @@ class TrecRagInputs:
     answers: Mapping[str, RagRun] = field(default_factory=dict)
     rj_runs: Mapping[str, JudgmentRun] = field(default_factory=dict)
     segments: Mapping[str, Segment] = field(default_factory=dict)
-    qrels: Qrels = field(default_factory=dict)
+    qrels: GivenGrades = field(default_factory=dict)
     nuggets: Mapping[str, NuggetList] = field(default_factory=dict)
     assignments: Mapping[tuple[str, str], AssignedAnswer] = field(default_factory=dict)
     support: Mapping[tuple[str, str], SupportAnswer] = field(default_factory=dict)
@@ -239,7 +239,7 @@ def _strangers(what: str, topics: Iterable[str], narratives: Sequence[str]) -> I
         )
 
 
-def _off_the_scale(qrels: Qrels, settings: TrecRagSettings) -> Iterator[str]:
+def _off_the_scale(qrels: GivenGrades, settings: TrecRagSettings) -> Iterator[str]:
     """Says where given grades are above those that labellers are asked for beside them."""
     above = [
         f"{grade} of {doc}, topic {topic}"

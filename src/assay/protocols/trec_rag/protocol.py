@@ -16,10 +16,10 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.trec_rag.bank import Bank, TopicBank
 from assay.protocols.trec_rag.compared import compare_settings
+from assay.protocols.trec_rag.findings import findings
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings, load
 from assay.protocols.trec_rag.responses import assignment_requests, recall_measures
 from assay.protocols.trec_rag.retrieval import precision
-from assay.protocols.trec_rag.score import score
 from assay.protocols.trec_rag.support import support_measures, support_requests, support_task
 from assay.tasks.base import AnyTask
 from assay.tasks.relevance import WAYS
@@ -52,7 +52,7 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
         "support",
     )
     load = staticmethod(load)
-    score = staticmethod(score)
+    score = staticmethod(findings)
     sides = staticmethod(compare_settings)
 
     def tasks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:

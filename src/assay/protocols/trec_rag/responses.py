@@ -53,8 +53,8 @@ class Responses:
     @cached_property
     def _labels(self) -> WindowLabels:
         about = ("question", "answer")
-        book = self.bank.book.book
-        return WindowLabels(book, ASSIGNMENT, self._subjects, about, "nuggets", _worth)
+        by_unit = self.bank.book.by_unit
+        return WindowLabels(by_unit, ASSIGNMENT, self._subjects, about, "nuggets", _worth)
 
     def _known(self, answers: Iterable[RagAnswer], nuggets: Sequence[str]) -> KnownItems:
         """What is known of nuggets in answers; nothing of an empty one."""

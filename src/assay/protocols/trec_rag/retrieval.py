@@ -19,19 +19,19 @@ from assay.labellers.base import Request
 from assay.ledger.columns import NONE
 from assay.measures.arrays import Bools, Floats
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
-from assay.protocols.beside import LabelsPair, agreements
+from assay.protocols.beside import LabelsPair, pairwise_agreement
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import Asked, LabelBook, requests_of
 from assay.protocols.linear import LinearMeasure, precision_measures
 from assay.protocols.places import Place
 from assay.protocols.ranked import Ranked
-from assay.protocols.trec_rag.inputs import Qrels, TrecRagInputs, TrecRagSettings
+from assay.protocols.trec_rag.inputs import GivenGrades, TrecRagInputs, TrecRagSettings
 from assay.tasks.relevance import WAYS, grade_of
 
 RELEVANCE_COLUMNS = ("topic", "doc", "grade", "way", "label")
 
 
-Pooled = tuple[str, str]
+PooledDocument = tuple[str, str]
 """topic, document"""
 
 
@@ -52,12 +52,12 @@ class PooledDocuments:
     inputs: TrecRagInputs
     settings: TrecRagSettings
     book: LabelBook
-    given: Qrels
+    given: GivenGrades
     about: Callable[[str, str], dict[str, Any]]
     _judged: dict[str, JudgedDocuments] = field(default_factory=dict, init=False)
 
     @cached_property
-    def pool(self) -> list[Pooled]:
+    def pool(self) -> list[PooledDocument]:
         """The documents that are judged: those of the retrieval runs, up to the depth."""
         return [(topic, doc) for topic, ranks in self.inputs.ranks.items() for doc in ranks]
 
@@ -79,7 +79,7 @@ class PooledDocuments:
                 content = {**about, "passage": self.inputs.segments[doc].text}
                 yield content, Place("", topic, f"{doc} relevance")
 
-    def requests(self, way: str) -> Iterator[tuple[Pooled, Request]]:
+    def requests(self, way: str) -> Iterator[tuple[PooledDocument, Request]]:
         """What is asked about pooled documents without a given grade."""
         able, given = self._can_be_asked(way)
         which = able & ~given
@@ -99,7 +99,7 @@ class PooledDocuments:
         return self._judged[way]
 
     @cached_property
-    def failed(self) -> frozenset[Pooled]:
+    def failed(self) -> frozenset[PooledDocument]:
         """The pooled documents whose label by the main way failed."""
         failed = self.judged(self.settings.relevance).labels.failed
         return frozenset(compress(self.pool, failed.tolist()))
@@ -110,7 +110,7 @@ class PooledDocuments:
         is relevant, as they do among people's labels, too."""
         if self.settings.relevance == "none":
             return False
-        only_people = self.book.book is not None and self.book.book.policy.name == "human"
+        only_people = self.book.by_unit is not None and self.book.by_unit.policy.name == "human"
         return not (only_people and self.given)
 
     @cached_property
@@ -182,7 +182,7 @@ def compare_ways(relevance: PooledDocuments) -> list[LabelsPair]:
             for topic in inputs.topics
             for doc, grade in inputs.qrels.get(topic, {}).items()
         }
-    return list(agreements(labels, settings.resampling))
+    return list(pairwise_agreement(labels, settings.resampling))
 
 
 def judgment_run(relevance: PooledDocuments, name: str) -> JudgmentRun | None:

@@ -26,21 +26,24 @@ from assay.protocols.label_sheets import NuggetTable
 from assay.protocols.nugget_parts import answer_nuggets, nugget_items
 from assay.protocols.ranked import Ranked
 from assay.protocols.scores import scores_on
+from assay.protocols.sheets import Sheet
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.support import SupportLabels
 
 
-@dataclass
+@dataclass(frozen=True)
 class ScoredLabels:
     """What scoring found on its way, for files and the report: the bank, the retrieval runs with
-    the grades used, the labels of nuggets (by topic) and of support (None where that is left out).
-    ``counts`` are of the sentences of each run."""
+    the grades used, the labels of nuggets (by topic) and of support (None where that is left out)
+    with the values that come of both; ``counts`` are of the sentences of each run."""
 
     bank: Bank
     ranked: Ranked
-    nuggets: Mapping[str, NuggetTable] = field(default_factory=dict)
+    nuggets: Mapping[str, NuggetTable]
+    nugget_sheet: Sheet | None
     support: SupportLabels | None = None
+    support_sheet: Sheet | None = None
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property

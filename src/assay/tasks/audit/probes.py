@@ -49,9 +49,6 @@ class OtherUnits:
         return cls(abouts, sorted(names), sorted(words))
 
 
-Change = Callable[[View, Unit, Random, OtherUnits], Iterator[ProbedUnit]]
-
-
 @dataclass(frozen=True)
 class Probe:
     """A probe that changes units. ``units`` says which; ``change`` yields none where it does not
@@ -60,7 +57,7 @@ class Probe:
 
     name: str
     units: Of
-    change: Change
+    change: Callable[[View, Unit, Random, OtherUnits], Iterator[ProbedUnit]]
     says: str
     claims: bool = False
 
@@ -232,7 +229,7 @@ def order_of(view: View, unit: Plain, random: Random) -> list[int] | None:
     return order[::-1] if count > 1 else None
 
 
-def in_order(view: View, unit: Unit, order: Sequence[int]) -> Unit:
+def reordered(view: View, unit: Unit, order: Sequence[int]) -> Unit:
     """The unit with what it lists in another order."""
     if view.listed is None:
         return unit

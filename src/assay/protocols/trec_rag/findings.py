@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from itertools import compress
 
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
@@ -23,7 +24,6 @@ from assay.protocols.means import score_table
 from assay.protocols.output import FileData, csv_lines
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings
-from assay.protocols.sheets import Sheet
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
@@ -39,14 +39,14 @@ from assay.protocols.trec_rag.views import ScoredLabels, facts, parts
 from assay.tasks.relevance import WAYS
 
 
-def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
+def findings(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
     bank = Bank(inputs, settings, book)
-    state = ScoredLabels(bank, ranked_runs(bank.relevance))
-    nuggets, support = _responses(state)
+    state = _scored(bank)
     per_topic: dict[str, dict[str, Mapping[str, Range | None]]] = {}
     tables: list[PerTopic] = [score_rankings(state.ranked)]
-    tables += [one.per_topic(settings.answers) for one in (nuggets, support) if one is not None]
+    sheets = (state.nugget_sheet, state.support_sheet)
+    tables += [one.per_topic(settings.answers) for one in sheets if one is not None]
     for values in tables:
         for run, by_measure in values.items():
             per_topic.setdefault(run, {}).update(by_measure)
@@ -70,28 +70,28 @@ def score(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> 
         definitions=(*NUGGETS, *SUPPORT, *JUDGMENTS),
         facts=facts(state),
         given=_given(state),
-        gaps=tuple(_gaps(state, nuggets, support)),
+        gaps=tuple(_gaps(state)),
         files=files,
         ranked=state.ranked if any(state.ranked.qrels.values()) else None,
         parts=lambda: parts(state, ways, per_topic),
-        # (People's beside the machine's come in the place of none.)
+        # Always there: what PeopleBeside.document adds takes the place of the empty list.
         document=lambda: {"settings": [], "support_counts": state.counts},
         topic_texts={one: bank[one].narrative or "" for one in inputs.topics},
     )
 
 
-def _responses(state: ScoredLabels) -> tuple[Sheet | None, Sheet | None]:
-    """Nugget and support values of every answer; None where there are none."""
-    inputs, settings = state.inputs, state.settings
-    state.nuggets = {one.topic: one for one in Responses(state.bank).nugget_tables()}
-    nuggets = bank_sheet(state.bank, state.nuggets.values())
+def _scored(bank: Bank) -> ScoredLabels:
+    """The grades of documents, and the labels of nuggets and of support with their values."""
+    inputs, settings, ranked = bank.inputs, bank.settings, ranked_runs(bank.relevance)
+    nuggets = {one.topic: one for one in Responses(bank).nugget_tables()}
+    found = ScoredLabels(bank, ranked, nuggets, bank_sheet(bank, nuggets.values()))
     if not (settings.support or inputs.support) or not inputs.every_answer:
-        return nuggets, None
-    state.support = support_labels(state.bank)
-    support, state.counts = support_sheet(
-        state.support.cited, settings.citations, inputs.topics, runs=inputs.answers
+        return found
+    support = support_labels(bank)
+    sheet, counts = support_sheet(
+        support.cited, settings.citations, inputs.topics, runs=inputs.answers
     )
-    return nuggets, support
+    return replace(found, support=support, support_sheet=sheet, counts=counts)
 
 
 def _boards(
@@ -176,8 +176,9 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
     return files
 
 
-def _gaps(state: ScoredLabels, nuggets: Sheet | None, support: Sheet | None) -> Iterator[Gap]:
+def _gaps(state: ScoredLabels) -> Iterator[Gap]:
     inputs, ranked = state.inputs, state.ranked
+    nuggets, support = state.nugget_sheet, state.support_sheet
     counts = "Left out of the means." if state.settings.answers == "answered" else "Counted as 0."
     for what, runs in (
         ("answers", {name: run.answers.keys() for name, run in inputs.answers.items()}),

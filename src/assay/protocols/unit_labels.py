@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from assay.ledger.spilled import columns_of
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import counted, listing
 from assay.protocols.shared_verdicts import SharedVerdicts
-from assay.tasks.base import AnyTask, unit_hash
+from assay.tasks.base import AnyTask, UnitContent, unit_hash
 from assay.tasks.shared import Source, sources
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Book:
+class UnitLabels:
     """The labels of an evaluation, looked up by unit.
 
     ``labellers`` are the evaluation's own by task name; None where one could not be made (its
@@ -119,9 +119,11 @@ class Book:
             found[task.name] = next((one for one in known if one == who), who)
         return found
 
-    def with_policy(self, policy: Policy) -> Book:
+    def with_policy(self, policy: Policy) -> UnitLabels:
         """The same labels under another policy, not whole; they are not read again."""
-        other = Book(self.ledger, policy, self.labellers, self.tasks, self.asked_as, self.strict)
+        other = UnitLabels(
+            self.ledger, policy, self.labellers, self.tasks, self.asked_as, self.strict
+        )
         other.__dict__["columns"] = self.columns
         return other
 
@@ -139,7 +141,7 @@ class Book:
         """All labels of a unit under its own task, oldest first."""
         return self.columns.of(unit)
 
-    def labels(self, task: AnyTask, content: Mapping[str, Any]) -> list[Label]:
+    def labels(self, task: AnyTask, content: UnitContent) -> list[Label]:
         """All labels of a unit, oldest first, with those that another task's tell. Of one machine
         those under the task itself go before others, usable ones before failed ones."""
         unit = unit_hash(task.name, content)
@@ -155,7 +157,7 @@ class Book:
         own = [one for one in own if one.status is Status.OK or one.labeller not in sure]
         return sorted([*own, *told], key=lambda label: label.rowid)
 
-    def _told(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> list[Label]:
+    def _told(self, task: AnyTask, unit: str, content: UnitContent) -> list[Label]:
         found = []
         for source, other in self._others_of(task, content):
             for label in self._present(source.task, other):
@@ -169,12 +171,12 @@ class Book:
         return found
 
     def _others_of(
-        self, task: AnyTask, content: Mapping[str, Any]
-    ) -> Iterator[tuple[Source, Mapping[str, Any]]]:
+        self, task: AnyTask, content: UnitContent
+    ) -> Iterator[tuple[Source, UnitContent]]:
         for source in self._sources.get(task.name, ()):
             yield source, source.content(content)
 
-    def _present(self, task: AnyTask, content: Mapping[str, Any]) -> list[Label]:
+    def _present(self, task: AnyTask, content: UnitContent) -> list[Label]:
         """The labels of a unit of another task; of one machine that was asked in several wordings
         those in the present one, where there are any."""
         labels = self.of(unit_hash(task.name, content))
@@ -190,7 +192,7 @@ class Book:
     def _asked_now(
         self,
         task: AnyTask,
-        content: Mapping[str, Any],
+        content: UnitContent,
         labels: Sequence[Label],
         who: LabellerId | None = None,
     ) -> Sequence[Label]:
@@ -209,7 +211,7 @@ class Book:
         return [one for one in labels if keys[one.rowid] == key] or labels
 
     def choose(
-        self, task: AnyTask, content: Mapping[str, Any], before: int | None = None
+        self, task: AnyTask, content: UnitContent, before: int | None = None
     ) -> Label | None:
         """The label of a unit that counts, which may be a failed one; the one that counted when the
         label with the number ``before`` was not there yet."""
@@ -261,7 +263,7 @@ class Book:
         return found
 
     def machine(
-        self, task: AnyTask, content: Mapping[str, Any], who: LabellerId | None = None
+        self, task: AnyTask, content: UnitContent, who: LabellerId | None = None
     ) -> Label | None:
         """The usable label of a machine for a unit, the evaluation's own unless another is named,
         that counts where people's are left out; its labels under other tasks tell it, too."""
@@ -283,7 +285,7 @@ class Book:
     def _usable_now(
         self,
         task: AnyTask,
-        content: Mapping[str, Any],
+        content: UnitContent,
         labels: Sequence[Label],
         who: LabellerId | None = None,
     ) -> Label | None:
@@ -363,8 +365,8 @@ def _names(labeller: LabellerId) -> Iterator[str]:
         yield from _names(LabellerId(one["name"], one["kind"], one["params"]))
 
 
-class WholeBook(Book):
-    """A book whose labels are had whole, one after the other."""
+class WholeUnitLabels(UnitLabels):
+    """The same with labels that are had whole, one after the other."""
 
     def of(self, unit: str) -> list[Label]:
         return list(self.ledger.whole(super().of(unit)))
