@@ -28,8 +28,8 @@ from assay.tasks.trec_rag_nuggets import (
     MAPPING,
     CreateUnit,
     ImportanceLabels,
-    Mapping,
     MappingUnit,
+    NuggetMapping,
     NuggetsVerdict,
 )
 from assay.tasks.voting import Rule, join, refusal
@@ -91,7 +91,7 @@ def test_checks_of_lists():
     row = {"nugget": 1, "sub_narrative": 1}
 
     def wrong(*rows: dict) -> str | None:
-        return MAPPING.check(unit, Mapping.model_validate({"mapping": rows}))
+        return MAPPING.check(unit, NuggetMapping.model_validate({"mapping": rows}))
 
     assert wrong(row, {"nugget": 2, "sub_narrative": 0, "new": "other"}) is None
     assert "'new' is empty" in wrong(row, {"nugget": 2, "sub_narrative": 0})

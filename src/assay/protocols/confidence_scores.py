@@ -96,25 +96,6 @@ def _key(completion: Completion) -> bytes:
     return completion.p.tobytes() + completion.c.tobytes()
 
 
-def score_attempted(run: str, answers: Answers, settings: Binned) -> dict[str, Score]:
-    """The scores over the questions that a run tried (:meth:`Answers.tried`). What may decline or
-    not counts from wrong to right: a mean with it holds the mean without it. Other measures are
-    then bounded by nothing."""
-    tried = answers.only(answers.tried())
-    unknown = np.isnan(tried.refused)
-    known = replace(tried, correct=np.where(unknown, np.nan, tried.correct))
-    missing = int(unknown.sum())
-    if not missing:
-        return score_confidence(run, known, settings)
-    scores = score_confidence(run, known, settings, ("Accuracy",))
-    for measure in (name for name in MEASURES if name not in scores):
-        ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else OPEN
-        scores[measure] = Score.between(
-            run, measure, ends, (0.0, 1.0), topics=len(unknown), missing=missing
-        )
-    return scores
-
-
 class Verdicts(NamedTuple):
     """A run's answers, with ``more`` of each: the values of further measures, question by
     question."""
@@ -134,20 +115,29 @@ class Verdicts(NamedTuple):
     def attempted(
         self, run: str, settings: Binned, every: Mapping[str, Score]
     ) -> Mapping[str, Score]:
-        """The same over the questions that the run tried (:func:`score_attempted`): those over
-        ``every`` one where it surely tried all."""
+        """The same over the questions that the run tried (:meth:`Answers.tried`); those over
+        ``every`` one where it surely tried all. What may decline or not counts from wrong to right,
+        and from the worst to the best: a mean with it holds the mean without it. Other measures are
+        then bounded by nothing."""
         if (self.answers.given & (self.answers.refused == 0)).all():
             return every
         tried = self.only(self.answers.tried())
         unknown = np.isnan(tried.answers.refused)
+        known = replace(tried.answers, correct=np.where(unknown, np.nan, tried.answers.correct))
+        missing = int(unknown.sum())
+        scores = score_confidence(run, known, settings, ("Accuracy",) if missing else MEASURES)
+        for measure in (name for name in MEASURES if name not in scores):
+            ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else OPEN
+            scores[measure] = Score.between(
+                run, measure, ends, (0.0, 1.0), topics=len(unknown), missing=missing
+            )
         more = {
             name: RangeColumn(
                 *(np.where(unknown, *ends) for ends in zip(OPEN, of.ends, strict=True))
             )
             for name, of in tried.more.items()
         }
-        found = score_attempted(run, self.answers, settings)
-        return Verdicts(tried.answers, more)._with_means(run, found, settings)
+        return Verdicts(tried.answers, more)._with_means(run, scores, settings)
 
     def _with_means(
         self, run: str, scores: Mapping[str, Score], settings: Binned

@@ -105,6 +105,7 @@ def nugget_sheet(
             # The last of each is what an answer that says nothing is worth.
             empty = next((one[at][-1] for one in scored if one[at][-1] is not None), None)
             unsure = is_open or (empty is not None and empty.value is None)
+            # Silence is worth 0, where the measure turns out to be defined at all.
             nothing[name][topic] = IfDefined(0.0, 0.0) if unsure else empty
             for one, found in zip(mine, scored, strict=True):
                 # Where others were held to nuggets that count, labels of one without are missing.

@@ -48,7 +48,7 @@ class Ranked:
     subtopics: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     subtopic_measures: Mapping[str, str] = field(default_factory=dict)
 
-    def sides(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def grade_files(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """The files of grades that there are, with the measures that each serves."""
         if any(self.qrels.values()):
             yield QRELS, self.measures
@@ -83,7 +83,7 @@ class Ranked:
         place = shlex.quote(out)
         topics = "answered" if self.answered else f"{place}{TOPICS}"
         commands = []
-        for file, measures in self.sides():
+        for file, measures in self.grade_files():
             words = [f"assay measure {place}{file} {place}runs/*.txt --topics {topics}"]
             if self.own_ideal:
                 words.append("--ideal run")

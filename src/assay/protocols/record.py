@@ -126,6 +126,7 @@ def _used_lines(
         used_at = places.among(block[0][0], block[-1][0])
         used = [one for one in block if one[0] in used_at]
         counted.add(b"".join(uid for _, uid, _ in used if uid is not None))
+        # A uid that is no hash, as some that were imported, is told by its line alone.
         odd = (line for _, uid, line in used if uid is None)
         counted.others.extend(line[_CUT : line.index(b'","', _CUT)].decode() for line in odd)
         pieces = ((line, _USED_AT, used_at[number], b"]}\n") for number, _, line in used)

@@ -22,10 +22,8 @@ _NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
 
 
 def _only_number(text: str, highest: int) -> int | None:
-    """The number that a reply in prose names, where it names one and only one; -1 for none."""
+    """The number that a reply in prose names, where it names one and only one, and that a grade."""
     found = {match.group() for match in _NUMBER.finditer(text)}
-    if not found and not re.search(r"\d", text):
-        return -1
     if len(found) != 1:
         return None
     (said,) = found
@@ -57,11 +55,9 @@ def rating_from_prose(unit: RatingUnit, reply: str) -> Rating | None:
     if not text:
         return None
     said = _only_number(text, 5)
-    if said is None:
-        return None
-    if said >= 0:
-        return Rating(reason=text[:300], rating=said)
-    return Rating(reason=text[:300], rating=0 if unanswerable(text) else 1)
+    if said is None and not re.search(r"\d", text):
+        said = 0 if unanswerable(text) else 1
+    return None if said is None else Rating(reason=text[:300], rating=said)
 
 
 SELF_RATING = Task(
@@ -122,7 +118,7 @@ class DirectGrade(Verdict):
 
 def _grade_from_prose(unit: RelevanceUnit, reply: str) -> DirectGrade | None:
     said = _only_number(reply, 2)
-    return None if said is None or said < 0 else DirectGrade(reason=reply[:300], grade=said)
+    return None if said is None else DirectGrade(reason=reply[:300], grade=said)
 
 
 def _yes_no_from_prose(unit: RelevanceUnit, reply: str) -> YesNoRelevance | None:

@@ -117,13 +117,13 @@ class Mapped(Verdict):
     new: str = ""
 
 
-class Mapping(Verdict):
+class NuggetMapping(Verdict):
     """The sub-narrative of each nugget of the unit."""
 
     mapping: Annotated[tuple[Mapped, ...], numbered("nugget")]
 
 
-def _check_mapping(unit: MappingUnit, verdict: Mapping) -> str | None:
+def _check_mapping(unit: MappingUnit, verdict: NuggetMapping) -> str | None:
     given = (one.nugget for one in verdict.mapping)
     fault = each_once("mapping", len(unit.nuggets), given, "nuggets")
     if fault is not None:
@@ -149,7 +149,7 @@ MAPPING = Task(
     name="trec_rag.mapping",
     title="Sub-narrative of each nugget",
     unit=MappingUnit,
-    verdict=Mapping,
+    verdict=NuggetMapping,
     check=_check_mapping,
     narrow=_narrow_mapping,
     max_tokens=600,

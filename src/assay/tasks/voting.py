@@ -152,4 +152,5 @@ def choose(votes: Sequence[tuple[V, float]], rule: Rule, order: Sequence[V] | No
     for value, weight in votes:
         totals[value] = totals.get(value, 0.0) + (weight if rule is Rule.WEIGHTED else 1.0)
     most = max(totals.values())
+    # Weights that are added in another order differ by a rounding error: that is a tie.
     return min((value for value, total in totals.items() if total >= most - 1e-12), key=rank)

@@ -35,9 +35,9 @@ class NuggetResult(NamedTuple):
     """A nugget of an answer with what was found about it. (A named tuple: there are many.)
 
     ``mark`` is None where a label is missing or failed. Its label is the one at ``at`` among
-    ``labels``, by a person where it is ``by_person``; ``overruled`` is the machine's label that a
-    person's took the place of. ``help_reason`` is the labeller's reason for relevant or
-    nonrelevant.
+    ``labels`` (it is made when it is looked at), by a person where it is ``by_person``;
+    ``overruled`` is the machine's label that a person's took the place of. ``help_reason`` is the
+    labeller's reason for relevant or nonrelevant.
     """
 
     nugget: Nugget

@@ -47,7 +47,7 @@ Rows = npt.NDArray[np.int32]
 SILENT = Ranking()
 """What a run shows that is silent."""
 
-_Side = tuple[
+_Scorer = tuple[
     Integers,
     dict[Measure, Floats | Ends],
     Callable[[list[Measure]], Mapping[Measure, Floats | Ends]],
@@ -365,11 +365,11 @@ class ExamScorer:
         tables = {tau: dict(zip(names, values, strict=True)) for tau, values in found.items()}
         first = some[0].number
         groups = [_Group(same_shape) for same_shape in _of_one_shape(some)]
-        sides = list(self._sides(some))
+        scorers = list(self._scorers(some))
         for tau, table in tables.items():
             measures = {name: _at(one, tau) for name, one in self.measures.items()}
             plain = {n: one for n, one in measures.items() if not isinstance(one, AlphaNDCG)}
-            for numbers, known, score in sides:
+            for numbers, known, score in scorers:
                 known.update(score([one for one in plain.values() if one not in known]))
                 for name, one in plain.items():
                     table[name][:, :, numbers - first] = known[one]
@@ -383,7 +383,7 @@ class ExamScorer:
                     table[name][1][:, group.numbers - first] = ceilings.T
         return found
 
-    def _sides(self, some: Sequence[_Shown]) -> Iterator[_Side]:
+    def _scorers(self, some: Sequence[_Shown]) -> Iterator[_Scorer]:
         """Of queries without a missing grade and of the others, what scores their lists by
         EXAM-Labels: certainly, or from the worst to the best."""
         top = float(self.options.top)

@@ -128,6 +128,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
     ac_files: dict[str, AnswerRunFile] = {}
     read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=shared)
     for path, ac in reading.many("ac_runs", read_ac, required=True, partly=True):
+        # Scores go by a run's name alone: an answer run may not be called as one of passages is.
         reading.unique(ac.run.name, path, {**pr_runs, **ac_files})
         ac_files[ac.run.name] = ac
         if ac.run.marked:
