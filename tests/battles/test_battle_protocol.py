@@ -251,6 +251,38 @@ def test_answers_of_other_protocols_fight_too(assay, tmp_path, env, write):
     assert float(scores(folder)["ONE", "WinRate"]["value"]) == 1
 
 
+def test_questions_are_those_of_the_topics_that_trec_rag_takes_too(assay, tmp_path, env):
+    folder = make(tmp_path / "f", "prior = 1")
+    toml = folder / "assay.toml"
+    toml.write_text(toml.read_text().replace("narratives =", "topics ="))
+    for path in (folder / "rag").iterdir():  # which need not say what they answer
+        path.write_text(path.read_text().replace('"narrative": ', '"said": '))
+    assert assay("evaluate", folder, env=env).returncode == 0
+    asked = [json.loads(line)["unit"] for line in (folder / "out" / "labels.jsonl").open()]
+    assert {one["question"] for one in asked} == {*TOPICS.values()}
+
+
+@pytest.mark.parametrize("kind", [summaries, answers])
+def test_a_run_may_stand_in_several_files_and_answers_a_topic_once(assay, tmp_path, env, kind):
+    folder = tmp_path / "f"
+    folder.mkdir()
+    (folder / "assay.toml").write_text(
+        f'[evaluation]\nprotocol = "battles"\n[inputs]\n{kind(folder)}\n'.replace(
+            '"s.jsonl"', '["*.jsonl"]'
+        )
+        + '[labellers]\ndefault = "bout:judge"\n[settings]\nprior = 1\n'
+    )
+    first = sorted(folder.glob("*.jsonl"))[0]
+    other = first.read_text().replace('"query_id": "1"', '"query_id": "2"')
+    (folder / "z.jsonl").write_text(other.replace('"id": "1"', '"id": "2"'))
+    done = assay("evaluate", folder, "--json", env=env)
+    assert done.returncode == 0, done.stderr
+    (folder / "z.jsonl").write_text(first.read_text())
+    done = assay("score", folder, env=env)
+    assert done.returncode == 2
+    assert "Run 'ONE' has another answer to it" in done.stderr
+
+
 def test_faults_and_settings_are_told(assay, tmp_path, env):
     folder = make(tmp_path / "f", "per_topic = 2\nper_run = 1")
     done = assay("evaluate", folder, env=env)

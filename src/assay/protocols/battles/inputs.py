@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -169,13 +170,26 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     questions: dict[str, str] = {}
     answers: dict[str, dict[str, str]] = {}
 
-    def add(path: Any, run: str, found: Mapping[str, str]) -> None:
+    def add(path: Path, run: str, found: Mapping[str, str]) -> None:
         reading.unique(run, path, answers)
         answers[run] = dict(found)
 
+    def add_each(every: Iterable[tuple[Path, int, str, str, str]]) -> None:
+        """Path, line, run, topic and text of answers whose runs may stand in several files."""
+        runs: dict[str, tuple[Path, dict[str, str]]] = {}
+        for path, line, run, topic, text in every:
+            _, own = runs.setdefault(run, (path, {}))
+            if topic in own:
+                why = f"Run '{run}' has another answer to it in these files."
+                reading.fault(path, why, "Keep one.", line=line, topic=topic)
+            own[topic] = text
+        for run, (path, texts) in runs.items():
+            add(path, run, texts)
+
     if not any(name in folder.config.inputs for name in ENTRIES):
         folder.input_files(ENTRIES[0])  # says that it must be named
-    for one in reading.optional("narratives", read_topics) or ():
+    entry = "narratives" if "narratives" in folder.config.inputs else "topics"  # as in trec-rag
+    for one in reading.optional(entry, read_topics) or ():
         questions[one.id] = one.text
     # A copy: the narratives that answers bring are no list of topics that answers are checked
     # against.
@@ -191,17 +205,18 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     for path, ac in reading.many("ac_runs", read_ac_run):
         found = {topic: answer.text for topic, answer in ac.run.answers.items()}
         add(path, ac.run.name, found)
+    every = []
     for path, summaries in reading.many("summaries", read_summaries):
-        by_run: dict[str, dict[str, str]] = {}
         for summary in summaries:
-            by_run.setdefault(summary.run, {})[summary.query] = summary.text
+            every.append((path, summary.line, summary.run, summary.query, summary.text))
             questions.setdefault(summary.query, summary.query_text)
-        for run, texts in by_run.items():
-            add(path, run, texts)
-    for _, records in reading.many("answers", read_records):  # a run may stand in several files
+    add_each(every)
+    every = []
+    for path, records in reading.many("answers", read_records):
         for record in records:
-            answers.setdefault(record.run, {})[record.id] = record.answer
+            every.append((path, record.line, record.run, record.id, record.answer))
             questions.setdefault(record.id, record.asked)
+    add_each(every)
     if not reading.faults and len(answers) < 2:
         reading.fault(folder.path, "Battles need the answers of two runs.", "Name further files.")
     reading.done()

@@ -43,7 +43,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
     name = "battles"
     title = "Battles · which answer is better?"
     settings = BattleSettings
-    entries = (*ENTRIES, "questions", "narratives")
+    entries = (*ENTRIES, "questions", "narratives", "topics")
     load = staticmethod(load)
 
     def tasks(self, settings: BattleSettings) -> Sequence[AnyTask]:
