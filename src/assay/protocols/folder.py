@@ -297,12 +297,12 @@ class Folder:
         """The labeller of each task, by the task's name. One SPEC is one labeller, so that a model
         is loaded once. ``spec`` says whose it is where that is not :meth:`labeller_spec`."""
         made: dict[str, Labeller] = {}
-        chosen = spec or self.labeller_spec
-        return {
-            task.name: for_task(self.make_labeller(chosen(task), made), task)
-            for task in tasks
-            if not task.by_people
-        }
+        return {one.name: self._of(one, spec, made) for one in tasks if not one.by_people}
+
+    def _of(
+        self, task: AnyTask, spec: Callable[[AnyTask], str] | None, made: dict[str, Labeller]
+    ) -> Labeller:
+        return for_task(self.make_labeller((spec or self.labeller_spec)(task), made), task)
 
     def labellers_for_scoring(
         self, tasks: Iterable[AnyTask], spec: Callable[[AnyTask], str] | None = None
@@ -313,18 +313,13 @@ class Folder:
         made: dict[str, Labeller] = {}
         warnings: list[str] = []
         _ = self.renderer  # a misspelt template is no matter of one labeller
-        chosen = spec or self.labeller_spec
-        for task in tasks:
-            if task.by_people:
-                continue
+        for task in (one for one in tasks if not one.by_people):
             try:
-                labeller = for_task(self.make_labeller(chosen(task), made), task)
+                result[task.name] = labeller = self._of(task, spec, made)
                 _ = labeller.id
             except (SettingsError, PrerequisiteError) as error:
                 result[task.name] = None
                 warnings.append(f"{task.name}: {error}")
-            else:
-                result[task.name] = labeller
         return result, warnings
 
     def _single(self, spec: str, temperature: float | None) -> Labeller:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
 from typing import Protocol, TypedDict
 
@@ -11,7 +11,7 @@ import numpy as np
 from assay.measures.arrays import Floats
 from assay.measures.bootstrap import mean_intervals
 from assay.measures.ranges import IfDefined, Range
-from assay.measures.scores import PerTopic, Score
+from assay.measures.scores import PerTopic, Score, Scores
 
 
 class ResamplingArguments(TypedDict):
@@ -112,3 +112,20 @@ def score_table(
         )
         for run, by_measure in per_topic.items()
     }
+
+
+def scores_by_category(
+    categories: Iterable[str | None], table: Callable[[list[int]], Scores], every: Scores
+) -> Mapping[str, Scores] | None:
+    """Category → scores; ``categories`` are those of all topics in order (None and empty: none),
+    ``table`` makes the scores over some topics by their places, ``every`` are those over all. None
+    where no topic has a category."""
+    places: dict[str, list[int]] = {}
+    count = 0
+    for count, category in enumerate(categories, 1):
+        if category:
+            places.setdefault(category, []).append(count - 1)
+    # One category: nothing new to compute.
+    return {
+        category: every if len(some) == count else table(some) for category, some in places.items()
+    } or None

@@ -17,10 +17,9 @@ from assay.model.rag import Mark, PassageKey
 from assay.protocols import relevance
 from assay.protocols.answers.columns import JudgedAnswers, JudgedRun
 from assay.protocols.answers.results import AnswerFindings
-from assay.protocols.categories import scores_by_category
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
-from assay.protocols.means import score_table
+from assay.protocols.means import score_table, scores_by_category
 from assay.protocols.output import FileData, csv_bytes, csv_lines
 from assay.protocols.r2c2 import views
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 
 import numpy as np
@@ -22,16 +21,14 @@ from assay.measures.scores import Score
 from assay.model.records import HISTORY_VERSION, Record
 from assay.model.wording import counted, listed
 from assay.page.page import Board, Gap
-from assay.protocols.categories import scores_by_category
 from assay.protocols.definitions import glossary
 from assay.protocols.labels import LabelBook
-from assay.protocols.means import mean_score
+from assay.protocols.means import mean_score, scores_by_category
 from assay.protocols.rag.inputs import RagInputs, RagSettings
 from assay.protocols.rag.judged import JudgedRecord, RecordWalk
 from assay.protocols.rag.scoring import (
     LOWER,
     Values,
-    columns,
     decline_precision,
     scores,
     worst,
@@ -53,12 +50,8 @@ PASSAGES = (
 _BRIEF = ("Faithfulness", "Correct", "ClaimF1", "AnswerRelevance")
 
 
-@dataclass(frozen=True)
-class ScoredRecords:
-    """What was found: ``judged[run][question]`` of every record that is there."""
-
-    inputs: RagInputs
-    judged: Mapping[str, Mapping[str, JudgedRecord]]
+Judged = Mapping[str, Mapping[str, JudgedRecord]]
+"""run → question → what labels say of a record, of every one that is there."""
 
 
 def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
@@ -75,17 +68,19 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         }
         for run in inputs.runs
     }
-    found = ScoredRecords(inputs, judged)
-    ranked, rankings = _rankings(found, settings)
+    ranked, rankings = _rankings(inputs, judged, settings)
     names = [*ANSWERS, *REFUSALS, *PASSAGES, *ANSWER_CELLS, *REFERENCE_CELLS]
-    per_topic: dict[str, dict[str, dict[str, Range | None]]] = {}
-    for run in inputs.runs:
-        own = columns(values[run], [n for n in names if n != "ContextAP" or inputs.ranked[run]])
-        per_topic[run] = {
-            name: dict(of) for name, of in {**own, **rankings.get(run, {})}.items() if of
+    per_topic: dict[str, dict[str, Mapping[str, Range | None]]] = {}
+    for run, by_question in values.items():
+        own = {
+            name: {question: of[name] for question, of in by_question.items() if name in of}
+            for name in names
+            if name != "ContextAP" or inputs.ranked[run]
         }
+        every = {**own, **rankings.get(run, {})}
+        per_topic[run] = {name: of for name, of in every.items() if of}
     questions = list(inputs.questions)
-    table = _table(found, per_topic, settings, questions)
+    table = _table(inputs, judged, per_topic, settings, questions)
     return Findings(
         topics=tuple(inputs.questions),
         scores=table,
@@ -95,8 +90,8 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         ),
         definitions=glossary("rag"),
         facts=tuple(_facts(inputs)),
-        gaps=tuple(_gaps(found)),
-        files=dict(_files(found)),
+        gaps=tuple(_gaps(inputs)),
+        files=dict(_files(inputs, judged)),
         ranked=ranked,
         parts=partial(parts, inputs, judged),
         warnings=tuple(_warnings(inputs)),
@@ -105,7 +100,7 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
             partial(
                 scores_by_category,
                 [one.category for one in inputs.questions.values()],
-                lambda at: _table(found, per_topic, settings, [questions[place] for place in at]),
+                lambda at: _table(inputs, judged, per_topic, settings, [questions[n] for n in at]),
                 table,
             )
         ),
@@ -135,7 +130,8 @@ def _values(
 
 
 def _table(
-    found: ScoredRecords,
+    inputs: RagInputs,
+    judged: Judged,
     per_topic: Mapping[str, Mapping[str, Mapping[str, Range | None]]],
     settings: RagSettings,
     questions: list[str],
@@ -148,12 +144,12 @@ def _table(
             some = [of[one] for one in questions if one in of]
             if some:
                 rows[name] = mean_score(run, name, some, settings)
-        judged = {one: found.judged[run][one] for one in questions if one in found.judged[run]}
+        own = {one: judged[run][one] for one in questions if one in judged[run]}
         totals = {
             "DeclinePrecision": decline_precision(
-                (one.declined, found.inputs.questions[q].answerable) for q, one in judged.items()
+                (one.declined, inputs.questions[q].answerable) for q, one in own.items()
             ),
-            "Utilization": _utilization(judged),
+            "Utilization": _utilization(own.values()),
         }
         for name, ends in totals.items():
             if ends is not None:
@@ -164,9 +160,9 @@ def _table(
     return table
 
 
-def _utilization(judged: Mapping[str, JudgedRecord]) -> Range | None:
+def _utilization(judged: Iterable[JudgedRecord]) -> Range | None:
     """Over the references' claims; not known before all of these are."""
-    every = [one for one in judged.values() if one.references]
+    every = [one for one in judged if one.references]
     if any(not one.split for one in every):
         return OPEN
     labels = [one.best() for one in every]
@@ -174,11 +170,10 @@ def _utilization(judged: Mapping[str, JudgedRecord]) -> Range | None:
 
 
 def _rankings(
-    found: ScoredRecords, settings: RagSettings
+    inputs: RagInputs, every: Judged, settings: RagSettings
 ) -> tuple[Ranked | None, Mapping[str, Mapping[str, Mapping[str, Range | None]]]]:
     """The runs' passages as rankings, with the passages of all runs as the ideal. A passage is its
     text: one that several runs have under one id is one document."""
-    inputs = found.inputs
     runs = [run for run, ranked in inputs.ranked.items() if ranked]
     topics = [name for name, one in inputs.questions.items() if one.answerable]
     qrels: dict[str, dict[str, float]] = {topic: {} for topic in topics}
@@ -187,7 +182,7 @@ def _rankings(
     shown: dict[str, dict[str, list[str]]] = {run: {} for run in runs}
     for run in runs:
         for topic in topics:
-            judged = found.judged[run].get(topic)
+            judged = every[run].get(topic)
             if judged is None:
                 continue
             passages = inputs.runs[run][topic].passages
@@ -258,9 +253,8 @@ def _facts(inputs: RagInputs) -> Iterator[tuple[str, str]]:
     yield "A claim is", "a claim by rag.claims" if inputs.splits else "a sentence"
 
 
-def _gaps(found: ScoredRecords) -> Iterator[Gap]:
+def _gaps(inputs: RagInputs) -> Iterator[Gap]:
     """Records that are not there, answers of nothing, passages without text."""
-    inputs = found.inputs
     for run, of in inputs.runs.items():
         absent = [name for name in inputs.questions if name not in of]
         what = f"questions have no record of {run} ({listed(absent, 10)})"
@@ -296,12 +290,12 @@ def _warnings(inputs: RagInputs) -> Iterator[str]:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def _files(found: ScoredRecords) -> Iterator[tuple[str, bytes]]:
+def _files(inputs: RagInputs, every: Judged) -> Iterator[tuple[str, bytes]]:
     claims: list[bytes] = []
     support: list[bytes] = []
     passages: list[bytes] = []
-    for record in found.inputs.records():
-        judged = found.judged[record.run][record.id]
+    for record in inputs.records():
+        judged = every[record.run][record.id]
         claims += map(dump_line, _claim_rows(record, judged))
         support += map(dump_line, _support_rows(record, judged))
         passages += [

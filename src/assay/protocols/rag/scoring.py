@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -191,11 +191,3 @@ def decline_precision(open_or_declined: Iterable[tuple[bool | None, bool]]) -> R
     if not low_of and not high_of:
         return None
     return Range(low / low_of if low_of else 0.0, high / high_of if high_of else 0.0)
-
-
-def columns(values: Mapping[str, Values], names: Sequence[str]) -> dict[str, dict[str, Range]]:
-    """measure → question → value, of the questions that have the measure."""
-    return {
-        name: {question: of[name] for question, of in values.items() if name in of}
-        for name in names
-    }
