@@ -333,6 +333,16 @@ def test_passages_without_text_are_named(assay, folder):
     assert "have no text, the first is 'p2'" in done.stderr
 
 
+def test_a_passage_has_one_text_in_all_files(assay, folder):
+    (folder / "more.jsonl").write_text(json.dumps({"id": "p1", "text": "another"}) + "\n")
+    file = folder / "assay.toml"
+    entry = 'passages = ["passages.jsonl", "more.jsonl"]'
+    file.write_text(file.read_text().replace('passages = "passages.jsonl"', entry))
+    done = assay("judge", folder)
+    assert done.returncode == 2
+    assert "more.jsonl The passage “p1” has another text in another file." in done.stderr
+
+
 RATING = RatingUnit(passage="p", question="q")
 
 

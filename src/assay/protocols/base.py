@@ -22,6 +22,7 @@ from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.places import Stamp, file_stamp
+from assay.model.wording import quoted
 from assay.protocols.answers.marked import Originals
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
@@ -32,6 +33,9 @@ from assay.protocols.places import Place
 from assay.protocols.results import Findings
 from assay.protocols.sides import Sides, Under, by_board
 from assay.tasks.base import AnyTask
+
+_MOST_TOLD = 100
+"""Passages of two texts that are told of a file."""
 
 
 class Named(typing.Protocol):
@@ -150,6 +154,16 @@ class Reading:
         for path, run in self.many(name, read, required=required, partly=partly):
             self.unique(run.name, path, found)
             found[run.name] = run
+        return found
+
+    def texts(self, name: str, read: Callable[[Path], Parsed[Mapping[str, str]]]) -> dict[str, str]:
+        """The texts of passages in all files of an entry, by id: none has another in another."""
+        found: dict[str, str] = {}
+        for path, texts in self.many(name, read):
+            differ = [one for one, text in texts.items() if found.setdefault(one, text) != text]
+            for one in differ[:_MOST_TOLD]:
+                why = f"The passage {quoted(one)} has another text in another file."
+                self.fault(path, why, "Give each text an id of its own.")
         return found
 
     def done(self) -> None:

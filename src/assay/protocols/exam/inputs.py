@@ -130,9 +130,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     rankings = Rankings()
     for path, run in reading.many("runs", read_trec_run):
         _add(runs, run.name, rankings.held(rankings_of(run)), path, reading)
-    texts: dict[str, str] = {}
-    for _, found in reading.many("passages", read_passages):
-        texts.update(found)
+    texts = reading.texts("passages", read_passages)
     cut = partial(read_responses, most_words=settings.passage_words)
     for path, responses in reading.many("responses", cut):
         own: dict[str, dict[str, Ranking]] = {}

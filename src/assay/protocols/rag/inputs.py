@@ -66,9 +66,7 @@ class RagInputs:
 def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
     """Read everything; all faults of all files are raised together."""
     asked = reading.optional("questions", read_asked)
-    texts: dict[str, str] = {}
-    for _, found in reading.many("passages", read_passages):
-        texts.update(found)
+    texts = reading.texts("passages", read_passages)
     paths: dict[str, Path] = {}
     records: list[Record] = []
     for path, own in reading.many("answers", read_records, required=True, partly=True):
