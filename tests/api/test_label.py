@@ -353,6 +353,8 @@ def test_an_output_that_is_called_compressed_is_refused(tmp_path: Path, assay: A
             2,
             True,
         )
+    done = assay("label", EXAMPLES / "claims.jsonl", "--task", "support", "-o", tmp_path)
+    assert (done.returncode, "is a folder. Name a file." in done.stderr) == (2, True)
     assert not list(tmp_path.iterdir())
 
 

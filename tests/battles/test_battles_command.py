@@ -178,6 +178,7 @@ def test_what_to_judge_next(assay, tmp_path):
         (["--win-rate", "all"], "--win-rate"),
         (["--dimension", "beauty"], "--dimension"),
         (["--seed", str(2**63), "--json"], "2 to the power of 63"),
+        (["--prior", "1e308"], "do not settle"),
     ],
 )
 def test_settings_that_there_are_not(assay, tmp_path, options, says):

@@ -328,7 +328,7 @@ def rate_battles(battles: Sequence[Battle], settings: BattleOptions) -> BattleSc
             resamples=settings.resamples,
             seed=settings.seed,
         )
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise SettingsError(f"{error}.") from None
     bad = sum(one.verdict is BattleVerdict.BOTH_BAD for one in counted_battles)
     failed = len(battles) - len(judged)

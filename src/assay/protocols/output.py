@@ -49,8 +49,10 @@ def file_name(name: str) -> str:
 
 
 def require_plain(path: Path) -> None:
-    """Raise SettingsError where ``path`` is called as compressed files are: what is written to it
-    is none."""
+    """Raise SettingsError where ``path`` is a folder, or is called as compressed files are: what is
+    written to it is none."""
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder. Name a file.")
     if path.suffix.lower() in (".gz", ".bz2"):
         raise SettingsError(f"{path}: nothing is compressed here. Name it {path.stem}.")
 
