@@ -93,6 +93,7 @@ def test_eight_hundred_labels_under_30_per_cent_faults_are_complete_and_exact(pl
 
     monkeypatch.setattr(module, "_sleep", short)
     monkeypatch.setattr(todo, "MANY", 200)  # questions lie in a file
+    monkeypatch.setattr(todo, "_BLOCK", 100)
     count = 800
     rng = random.Random(5)
     faults: dict[int, list] = {

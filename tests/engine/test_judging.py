@@ -17,9 +17,11 @@ import pytest
 from assay.judging.claims import claimed
 from assay.judging.engine import judge, plan
 from assay.labellers.base import BaseLabeller, Outcome
+from assay.labellers.http import AiohttpTransport
 from assay.labellers.prices import Price, list_price
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
+from assay.labellers.transport import Posted, Unsent
 from assay.ledger import Ledger
 from assay.ledger.store import Place
 from assay.model.errors import FormatError, LabellerUnreachable, LedgerError, SettingsError
@@ -133,6 +135,37 @@ def test_what_a_server_does_not_say_counts_as_the_most_it_can_have_cost(place):
         assert len(server.requests) == tally.asked == tally.unpriced == 10
     assert tally.cost == 0
     assert tally.at_most == pytest.approx(10 * most, rel=0.01)
+
+
+def test_a_reply_that_is_lost_on_its_way_may_have_cost_as_much(place):
+    faults = [None, (504, {"error": "timeout"}), (503, {"error": "busy"})]
+
+    def losing(body, number):
+        return faults[number - 1] if number <= len(faults) else entailed(body, number)
+
+    with serve(losing) as server, Ledger.open(place) as ledger:
+        made = labeller(server.url, price=Price(1.0, 1.0))
+        asked = requests(1)
+        most = made.estimate(asked[0]).at_most
+        tally = judge([("t", plan(ledger, made, asked))], ledger, budget=10 * most)
+        assert len(server.requests) == 4
+        (label,) = ledger.labels()
+    # What came, and two replies that the server may have made.
+    assert (tally.asked, tally.unpriced, tally.cost) == (1, 1, 0.0)
+    assert tally.at_most == pytest.approx(3 * most)
+    assert (label.cost, label.tokens_in, label.detail["lost_replies"]) == (None, 100, 2)
+
+
+def test_what_was_never_sent_costs_nothing():
+    async def sent():
+        transport = AiohttpTransport()
+        try:
+            await transport.post(Posted("http://127.0.0.1:9/", {}, b"", 5.0))
+        finally:
+            await transport.close()
+
+    with pytest.raises(Unsent):
+        asyncio.run(sent())
 
 
 class Dear(BaseLabeller):

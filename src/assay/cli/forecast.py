@@ -29,7 +29,7 @@ def done_in_words(tally: Tally) -> str:
         text += f" ${tally.cost:.4f}{saved}."
     if tally.unpriced:
         text += (
-            f" The cost of {tally.unpriced} answers is unknown (no price, or no token counts in "
+            f" The cost of {tally.unpriced} answers is unknown (no price, no token counts in "
             "the replies)."
         )
         if tally.at_most:

@@ -288,7 +288,8 @@ class AskingRun:
         before = self.dearest.get(id(labeller), 0.0)
         self.dearest[id(labeller)] = max(before, outcome.cost or 0.0)
         if outcome.cost is None:
-            self.tally.at_most += most
+            lost = outcome.detail.get("lost_replies")
+            self.tally.at_most += most * (1 + lost if isinstance(lost, int) else 1)
 
     def _release(self, most: float) -> None:
         self.under_way -= 1

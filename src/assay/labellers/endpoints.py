@@ -18,14 +18,22 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.replies import json_object
 from assay.labellers.streams import Heard, Stream, is_stream, joined
-from assay.labellers.transport import Oversized, Posted, Reply, Silence, Transport, TransportError
+from assay.labellers.transport import (
+    Oversized,
+    Posted,
+    Reply,
+    Silence,
+    Transport,
+    TransportError,
+    Unsent,
+)
 from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
 from assay.model.secrets import excerpt, without_keys
@@ -38,6 +46,7 @@ _LONG = 5.0  # seconds of waiting of which a person is told
 _TELL_EVERY = 60.0  # seconds between two such messages
 _SILENT = 2  # time-outs in a row of which a person is told
 _TIRED = 3  # failures in a row after which an address is left alone for a while
+_GATEWAY = (504, 524)  # a proxy did not wait for the reply
 _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
 _LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
@@ -103,6 +112,15 @@ class Form:
             self.mode = max(self.mode, Mode(sent.mode + 1))
             return True
         return False
+
+
+class _Retry(NamedTuple):
+    """Why a request is to be sent again, and how long to wait first; and whether a reply was
+    ``lost`` that the server may have made."""
+
+    why: str
+    wait: float | None
+    lost: bool
 
 
 class Refused(Exception):
@@ -185,10 +203,12 @@ class Endpoints:
         tokens: int,
         heard: Heard | None = None,
         check: Check = lambda _reply: None,
+        lost: Callable[[], None] = lambda: None,
     ) -> Mapping[str, Any]:
         """Send the request that ``make`` gives for a form, about ``tokens`` long, and return the
         reply's JSON object. ``heard`` is told of a reply that comes in pieces; for one of which
-        ``check`` raises ValueError another is asked for.
+        ``check`` raises ValueError another is asked for. ``lost`` is called for each reply that the
+        server may have made, and charge for, and that did not come whole.
 
         Raises Refused where this request cannot be answered, and LabellerUnreachable where no
         request can.
@@ -217,6 +237,8 @@ class Endpoints:
                 raise self._of_all(refused.values()) from None
             except TransportError as error:
                 why, wait = str(error), None
+                if not isinstance(error, Unsent):
+                    lost()
                 if isinstance(error, Silence):  # a connection that breaks says nothing of the load
                     endpoint.pace.pushed_back(None, started)
                     self._silent(endpoint)
@@ -227,7 +249,9 @@ class Endpoints:
                     return found
                 if found is None:
                     continue  # another form: not an attempt that failed
-                why, wait = found
+                why, wait, gone = found
+                if gone:
+                    lost()
             finally:
                 # Before the wait below: who waits takes nobody's place.
                 endpoint.pace.leave()
@@ -318,9 +342,8 @@ class Endpoints:
 
     def _read(
         self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form, check: Check
-    ) -> Mapping[str, Any] | tuple[str, float | None] | None:
-        """The reply's object; or why to try again and how long to wait first; or None where the
-        request's form was lowered."""
+    ) -> Mapping[str, Any] | _Retry | None:
+        """The reply's object; or why to try again; or None where the request's form was lowered."""
         spent = rate_limit_wait(reply.headers)
         if spent:
             seconds = min(spent, _LONGEST_WAIT)
@@ -331,7 +354,7 @@ class Endpoints:
             parsed = joined(reply.body) if pieces else json_object(reply.body)
             if parsed is None:
                 what = "a reply that broke off" if pieces else "a body that is no JSON object"
-                return f"HTTP 200 with {what}", None
+                return _Retry(f"HTTP 200 with {what}", None, lost=True)
             if pieces and not parsed.get("usage"):
                 self.form.stream = False  # what replies take is worth more than looking on
             if pieces:
@@ -340,7 +363,9 @@ class Endpoints:
                 try:
                     check(parsed)
                 except ValueError as error:
-                    return f"HTTP 200, and the reply cannot be used: {error}", None
+                    return _Retry(
+                        f"HTTP 200, and the reply cannot be used: {error}", None, lost=True
+                    )
                 endpoint.answered += 1
                 endpoint.lives()
                 endpoint.pace.answered()
@@ -362,7 +387,7 @@ class Endpoints:
             wait = retry_after(reply.headers, datetime.now(UTC))
             if reply.status in (408, 429, 503):
                 endpoint.pace.pushed_back(min(wait or 0.0, _LONGEST_WAIT), started)
-            return why, wait
+            return _Retry(why, wait, lost=reply.status in _GATEWAY)
         raise self._unreachable(endpoint, why)
 
     def _said(self, reply: Reply) -> str:

@@ -11,7 +11,15 @@ import aiohttp
 from yarl import URL
 
 from assay.labellers.keys import this_machine
-from assay.labellers.transport import MAX_REPLY, Oversized, Posted, Reply, Silence, TransportError
+from assay.labellers.transport import (
+    MAX_REPLY,
+    Oversized,
+    Posted,
+    Reply,
+    Silence,
+    TransportError,
+    Unsent,
+)
 
 _FAULTS = (
     aiohttp.ClientError,
@@ -62,7 +70,9 @@ class AiohttpTransport:
         except TimeoutError as error:
             raise Silence(f"no reply within {sent.timeout:g} s") from error
         except _FAULTS as error:
-            raise TransportError(f"{type(error).__name__}: {error}") from error
+            never = isinstance(error, aiohttp.ClientConnectorError | ValueError)
+            kind = Unsent if never else TransportError
+            raise kind(f"{type(error).__name__}: {error}") from error
 
     def _proxy(self, target: URL) -> URL | None:
         """The proxy that the environment names for an address, as people expect of a command-line

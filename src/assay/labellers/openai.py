@@ -62,6 +62,11 @@ class Usage:
     cached: int = 0
     stored: int = 0
     model: str | None = None
+    lost: int = 0
+
+    def lose(self) -> None:
+        """Note that a reply was lost on its way: what the server charges for it nobody knows."""
+        self.lost += 1
 
     def add(self, reply: Mapping[str, Any], redact: Callable[[str], str]) -> None:
         self.calls += 1
@@ -87,19 +92,21 @@ class Usage:
 
     def cost(self, price: Price | None) -> float | None:
         """US dollars, None where the price or the tokens are unknown."""
-        if price is None or not self.known:
+        if price is None or self.lost or not self.known:
             return None
         return price.of(self.tokens_in, self.tokens_out, self.cached, self.stored)
 
     def detail(self, price: Price | None) -> dict[str, Any]:
         """What a label keeps beside tokens: the model as the server names it, further turns,
-        tokens that the server had cached or put into its cache, and what that saved."""
+        tokens that the server had cached or put into its cache, what that saved, and how many
+        replies were lost."""
         found = {
             "model": self.model,
             "calls": self.calls if self.calls > 1 else None,
             "cached_tokens": self.cached,
             "cache_write_tokens": self.stored,
             "cache_saved": None if price is None else price.saved(self.cached, self.stored),
+            "lost_replies": self.lost,
         }
         return {name: value for name, value in found.items() if value}
 
@@ -227,7 +234,7 @@ class OpenAILabeller(BaseLabeller):
             try:
                 # (About four characters are a token.)
                 size = sum(len(message["content"]) for message in messages) // 4
-                reply = await self._endpoints.call(make, size, heard)
+                reply = await self._endpoints.call(make, size, heard, lost=usage.lose)
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             usage.add(reply, self._endpoints.redact)

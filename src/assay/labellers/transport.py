@@ -15,6 +15,10 @@ class Silence(TransportError):
     """No whole reply within the timeout."""
 
 
+class Unsent(TransportError):
+    """Nothing was sent: there is no connection, or no such address."""
+
+
 class Oversized(TransportError):
     """The reply goes on past what is read of one: asking again is no use."""
 

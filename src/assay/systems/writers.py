@@ -209,17 +209,21 @@ class EndpointCertainty(OpenAILabeller):
         started = time.perf_counter()
         messages = [dict(message) for message in self.preview(request)]
         size = sum(len(message["content"]) for message in messages) // 4
+        usage = Usage()
         for top in dict.fromkeys((self._top, _FEWER_LOGPROBS)):
             try:
-                reply = await self._endpoints.call(partial(self._question, messages, top), size)
+                reply = await self._endpoints.call(
+                    partial(self._question, messages, top), size, lost=usage.lose
+                )
             except Refused as refused:
                 why = str(refused)
                 if "logprob" in why.casefold():
                     continue
                 seconds = time.perf_counter() - started
-                return Outcome(Status.FAILED, error=why, cost=0.0, seconds=seconds, suspect=True)
+                return Outcome(Status.FAILED, error=why, cost=None if usage.lost else 0.0,
+                               seconds=seconds, suspect=True)  # fmt: skip
             self._top = top
-            return self._read(reply, time.perf_counter() - started)
+            return self._read(reply, usage, time.perf_counter() - started)
         raise self._without(why)
 
     def _question(self, messages: list[dict[str, str]], top: int, form: Form) -> bytes:
@@ -235,8 +239,7 @@ class EndpointCertainty(OpenAILabeller):
             body["max_completion_tokens"] = 1
         return orjson.dumps(body | dict(self._settings.extra))
 
-    def _read(self, reply: Mapping[str, Any], seconds: float) -> Outcome:
-        usage = Usage()
+    def _read(self, reply: Mapping[str, Any], usage: Usage, seconds: float) -> Outcome:
         usage.add(reply, self._endpoints.redact)
         read, written = (usage.tokens_in, usage.tokens_out) if usage.known else (None, None)
         spent: dict[str, Any] = {
