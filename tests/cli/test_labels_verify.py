@@ -145,6 +145,19 @@ def test_numbers_and_dates_that_nobody_thought_of(slide: Path, assay, row: dict,
         assert assay(*command, slide).returncode == 0
 
 
+def test_keys_and_ids_that_are_none_are_not_kept(slide: Path, assay):
+    first = json.loads(assay("labels", "export", slide).stdout.splitlines()[0])
+    kept = {name: first[name] for name in ("task", "unit", "verdict")}
+    row = {**kept, "labeller": "human:KIM", "key": "my own", "overrules": "that one"}
+    (slide / "more.jsonl").write_text(json.dumps(row) + "\n")
+    assert assay("labels", "import", slide, slide / "more.jsonl").returncode == 0
+    last = json.loads(assay("labels", "export", slide).stdout.splitlines()[-1])
+    assert (last["labeller"]["name"], len(last["key"]), last["overrules"]) == (
+        "human:KIM", 32, None
+    )  # fmt: skip
+    assert assay("labels", "verify", slide).returncode == 0
+
+
 def forged(folder: Path) -> str:
     """A folder whose first label says the contrary; its name."""
     tampered(

@@ -70,7 +70,7 @@ def test_what_was_written_is_as_it_was_written(tmp_path: Path):
     odd = [
         label(1, cost=0, seconds=-0.0, tokens_in=3.0, tokens_out=2**63 - 1),
         label(2, cost=math.nan, seconds=math.inf, error="a\x00b"),
-        label(3, overrules="no hash", sample=2, reason="\x7f\u2028"),
+        label(3, overrules="cd" * 16, sample=2, reason="\x7f\u2028"),
         label(4, overrules="ab" * 16, created="10000-01-01T00:00:00"),
     ]
     with Ledger.open(tmp_path / "l.sqlite") as ledger:

@@ -17,7 +17,7 @@ from assay.ledger.spilled import SpilledColumns
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
 
-UNITS = ["ab" * 16, "ab" * 8 + "cd" * 8, "AB" * 16, "u1", "é", "0" * 32, "f" * 32]
+UNITS = ["ab" * 16, "ab" * 8 + "cd" * 8, "cd" * 16, "0" * 32, "f" * 32]
 TASKS = ["r2c2.entailment", "r2c2.answer", "trec_rag.support"]
 TEXTS = st.text(string.printable, max_size=9)
 MADE = st.lists(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.hashes import packed, unpacked
+from assay.ledger.hashes import is_hash, packed, unpacked
 from assay.ledger.store import Place
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
@@ -22,12 +22,20 @@ from tests.engine.asking import aloud, ended, forked, keep, keep_and_die, meekly
 WHO = LabellerId("openai:m", "model", {"temperature": 0})
 
 
+def unit(n: int) -> str:
+    return f"a{n:031x}"
+
+
+def key(n: int) -> str:
+    return f"b{n:031x}"
+
+
 def label(n: int, **more) -> NewLabel:
     base = {
-        "key": f"k{n}",
+        "key": key(n),
         "task": "r2c2.entailment",
         "version": "1",
-        "unit": f"u{n}",
+        "unit": unit(n),
         "content": {"passage": "p", "nugget": str(n)},
         "labeller": WHO,
         "status": Status.OK,
@@ -48,10 +56,10 @@ def test_labels_come_back_as_they_were_written(place: Place):
         assert first.labeller == WHO
         assert first.cost == 0.25
         assert (second.status, second.verdict, second.error) == (Status.FAILED, None, "no")
-        asked = [("u1", "k1"), ("u2", "k2"), ("u3", "k3"), ("u1", "k2")]
-        assert ledger.statuses(asked) == {"k1": Status.OK, "k2": Status.FAILED}
-        assert ledger.known_keys(["k1", "k2", "k3"]) == {"k1", "k2"}
-        assert ledger.units()["u1"] == {"passage": "p", "nugget": "1"}
+        asked = [(unit(a), key(b)) for a, b in ((1, 1), (2, 2), (3, 3), (1, 2))]
+        assert ledger.statuses(asked) == {key(1): Status.OK, key(2): Status.FAILED}
+        assert ledger.known_keys(map(key, (1, 2, 3))) == {key(1), key(2)}
+        assert ledger.units()[unit(1)] == {"passage": "p", "nugget": "1"}
 
 
 CHANGES = (
@@ -120,8 +128,11 @@ def test_many_open_a_ledger_that_is_not_there_yet(tmp_path: Path):
 
 
 @given(st.one_of(st.text(), st.text("0123456789abcdefABCDEF", min_size=32, max_size=32)))
-def test_hashes_and_other_texts_are_stored_as_what_they_are(text: str):
-    assert unpacked(packed(text)) == text
+def test_hashes_are_stored_as_what_they_are_and_other_texts_by_their_hash(text: str):
+    stored = packed(text)
+    assert len(stored) == 16
+    assert (unpacked(stored) == text) == is_hash(text)
+    assert is_hash(unpacked(stored))
 
 
 @pytest.mark.parametrize(("version", "why"), [(99, "newer Assay"), (4, "older Assay")])

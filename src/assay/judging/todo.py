@@ -116,18 +116,13 @@ class Distinct:
     def __init__(self) -> None:
         self._buckets: list[bytearray | None] = [None] * _BUCKETS
         self._count = 0
-        self._odd: set[str] = set()  # keys that are no hashes
 
     def __len__(self) -> int:
-        return self._count + len(self._odd)
+        return self._count
 
     def new(self, key: str) -> bool:
         """Whether the key was not seen before; now it was."""
         short = packed(key)
-        if isinstance(short, str):
-            before = len(self._odd)
-            self._odd.add(key)
-            return len(self._odd) > before
         number = int.from_bytes(short[:2]) % _BUCKETS
         bucket = self._buckets[number]
         if bucket is None:  # made when needed: most lists are short

@@ -6,16 +6,14 @@ seconds and detail), and that no label before it is gone, its digest does.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Any, NamedTuple
 
 import orjson
 
-from assay.ledger.hashes import as_packed, unpacked
+from assay.ledger.hashes import SIZE, hashed, letters_of, unpacked
 from assay.ledger.store import Database
 
-_SIZE = 16  # bytes of a digest
 _INFINITE = frozenset((math.inf, -math.inf))  # which JSON could not tell from nothing
 
 
@@ -24,7 +22,7 @@ class Head(NamedTuple):
     when it was made."""
 
     labels: int = 0
-    digest: bytes = bytes(_SIZE)
+    digest: bytes = bytes(SIZE)
     draws: tuple[str, ...] = ()
 
     def in_manifest(self) -> dict[str, Any]:
@@ -33,14 +31,14 @@ class Head(NamedTuple):
         return {"labels": self.labels, "head": self.digest.hex(), **drawn}
 
 
-def linked(before: bytes, number: int, uid: bytes | str, key: bytes | str, *rest: object) -> bytes:
+def linked(before: bytes, number: int, uid: bytes, key: bytes, *rest: object) -> bytes:
     """The digest of a label, from that of the one before it and its columns as they are stored:
     number, uid, key, error, tokens_in, tokens_out, cost, seconds and detail. Raises TypeError for
     what is no label."""
     if not _INFINITE.isdisjoint(rest):
         raise TypeError("a label holds no infinite number")
-    parts = [number, as_packed(uid), as_packed(key), *rest]
-    return hashlib.sha256(before + orjson.dumps(parts)).digest()[:_SIZE]
+    parts = [number, letters_of(uid), letters_of(key), *rest]
+    return hashed(before + orjson.dumps(parts))
 
 
 def head(db: Database) -> Head:

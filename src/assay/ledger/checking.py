@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,7 +14,7 @@ import orjson
 from assay.ledger import lines
 from assay.ledger.chain import Head, head, linked
 from assay.ledger.draws import faulty_draws
-from assay.ledger.hashes import as_packed, unpacked
+from assay.ledger.hashes import hashed, letters_of, unpacked
 from assay.ledger.store import LEAST, MOST, Database, Store
 from assay.model.going import Told, share_of, unheard
 from assay.tasks.base import canonical, unit_hash
@@ -116,7 +115,7 @@ class Inspection:
 def _unnumbered(db: Database) -> Iterator[LedgerFault]:
     """What has a number below 1, at which the chain and every look begin."""
     for (uid,) in db.execute(_UNNUMBERED):
-        yield LedgerFault(_FOREIGN, str(unpacked(uid)) if uid is not None else None)
+        yield LedgerFault(_FOREIGN, unpacked(uid) if uid is not None else None)
     if db.execute(_UNNUMBERED_UNITS).fetchone()[0]:
         yield LedgerFault("a unit was put in by other means than Assay's")
 
@@ -152,8 +151,8 @@ def _labels(db: Store, after: CheckedUpTo, until: CheckedUpTo, told: Told) -> It
         yield (), [_changed_text(unit[1]) for unit in every if not is_text_of(*unit[1:])]
 
 
-def _changed_text(unit: bytes | str) -> LedgerFault:
-    return LedgerFault(f"the text of unit {str(unpacked(unit))[:8]} was changed")
+def _changed_text(unit: bytes) -> LedgerFault:
+    return LedgerFault(f"the text of unit {unpacked(unit)[:8]} was changed")
 
 
 def _wrong(
@@ -177,7 +176,7 @@ def _wrong(
         why = "its task, its text or its labeller is not there"
     else:
         why = "what it says, of what, by whom or when was changed"
-    return None if why is None else LedgerFault(why, str(unpacked(row[1])))
+    return None if why is None else LedgerFault(why, unpacked(row[1]))
 
 
 def _unlinked(last: int, digest: bytes, row: CheckedRow) -> str | None:
@@ -227,36 +226,32 @@ def uid_of(
     said: Verdicts,
     task: str,
     version: str,
-    unit: bytes | str,
+    unit: bytes,
     labeller: K,
     status: str,
     verdict: str | None,
     reason: str | None,
     sample: int,
-    overrules: bytes | str | None,
+    overrules: bytes | None,
     created: str,
 ) -> bytes | None:
     """The uid that a label's columns come to (as ``NewLabel.uid``); None for what is no label."""
     try:
-        corrected = None if overrules is None else as_packed(overrules)
-        parts = (task, version, as_packed(unit), who[labeller], status, said[verdict], reason)
-        return _hash(orjson.dumps((*parts, sample, corrected, created)))
+        corrected = None if overrules is None else letters_of(overrules)
+        parts = (task, version, letters_of(unit), who[labeller], status, said[verdict], reason)
+        return hashed(orjson.dumps((*parts, sample, corrected, created)))
     except (LookupError, TypeError, ValueError):
         return None
 
 
-def is_text_of(unit: bytes | str, task: str, text: str) -> bool:
+def is_text_of(unit: bytes, task: str, text: str) -> bool:
     """Whether a unit's text is the one that was hashed."""
     try:
         about = b"[%b,%b]" % (orjson.dumps(task), text.encode())
         # Or it is a text that was not written as it is hashed.
-        return _hash(about) == unit or unit_hash(task, orjson.loads(text)) == as_packed(unit)
+        return hashed(about) == unit or unit_hash(task, orjson.loads(text)) == letters_of(unit)
     except (AttributeError, TypeError, ValueError):
         return False
-
-
-def _hash(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()[:16]
 
 
 def _checked(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import sha256
 from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from assay.ledger.hashes import packed, unpacked
+from assay.ledger.hashes import SIZE, packed, unpacked
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.scratch import Scratch, Texts
 
@@ -27,7 +26,6 @@ _HELD = 2 << 20  # characters of texts that are held; others are in a file
 _AT_ONCE = 10_000  # labels whose texts are read from there at once
 _WEIGHED = 200_000  # labels that are set against each other at once
 _AWAY = np.int64(1 << 32)  # above all codes of texts that are held
-_SIZE = 16  # bytes of a hash
 
 Places = npt.NDArray[np.int64]
 """Where labels stand among the columns."""
@@ -51,7 +49,6 @@ class Known:
         self.verdicts, self.details = _Codes(scratch), _Codes(scratch)
         self.samples: dict[int, int] = {}  # by number, where it is not 0
         self.overrules: dict[int, str] = {}  # by number, of those that take another's place
-        self.odd: dict[int, str] = {}  # units that are no hashes, by number
 
     def row(self, newest: int) -> list[tuple[str, npt.DTypeLike]]:
         """A label, as narrow as the ledger allows."""
@@ -68,14 +65,7 @@ class Known:
             self.samples.update(compress(zip(numbers, samples, strict=True), samples))
             changed = compress(zip(numbers, over, strict=True), over)
             self.overrules.update((number, unpacked(uid)) for number, uid in changed)
-            try:
-                hashes = b"".join(units)
-            # A text among them: some unit has no hash.
-            except TypeError:
-                odd = (one for one in zip(numbers, units, strict=True) if isinstance(one[1], str))
-                self.odd.update(odd)
-                hashes = b"".join(map(as_hash, units))
-            high, low = np.frombuffer(hashes, ">u8").reshape(-1, 2).T
+            high, low = np.frombuffer(b"".join(units), ">u8").reshape(-1, 2).T
             said = list(map(self.verdicts.__getitem__, verdicts))
             more = list(map(self.details.__getitem__, details))
             made = (high, low, numbers, task, by, said, more)
@@ -143,7 +133,7 @@ class Columns:
 
     def places(self, unit: str) -> Iterator[int]:
         """The places of the labels of a unit, oldest first."""
-        start = as_hash(packed(unit))
+        start = packed(unit)
         high, low = int.from_bytes(start[:8], "big"), int.from_bytes(start[8:], "big")
         place = bisect_left(self._high, high)
         while place < len(self._high) and self._high[place] == high:
@@ -216,7 +206,7 @@ class Columns:
             for odd in np.flatnonzero(
                 same_half & ~same
             ).tolist():  # half of the hash is another's, too
-                found[odd] = self.place(units[odd * _SIZE : (odd + 1) * _SIZE].hex())
+                found[odd] = self.place(units[odd * SIZE : (odd + 1) * SIZE].hex())
         return found
 
     def counting(
@@ -304,7 +294,7 @@ class Columns:
             yield self.at(int(places[group[0]])), group
 
     def _unit(self, at: int) -> str:
-        return self._known.odd.get(self._row[at], f"{self._high[at]:016x}{self._low[at]:016x}")
+        return f"{self._high[at]:016x}{self._low[at]:016x}"
 
     def _label(self, at: int, unit: str) -> Label:
         known, row = self._known, self._row[at]
@@ -333,11 +323,6 @@ def by_part(
     some, begins = np.unique(parts[order], return_index=True)
     for part, which in zip(some.tolist(), np.split(order, begins[1:]), strict=False):
         yield part, records[which]
-
-
-def as_hash(value: bytes | str) -> bytes:
-    """A hash as it is, and one of what is none."""
-    return value if isinstance(value, bytes) else sha256(value.encode()).digest()[:_SIZE]
 
 
 class _Codes(dict[str | None, int]):

@@ -8,6 +8,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
+from assay.ledger.hashes import is_hash
 from assay.ledger.ledger import NewLabel
 from assay.ledger.lines import WHOLE
 from assay.model.errors import SettingsError
@@ -175,12 +176,12 @@ def label_from(
         content,
         verdict or {},
         reason=_said(verdict) or reason,
-        overrules=overrules if isinstance(overrules, str) else None,
+        overrules=overrules if is_hash(overrules) else None,
         detail=detail if isinstance(detail, dict) else None,
     )
     label = replace(
         label,
-        key=row["key"] if isinstance(row.get("key"), str) else label.key,
+        key=row["key"] if is_hash(row.get("key")) else label.key,
         version=str(row.get("version") or task.version),
         status=status,
         verdict=verdict,

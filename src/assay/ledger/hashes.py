@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-_SIZE, LETTERS = 16, 32
+import hashlib
+import re
+
+SIZE, LETTERS = 16, 32
+_HASH = re.compile("[0-9a-f]{32}")
 
 
-class Odd(str):
-    """What stands in the place of a hash and is none, for stores that tell columns' types apart."""
-
-    __slots__ = ()
-
-
-def packed(text: str) -> bytes | str:
-    """A hash of 32 hexadecimal digits as its 16 bytes; any other text as it is."""
-    if len(text) != LETTERS:
-        return Odd(text)
-    try:
-        found = bytes.fromhex(text)
-    except ValueError:
-        return Odd(text)
-    # Capital letters would not come back.
-    return found if found.hex() == text else Odd(text)
+def is_hash(text: object) -> bool:
+    """Whether something is a hash as the ledger gives it: 32 hexadecimal digits."""
+    return isinstance(text, str) and _HASH.fullmatch(text) is not None
 
 
-def unpacked(stored: bytes | str) -> str:
-    """What ``packed`` was given."""
-    return stored.hex() if isinstance(stored, bytes) else stored
+def packed(text: str) -> bytes:
+    """The 16 bytes of a hash; of any other text those of a hash of its own."""
+    return bytes.fromhex(text) if is_hash(text) else hashed(text.encode(errors="surrogatepass"))
 
 
-def as_packed(stored: object) -> str:
-    """The same. Raises TypeError for what ``packed`` does not give: nobody would find it."""
-    if type(stored) is bytes and len(stored) == _SIZE:
-        return stored.hex()
-    if not isinstance(stored, str) or packed(stored) != stored:
+def hashed(data: bytes) -> bytes:
+    """The first 128 bits of SHA-256."""
+    return hashlib.sha256(data).digest()[:SIZE]
+
+
+def unpacked(stored: bytes) -> str:
+    """A hash as it was before it was packed; what else stands in its place in a damaged ledger, as
+    text."""
+    return stored.hex() if isinstance(stored, bytes) else str(stored)
+
+
+def letters_of(stored: object) -> str:
+    """The same. Raises TypeError for what is no hash."""
+    if type(stored) is not bytes or len(stored) != SIZE:
         raise TypeError(f"{stored!r} is not how a hash is stored")
-    return stored
+    return stored.hex()

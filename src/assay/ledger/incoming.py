@@ -60,7 +60,7 @@ class Incoming:
         Parsed(True, self._faults.done()).require()
 
     def _made(
-        self, rows: Sequence[_Row], numbers: Mapping[bytes | str, int]
+        self, rows: Sequence[_Row], numbers: Mapping[bytes, int]
     ) -> Iterator[tuple[int, NewLabel]]:
         """The labels of some rows with their lines. ``numbers`` are those of the labels that were
         there before any row was read, by uid."""

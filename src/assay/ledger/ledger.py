@@ -348,7 +348,7 @@ class Ledger(Reading):
     def _insert(self, labels: Iterable[NewLabel], now: str, *, fresh: bool) -> list[str]:
         """Write what is new of some labels, and return its uids; ``now`` is the time of those that
         have none. What was made now is new, even if it was written by an attempt before this."""
-        units: dict[str, tuple[bytes | str, int, str]] = {}
+        units: dict[str, tuple[bytes, int, str]] = {}
         rows: dict[str, tuple[Any, ...]] = {}
         for label in labels:
             if label.unit not in units:

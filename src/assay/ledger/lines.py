@@ -14,8 +14,8 @@ from assay.ledger.store import MOST, Database, Store, each
 
 ROWS = 512  # labels that are read at once: up to 2 MB of lines
 
-Line = tuple[int, bytes | None, bytes]
-"""A label: its number, its uid (16 bytes; None where that is no hash), and its JSON object, which
+Line = tuple[int, bytes, bytes]
+"""A label: its number, its uid (16 bytes), and its JSON object, which
 lacks the last brace, so that something can be added."""
 
 WHOLE = (
@@ -88,8 +88,9 @@ def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]
     made, details = columns[18:20]
     both: dict[Any, tuple[str, str]] = {}  # what many labels have in common, by that
     block = []
+    hashes = (map(bytes.hex, some) for some in (uids, keys, units))
     for number, uid, (uid_, key, unit), content, common, created, detail in zip(
-        numbers, uids, zip(*map(_letters, (uids, keys, units)), strict=True), contents,
+        numbers, uids, zip(*hashes, strict=True), contents,
         zip(tasks, versions, *shared, strict=True), map(encode_basestring, made), details,
         strict=True,
     ):  # fmt: skip
@@ -103,16 +104,8 @@ def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]
             f'{{"uid":"{uid_}","key":"{key}",{about},"unit_hash":"{unit}","unit":{content}{said}'
             f'{created},"detail":{detail}'
         )
-        block.append((number, uid if isinstance(uid, bytes) else None, line.encode()))
+        block.append((number, uid, line.encode()))
     return block
-
-
-def _letters(hashes: Sequence[bytes | str]) -> list[str]:
-    """Hashes as strings of JSON without the quotes."""
-    try:
-        return list(map(bytes.hex, hashes))  # type: ignore[arg-type]
-    except TypeError:  # not all are hashes
-        return [encode_basestring(unpacked(one))[1:-1] for one in hashes]
 
 
 def _said(
@@ -123,7 +116,7 @@ def _said(
     verdict: str | None,
     reason: str | None,
     error: str | None,
-    overrules: bytes | str | None,
+    overrules: bytes | None,
     *numbers: float | None,
 ) -> str:
     """From behind the unit of a label's line to before when it was made."""

@@ -19,7 +19,7 @@ import polars as pl
 
 from assay.ledger.chain import Head, linked
 from assay.ledger.checking import LINKS, SAYS, Verdicts, is_text_of, uid_of
-from assay.ledger.hashes import packed, unpacked
+from assay.ledger.hashes import SIZE, packed, unpacked
 from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Line, json_block, labeller_json
 from assay.ledger.reading import as_told, by_reason, label_of
@@ -34,7 +34,6 @@ WRITTEN = "ledger.json"
 AT_ONCE = 50_000
 """Labels in memory, and at most in a file that is written."""
 _ROWS = 2_000  # labels of which there are objects
-_SIZE = 16  # bytes of a hash
 _EACH = pl.lit(value=True)
 SCHEMA = pl.Schema({
     name: pl.Int64 if name in ("number", "sample")
@@ -72,7 +71,7 @@ class ParquetLedger:
         self._versions = Counter[tuple[str, str]]()
         self._firsts: dict[tuple[str, int], int] = {}
         self._by_people: set[str] = set()
-        self._keys, self._odd = Scratch(), dict[int, str]()
+        self._keys = Scratch()
         self._check(told)
 
     # -- checking --------------------------------------------------------------------------
@@ -121,9 +120,7 @@ class ParquetLedger:
             self._by_people.add(task)
         if status == Status.OK:
             self._firsts.setdefault((task, self._who[labeller]), number)
-        if isinstance(key, str):
-            self._odd[number] = key
-        self._keys.add(key if isinstance(key, bytes) else bytes(_SIZE))
+        self._keys.add(key)
         if detail != "{}":
             orjson.loads(detail)
         return uid_of(who, verdicts, *SAYS(row)) == uid and is_text_of(unit, task, content)
@@ -202,10 +199,7 @@ class ParquetLedger:
             ]  # fmt: skip
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
-        return {
-            one: self._odd.get(one) or self._keys.read(_SIZE * (one - 1), _SIZE).hex()
-            for one in rowids
-        }
+        return {one: self._keys.read(SIZE * (one - 1), SIZE).hex() for one in rowids}
 
     def usable_by_each(self) -> Iterator[Label]:
         first = _among("number", self._firsts.values())
@@ -224,7 +218,7 @@ class ParquetLedger:
         return {unpacked(unit): orjson.loads(content) for unit, content in found}
 
     def unit_contents(self, tasks: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        seen = set[bytes | str]()
+        seen = set[bytes]()
         for frame in self._frames(("unit_hash", "unit"), _among("task", tasks)):
             for unit, content in _stored(frame):
                 if unit not in seen:

@@ -15,9 +15,8 @@ import psycopg
 
 from assay.ledger.address import Address
 from assay.ledger.copying import copied
-from assay.ledger.hashes import Odd
 from assay.ledger.postgres_tables import Missing, migrate
-from assay.ledger.postgres_values import adapted, cure, held, spoken
+from assay.ledger.postgres_values import adapted, cure, spoken
 from assay.ledger.sqlite import SqliteStore
 from assay.ledger.store import TABLES, Place, Row, Rows, Store, T
 from assay.model.errors import LedgerError
@@ -278,23 +277,23 @@ class PostgresStore:
         with closing(self.persistently(made)) as store:
             yield store
 
-    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, str, Row]:
+    def asking(self, pairs: Sequence[tuple[bytes, bytes]]) -> tuple[str, str, Row]:
         begin = (
             "WITH asked (asked_unit, asked_key) AS (SELECT * FROM unnest(?::bytea[], ?::bytea[]))"
         )
         units, keys = zip(*pairs, strict=True)
-        return begin, _OF_ASKED, [list(map(held, units)), list(map(held, keys))]
+        return begin, _OF_ASKED, [list(units), list(keys)]
 
     # -- writing ---------------------------------------------------------------------------------
 
-    def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:
+    def insert(self, units: Iterable[tuple[bytes, int, str]], labels: Iterable[Row]) -> None:
         given = list(units)
         if not given:
             return
         hashes, tasks, contents = (list(column) for column in zip(*given, strict=True))
         found = self.execute(
             "SELECT hash, id FROM noted(?::bytea[], ?::bigint[], ?::text[])",
-            [list(map(held, hashes)), tasks, contents],
+            [hashes, tasks, contents],
         )
         numbers = dict(found.fetchall())
         at = TABLES["labels"].index("unit")
@@ -304,13 +303,8 @@ class PostgresStore:
     def fill(self, table: str, rows: Iterable[Row]) -> None:
         self._wrote = True
         into = f"COPY {table} ({','.join(TABLES[table])}) FROM STDIN"
-        hashes = [at for at, name in enumerate(TABLES[table]) if name in _HASHES]
         with self._connection.cursor() as cursor, cursor.copy(into) as copy:
             for row in rows:
-                if any(type(row[at]) is str for at in hashes):  # as another store gave it
-                    row = list(row)
-                    for at in hashes:
-                        row[at] = Odd(row[at]) if type(row[at]) is str else row[at]
                 copy.write_row(row)
 
     def filled(self) -> None:
@@ -400,6 +394,3 @@ class PostgresStore:
             "until it is done, or stop it, and run again: what it was told is kept and not asked "
             "again."
         )
-
-
-_HASHES = frozenset({"hash", "uid", "key", "overrules", "digest"})

@@ -1,9 +1,8 @@
-"""What PostgreSQL and SQLite say and hold differently: queries, hashes, numbers and texts."""
+"""What PostgreSQL and SQLite say and hold differently: queries, numbers and texts."""
 
 from __future__ import annotations
 
 import re
-from binascii import unhexlify
 from functools import lru_cache
 from typing import Any
 
@@ -11,9 +10,6 @@ import psycopg
 from psycopg import errors
 from psycopg.abc import Buffer
 
-from assay.ledger.hashes import Odd
-
-_NO_HASH = bytes(17)  # longer than a hash, so that none begins so
 _ESCAPED = re.compile("\x01[AB]")
 _PLAIN = {"\x01A": "\x00", "\x01B": "\x01"}
 
@@ -41,18 +37,6 @@ def cure(error: psycopg.Error) -> str:
 # -- what the two databases hold differently -------------------------------------------------------
 
 
-def held(value: bytes | str) -> bytes:
-    """A hash, or what stands in its place, as bytes."""
-    return value if isinstance(value, bytes) else _NO_HASH + value.encode()
-
-
-class _HashLoader(psycopg.adapt.Loader):
-    def load(self, data: Buffer) -> bytes | str:
-        found = unhexlify(bytes(data)[2:])
-        is_hash = len(found) < len(_NO_HASH) or not found.startswith(_NO_HASH)
-        return found if is_hash else found[len(_NO_HASH) :].decode()
-
-
 class _NumberLoader(psycopg.adapt.Loader):
     def load(self, data: Buffer) -> float:
         text = bytes(data)
@@ -74,17 +58,8 @@ class _AnyTextDumper(psycopg.adapt.Dumper):
         return obj.encode()
 
 
-class _OddDumper(psycopg.adapt.Dumper):
-    oid = psycopg.adapters.types["bytea"].oid
-
-    def dump(self, obj: Odd) -> Buffer:
-        return b"\\x" + held(obj).hex().encode()
-
-
 def adapted(connection: psycopg.Connection[Any]) -> None:
     """Have a connection give and take values as SQLite does."""
-    connection.adapters.register_loader("bytea", _HashLoader)
     connection.adapters.register_loader("numeric", _NumberLoader)
     connection.adapters.register_loader("varchar", _AnyTextLoader)
     connection.adapters.register_dumper(str, _AnyTextDumper)
-    connection.adapters.register_dumper(Odd, _OddDumper)

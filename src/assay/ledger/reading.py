@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from assay.ledger.hashes import LETTERS, packed, unpacked
+from assay.ledger.hashes import LETTERS, is_hash, packed, unpacked
 from assay.ledger.store import LEAST, MOST, Store, each
 from assay.model.labels import Label, LabellerId, Status
 
@@ -192,7 +192,7 @@ class Reading:
             for one in chunk:
                 yield as_told(found[one.rowid], one)
 
-    def numbers(self) -> dict[bytes | str, int]:
+    def numbers(self) -> dict[bytes, int]:
         """The number of every label, by its uid as it is stored (:func:`packed`)."""
         every = "SELECT id, uid FROM labels WHERE id <= ? AND id > ? ORDER BY id"
         with self._db.explained():
@@ -272,13 +272,12 @@ class Reading:
 
     def find(self, uid_prefix: str) -> list[str]:
         """Uids that begin with ``uid_prefix``, at most ten."""
-        ends = [packed(uid_prefix.ljust(LETTERS, digit)) for digit in "0f"]
-        if not all(isinstance(one, bytes) for one in ends):
+        ends = [uid_prefix.ljust(LETTERS, digit) for digit in "0f"]
+        if not all(map(is_hash, ends)):
             return []
         with self._db.explained():
-            found = self._db.execute(
-                "SELECT uid FROM labels WHERE uid BETWEEN ? AND ? LIMIT 10", ends
-            )
+            some = "SELECT uid FROM labels WHERE uid BETWEEN ? AND ? LIMIT 10"
+            found = self._db.execute(some, [*map(packed, ends)])
             return [unpacked(uid) for (uid,) in found]
 
     def stats(self) -> list[dict[str, Any]]:
@@ -324,7 +323,7 @@ class Reading:
             return self._db.version()
 
     def asked(
-        self, columns: str, asked: Iterable[tuple[bytes | str, bytes | str]]
+        self, columns: str, asked: Iterable[tuple[bytes, bytes]]
     ) -> Iterator[tuple[Any, ...]]:
         """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
         for chunk in _chunks(dict.fromkeys(asked)):
@@ -348,18 +347,18 @@ def by_reason(errors: Iterable[tuple[str | None, int]]) -> Counter[str]:
 
 def label_of(
     number: int,
-    uid: bytes | str,
-    key: bytes | str,
+    uid: bytes,
+    key: bytes,
     task: str,
     version: str,
-    unit: bytes | str,
+    unit: bytes,
     labeller: LabellerId,
     status: str,
     verdict: str | None,
     reason: str | None,
     error: str | None,
     sample: int,
-    overrules: bytes | str | None,
+    overrules: bytes | None,
     tokens_in: int | None,
     tokens_out: int | None,
     cost: float | None,

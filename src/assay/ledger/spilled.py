@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from assay.ledger.columns import NONE, Columns, Known, Places, as_hash, by_part
+from assay.ledger.columns import NONE, Columns, Known, Places, by_part
 from assay.ledger.hashes import packed
 from assay.model.labels import Label, LabellerId
 from assay.model.scratch import Parts, Scratch
@@ -144,7 +144,7 @@ class SpilledColumns(Columns):
         return found
 
     def _of_unit(self, unit: str) -> _Some:
-        high = int.from_bytes(as_hash(packed(unit))[:8], "big")
+        high = int.from_bytes(packed(unit)[:8], "big")
         return self._of(np.array([high], np.uint64))
 
     # -- as columns in memory say it ---------------------------------------------------------------

@@ -119,12 +119,12 @@ class SqliteStore(sqlite3.Connection):
     def version(self) -> int:
         return int(self.execute("PRAGMA user_version").fetchone()[0])
 
-    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, str, Row]:
+    def asking(self, pairs: Sequence[tuple[bytes, bytes]]) -> tuple[str, str, Row]:
         values = ",".join(["(?,?)"] * len(pairs))
         begin = f"WITH asked (asked_unit, asked_key) AS (VALUES {values})"
         return begin, _OF_ASKED, [value for pair in pairs for value in pair]
 
-    def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:
+    def insert(self, units: Iterable[tuple[bytes, int, str]], labels: Iterable[Row]) -> None:
         self.executemany(
             "INSERT INTO units (hash, task, content) VALUES (?, ?, ?) "
             "ON CONFLICT (hash) DO NOTHING",

@@ -101,11 +101,11 @@ class Store(Database, Protocol):
     def version(self) -> int:
         """Number of the last migration applied."""
 
-    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, str, Row]:
+    def asking(self, pairs: Sequence[tuple[bytes, bytes]]) -> tuple[str, str, Row]:
         """What a query about pairs of a unit and a key (packed) begins with, where it has ``units``
         and ``labels`` from, and its values."""
 
-    def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:
+    def insert(self, units: Iterable[tuple[bytes, int, str]], labels: Iterable[Row]) -> None:
         """Write units (hash, number of the task, content) that are not there yet, and labels, whose
         columns are those of ``TABLES`` but for the unit, which is given by its hash."""
 

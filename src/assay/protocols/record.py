@@ -31,7 +31,6 @@ from assay.tasks.base import AnyTask
 _PART = 1 << 16  # labels whose uses are sorted at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
 """A use of a label: its number in the ledger, and the place among which columns."""
-_CUT = len(b'{"uid":"')
 _USED_AT = b',"used_at":['
 
 
@@ -125,10 +124,7 @@ def _used_lines(
     for block in blocks:
         used_at = places.among(block[0][0], block[-1][0])
         used = [one for one in block if one[0] in used_at]
-        counted.add(b"".join(uid for _, uid, _ in used if uid is not None))
-        # A uid that is no hash, as some that were imported, is told by its line alone.
-        odd = (line for _, uid, line in used if uid is None)
-        counted.others.extend(line[_CUT : line.index(b'","', _CUT)].decode() for line in odd)
+        counted.add(b"".join(uid for _, uid, _ in used))
         pieces = ((line, _USED_AT, used_at[number], b"]}\n") for number, _, line in used)
         yield b"".join(chain.from_iterable(pieces))
 

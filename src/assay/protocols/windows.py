@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.labellers.base import Request, request_key
-from assay.ledger.columns import CLOSELY, NONE, Places, as_hash
+from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.hashes import packed
 from assay.measures.arrays import Floats, Integers
 from assay.model.labels import Label, Status
@@ -100,7 +100,7 @@ class WindowLabels:
             if subject is not None:
                 items = tuple(content[self.items])
                 windows.append((unit, subject, once.setdefault(items, items)))
-        first = by_unit.columns.first(b"".join(as_hash(packed(unit)) for unit, *_ in windows))
+        first = by_unit.columns.first(b"".join(packed(unit) for unit, *_ in windows))
         found: dict[Subject, list[Said]] = {}
         for one in self._read(by_unit, windows, by_unit.counted(self.task, first)):
             if one.place != NONE:
