@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache, partial
-from itertools import chain
 from sys import intern
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
@@ -124,10 +123,10 @@ def findings(
 def _files(
     inputs: R2c2Inputs, found: AnswerFindings, judged: Mapping[str, JudgedRun]
 ) -> Iterator[tuple[str, FileData]]:
-    rows_of = JudgedRun.confidences
+    every = judged.values()
     yield (
         "confidence.csv",
-        lambda: csv_lines(CONFIDENCE_COLUMNS, chain.from_iterable(map(rows_of, judged.values()))),
+        lambda: csv_lines(CONFIDENCE_COLUMNS, (row for one in every for row in one.confidences())),
     )
     if found.relevance is not None:
         passages = (
@@ -140,7 +139,7 @@ def _files(
 
 
 def _marked(file: AnswerRunFile, judged: JudgedRun) -> Iterable[bytes]:
-    yield write_marked(file, dict(judged.marks()))
+    return (write_marked(file, dict(judged.marks())),)
 
 
 # -- passages -------------------------------------------------------------------------------------

@@ -119,8 +119,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
     """Read and check every input; raises FormatError with the faults of *all* files."""
     # Against questions that cannot be read nothing is checked: all would be unknown.
     questions = reading.one("questions", read_questions)
-    limit = settings.max_passage_chars
-    shared = SharedAnswers()
+    shared, limit = SharedAnswers(), settings.max_passage_chars
     read_pr = partial(
         read_pr_run, questions=questions, max_passage_chars=limit, scratch=shared.scratch
     )

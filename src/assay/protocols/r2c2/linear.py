@@ -18,11 +18,13 @@ from assay.protocols.answers.requests import (
 from assay.protocols.answers.results import PRECISION
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure, Share, value_of
-from assay.protocols.r2c2.inputs import R2c2Inputs
+from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, Act
 
 
-def linear_measures(inputs: R2c2Inputs, book: LabelBook) -> Iterator[LinearMeasure]:
+def linear_measures(
+    inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook
+) -> Iterator[LinearMeasure]:
     """Accuracy, and nugget precision: of an answer, (entailed nuggets / nuggets) times the share of
     the entailed ones that helped, where it is correct. Answers that say nothing of the question
     are not among them: their act decides. None where questions require several answers."""

@@ -21,7 +21,6 @@ from assay.protocols.answers.requests import (
 from assay.protocols.base import AskedAs, Assumed, Protocol, Step
 from assay.protocols.contents import Content
 from assay.protocols.labels import LabelBook
-from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
 from assay.protocols.r2c2.findings import DerivedGrades, findings
 from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings, load
@@ -31,6 +30,12 @@ from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, TASKS
 from assay.tasks.trec_rag import SUPPORT
+
+_ASSUMED = (
+    "Answers are judged after bogus nuggets are found; these figures take the share of entailed "
+    f"nuggets from those that are labelled, {ENTAILED_SHARE:.0%} where few are, and as many of "
+    "their labels to fail as did so far."
+)
 
 
 class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
@@ -43,15 +48,11 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
     shows_labels = True
     own_tasks = tuple(task for task in TASKS if task is not EVERY_ANSWER)
     load = staticmethod(load)
+    linear = staticmethod(linear_measures)
 
     def tasks(self, settings: R2C2Settings) -> Sequence[AnyTask]:
         check = settings.relevance_check
         return (ENTAILMENT, ANSWER, DIALOGUE_ACT, *([CHECKS[check]] if check else ()))
-
-    def linear(
-        self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook
-    ) -> Iterator[LinearMeasure]:
-        return linear_measures(inputs, book)
 
     def contents(self, inputs: R2c2Inputs, run: str) -> Mapping[str, Content]:
         return {one.id: inputs.content(run, one) for one in inputs.questions}
@@ -78,16 +79,11 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
             task = CHECKS[settings.relevance_check]
             passages = inputs.every_passage
             yield Step.about("relevance", task, lambda _: passages_asked(task, passages()))
-        note = (
-            "Answers are judged after bogus nuggets are found; these figures take the share of "
-            f"entailed nuggets from those that are labelled, {ENTAILED_SHARE:.0%} where few are, "
-            "and as many of their labels to fail as did so far."
-        )
         for name, which in (("answers", ANSWER), ("several answers", EVERY_ANSWER)):
             if which is ANSWER or several(inputs.questions):
                 asked = partial(_answers, inputs, which)
-                assumed = Assumed(ENTAILMENT, partial(_answers, inputs, which, assume=True), note)
-                of_people = partial(_answers, inputs, which, by_people=True)
+                assumed = Assumed(ENTAILMENT, partial(asked, assume=True), _ASSUMED)
+                of_people = partial(asked, by_people=True)
                 yield Step(name, which, asked, waits=True, assumed=assumed, of_people=of_people)
 
     def score(self, inputs: R2c2Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
@@ -105,16 +101,9 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         return str(place) if position.startswith("nugget ") else f"{run} {question}"
 
 
-def _answers(
-    inputs: R2c2Inputs,
-    task: AnyTask,
-    book: LabelBook,
-    *,
-    assume: bool = False,
-    by_people: bool = False,
-) -> Iterator[Request]:
+def _answers(inputs: R2c2Inputs, task: AnyTask, book: LabelBook, **how: bool) -> Iterator[Request]:
     own = (one for one in inputs.answers() if answer_task(one.question) is task)
-    return answer_requests(own, book, assume=assume, by_people=by_people)
+    return answer_requests(own, book, **how)
 
 
 R2C2 = R2c2()

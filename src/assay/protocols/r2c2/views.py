@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Scores, ranks
@@ -79,11 +80,9 @@ def _passage_board(found: AnswerFindings, settings: R2C2Settings, scores: Scores
     unsure = max((score.missing for by in scores.values() for score in by.values()), default=0)
     if unsure:
         note += f" In {counted(unsure, 'question')} labels are missing: grades may still rise."
-    relevant, with_one = Counter[str](), Counter[str]()
-    for grades in found.grades.values():
-        of_question = Counter(key.run for key, grade in grades.items() if grade)
-        relevant += of_question
-        with_one.update(of_question.keys())
+    by_question = [[key.run for key, n in of.items() if n] for of in found.grades.values()]
+    each = (map(kind, by_question) for kind in (list, set))
+    relevant, with_one = (Counter(chain.from_iterable(of)) for of in each)
     passages = {name: run.passages for name, run in found.pr_runs.items()}
     silent = {
         run: sum(not own.get(question.id) for question in found.questions)

@@ -9,6 +9,7 @@ from typing import Any
 from assay.labellers.base import Request
 from assay.measures.summaries import experience, final_lines, xux, xux_f, xux_g
 from assay.model.summaries import Summary
+from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, distribution
 from assay.protocols.sgss.labels import ASKED, AskedPart, asked_of, judged, verdict_number
@@ -18,7 +19,9 @@ from assay.tasks.sgss import COVERAGE
 _SUMMED = tuple(task for task in ASKED if task is not COVERAGE)
 
 
-def linear_measures(inputs: SgssInputs, settings: SgssSettings) -> Iterator[LinearMeasure]:
+def linear_measures(
+    inputs: SgssInputs, settings: SgssSettings, book: LabelBook
+) -> Iterator[LinearMeasure]:
     """XUX and its like, SGSS (whose Comp hangs on other labels), and the criteria's means, over the
     labels of each task. None where people's labels are averaged, as one of them is no score."""
     if settings.average:

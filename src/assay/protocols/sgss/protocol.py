@@ -13,7 +13,6 @@ from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content, cited
 from assay.protocols.definitions import glossary
 from assay.protocols.labels import LabelBook
-from assay.protocols.linear import LinearMeasure
 from assay.protocols.means import score_table
 from assay.protocols.results import Findings
 from assay.protocols.sgss.files import own_files
@@ -56,6 +55,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
     entries = ("summaries", "preferences", "abandonment")
     tasks = staticmethod(tasks)
     load = staticmethod(load)
+    linear = staticmethod(linear_measures)
 
     def steps(self, inputs: SgssInputs, settings: SgssSettings) -> Sequence[Step]:
         def step(task: AnyTask) -> Step:
@@ -133,11 +133,6 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
                 for one in list(by_run.values())[:1]
             },
         )
-
-    def linear(
-        self, inputs: SgssInputs, settings: SgssSettings, book: LabelBook
-    ) -> Iterator[LinearMeasure]:
-        return linear_measures(inputs, settings)
 
     def contents(self, inputs: SgssInputs, run: str) -> Mapping[str, Content]:
         return {
