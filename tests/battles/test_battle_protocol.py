@@ -262,6 +262,15 @@ def test_questions_are_those_of_the_topics_that_trec_rag_takes_too(assay, tmp_pa
     assert {one["question"] for one in asked} == {*TOPICS.values()}
 
 
+def test_a_cluster_of_queries_is_the_question_while_no_narrative_is_written(assay, tmp_path, env):
+    folder = make(tmp_path / "f", "prior = 1")
+    rows = [{"id": topic, "queries": [text, "and more"]} for topic, text in TOPICS.items()]
+    (folder / "narratives.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert assay("evaluate", folder, env=env).returncode == 0
+    asked = [json.loads(line)["unit"] for line in (folder / "out" / "labels.jsonl").open()]
+    assert {one["question"] for one in asked} == {f"{text}\nand more" for text in TOPICS.values()}
+
+
 @pytest.mark.parametrize("kind", [summaries, answers])
 def test_a_run_may_stand_in_several_files_and_answers_a_topic_once(assay, tmp_path, env, kind):
     folder = tmp_path / "f"

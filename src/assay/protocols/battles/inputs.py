@@ -189,11 +189,10 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     if not any(name in folder.config.inputs for name in ENTRIES):
         folder.input_files(ENTRIES[0])  # says that it must be named
     entry = "narratives" if "narratives" in folder.config.inputs else "topics"  # as in trec-rag
-    for one in reading.optional(entry, read_topics) or ():
-        questions[one.id] = one.text
-    # A copy: the narratives that answers bring are no list of topics that answers are checked
-    # against.
-    given = dict(questions) or None
+    listed = reading.optional(entry, read_topics) or ()
+    questions.update((one.id, one.text or "\n".join(one.queries)) for one in listed)
+    # The narratives that answers bring are no list of topics that answers are checked against.
+    given = {one.id: one.text for one in listed} or None
     for path, rag in reading.many("rag_runs", partial(read_answers, topics=given, limits=False)):
         add(path, rag.name, {topic: one.text for topic, one in rag.answers.items()})
         for topic, answer in rag.answers.items():
