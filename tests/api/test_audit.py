@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.api.any_labeller import as_spec
 from assay.api.audit.findings import COLUMNS, Finding
 from assay.api.audit.tables import document, page, remarks, tables, write_audit
 from assay.api.auditing import ALL, Audit, Wanted
 from assay.api.opened import Opened
 from assay.judging.progress import Silent
+from assay.labellers.custom import as_spec
 from assay.measures.bootstrap import mean_interval
 from assay.model.errors import LedgerError, SettingsError
 from assay.protocols.folder import Folder

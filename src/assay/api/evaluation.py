@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import polars as pl
 
 from assay.api import frames
-from assay.api.any_labeller import AnyLabeller, as_spec
 from assay.api.arguments import (
     budget_of,
     path_of,
@@ -31,6 +30,7 @@ from assay.api.telling import progress_of
 from assay.judging.asking import INTERRUPTED
 from assay.judging.batch import MOST_QUESTIONS, Exported, Taken
 from assay.judging.progress import Progress, Silent, Tally
+from assay.labellers.custom import AnyLabeller, as_spec
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.ledger.policy import Policy

@@ -49,7 +49,9 @@ def build(
             of=Precision,
         ),
     ] = None,
-    memory: Annotated[int, Option("Megabytes for building the BM25 index.", least=16)] = 256,
+    memory: Annotated[
+        int, Option("Megabytes for building the BM25 index.", least=16, most=4293)
+    ] = 256,
     restart: Annotated[bool, Option("Begin anew; replaces an index in INDEX.")] = False,
     update: Annotated[
         bool, Option("Take up a CORPUS that has changed; only what is new is embedded.")

@@ -10,7 +10,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from assay.api.any_labeller import AnyLabeller, as_spec
 from assay.api.arguments import budget_of, path_or_none, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
@@ -24,6 +23,7 @@ from assay.formats.pairs import PairTask as PairTask
 from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
+from assay.labellers.custom import AnyLabeller, as_spec
 from assay.labellers.judge import NAME as JUDGE
 from assay.labellers.judge.unread import unread
 from assay.labellers.prices import Price, given_prices, require_prices

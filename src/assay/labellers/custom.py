@@ -32,6 +32,8 @@ GROUP = "assay.labellers"
 
 Answer = Mapping[str, Any] | None
 Function = Callable[[str, Mapping[str, Any]], Answer | Awaitable[Answer]]
+AnyLabeller = str | Labeller | Callable[..., Any]
+"""What a script may give as a labeller: a SPEC, a labeller, or a :data:`Function`."""
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NEEDED = ("id", "concurrency", "varies", "refusal", "rendered", "preview", "estimate", "label")
@@ -145,6 +147,16 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
 def known_entry_points() -> list[str]:
     """Names of the labellers that installed packages bring."""
     return sorted(point.name for point in entry_points(GROUP))
+
+
+def as_spec(given: AnyLabeller) -> tuple[str, Labeller | None]:
+    """The SPEC that names what is given, and the labeller itself where it is not named by that
+    alone. Raises SettingsError for what is no labeller."""
+    if isinstance(given, str):
+        return given, None
+    name = getattr(given, "__qualname__", type(given).__qualname__)
+    spec = f"{getattr(given, '__module__', 'custom')}:{name}"
+    return spec, labeller_from(spec, given)
 
 
 def labeller_from(spec: str, target: Any) -> Labeller:
