@@ -48,6 +48,19 @@ def test_a_judge_never_at_odds_in_five_topics_is_not_perfect() -> None:
     assert (found.value[0], found.low[0], found.high[0]) == near(0.625, 0.186005, 1.063995)
 
 
+def test_disagreements_that_are_rare_may_be_where_nobody_looked() -> None:
+    judge = np.array([[1, 0.5, 1, 1, 0.5, 1, 1, 0.5], [0.5, 1, 0.75, 1, 1, 1, 0.5, 0.5]])
+    people, drawn = judge.copy(), np.arange(8) < 5
+    # Nowhere at odds: two more of the greatest difference of scores there is, .5, among 5 + 1.
+    found = corrected.topics(np.where(drawn, people, NONE), judge, drawn)
+    assert np.sqrt(np.diag(found.covariance)) == near(*[(2 * 0.25 / 30 * 3 / 8) ** 0.5] * 2)
+    # Once, by .25: two more of that size, also of the run in which nobody was at odds.
+    people[1, 2] = 1
+    found = corrected.topics(np.where(drawn, people, NONE), judge, drawn)
+    assert np.diag(found.covariance)[0] >= 2 * 0.0625 / 30 * 3 / 8
+    assert found.low[0] < judge[0].mean() < found.high[0]
+
+
 def test_draws() -> None:
     by_leverage = corrected.draw(SIX, 3, seed=7)
     assert by_leverage.pi == near(0.609188, 0.609188, *[0.445406] * 4)

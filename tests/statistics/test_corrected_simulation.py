@@ -92,6 +92,20 @@ def test_ndcg_from_whole_topics(passages: Passages, judge: str, n: int) -> None:
         assert np.mean(cell.widths) < 1.05 * np.mean(cell.human)
 
 
+@pytest.mark.parametrize("n", [5, 12])
+def test_whole_topics_where_the_judge_errs_seldom(n: int) -> None:
+    """Shares of six questions that are answered, as in EXAM-Cover: on most topics people and judge
+    say the same."""
+    rng = np.random.default_rng(3)
+    judge = rng.random((12, 97, 6)) < np.linspace(0.7, 0.99, 12)[:, None, None]
+    people = judge ^ (rng.random(judge.shape) < 0.02)
+    cell = Cell(people.mean(axis=(1, 2)))
+    for seed in range(DRAWS):
+        drawn = corrected.draw_topics(97, n, seed)
+        cell.add(corrected.topics(people.mean(axis=2), judge.mean(axis=2), drawn))
+    cell.check(seldom=True)
+
+
 @pytest.mark.parametrize(
     ("judge", "n", "design"), [(GOOD, 120, "leverage"), (POOR, 250, "uniform")]
 )

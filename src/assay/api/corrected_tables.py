@@ -25,13 +25,13 @@ def corrected_table(title: str, one: Corrected) -> Table:
     human = [""] * len(one.runs)
     if one.human is not None and one.human_low is not None and one.human_high is not None:
         human = [
-            f"{_short(value)} {_ends(low, high, shares)}"
+            _with_ends(value, low, high, shares=shares)
             for value, low, high in zip(one.human, one.human_low, one.human_high, strict=True)
         ]
     rows = [
         (
             _ranks(best[at], worst[at]), one.runs[at],
-            f"{_short(one.value[at])} {_ends(one.low[at], one.high[at], shares)}",
+            _with_ends(one.value[at], one.low[at], one.high[at], shares=shares),
             _short(one.judge[at]), narrow(f"{one.judge[at] - one.value[at]:+.3f}"), human[at],
         )
         for at in order
@@ -49,7 +49,7 @@ def families_table(title: str, one: Corrected) -> Table:
         (
             f"{each.family}, beyond {each.beyond}" if each.beyond else each.family,
             "" if each.beyond else each.runs,
-            f"{narrow(f'{each.off:+.3f}')} {_ends(each.low, each.high, shares=False)}",
+            f"{narrow(f'{each.off:+.3f}')} {_ends(each.low, each.high)}",
         )
         for each in one.families
     ]
@@ -68,10 +68,15 @@ def _short(value: float) -> str:
     return narrow(f"{value:.3f}")
 
 
-def _ends(low: float, high: float, shares: bool) -> str:
-    """An interval; of ``shares`` within what these can be."""
+def _with_ends(value: float, low: float, high: float, *, shares: bool) -> str:
+    """A score with its interval; of ``shares`` within what these can be, as ``trust.csv`` need not
+    be: estimates that are cut are off on average."""
     if shares:
-        low, high = max(0.0, low), min(1.0, high)
+        value, low, high = (min(max(one, 0.0), 1.0) for one in (value, low, high))
+    return f"{_short(value)} {_ends(low, high)}"
+
+
+def _ends(low: float, high: float) -> str:
     return "–".join(narrow(f"{one:.2f}") for one in (low, high))
 
 

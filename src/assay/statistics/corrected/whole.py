@@ -18,8 +18,12 @@ from assay.statistics.corrected.given import (
 )
 
 _UNSEEN = 2.0
-"""Disagreements of people and judge that are added to each run where people's scores are 0 or 1: a
-judge who was never at odds in five topics may be so in the sixth (Agresti & Min 2005)."""
+"""Disagreements of people and judge that are added to each run where these are rare, as of scores
+that are 0 or 1: a judge who was never at odds in five topics may be so in the sixth (Agresti & Min
+2005)."""
+
+_SAME = 1e-9
+"""Scores that differ by less are the same but for rounding."""
 
 
 def topics(
@@ -67,14 +71,12 @@ def topics(
             level=level, judge_weight=weight, labels=n, population=population,
         )  # fmt: skip
     enough(n, LEAST_TOPICS, "drawn topic")
-    # Also where only the judge's scores are probabilities: all drawn topics may be right by luck.
-    binary = bool(((seen == 0) | (seen == 1)).all())
     # What the judge says of the other topics has no say where there are none.
     beyond = np.zeros(len(f)) if full else f.mean(axis=1) - said.mean(axis=1)
     weight, without = _weights(seen, said)
     df = np.full(len(f), n - 1.0)
-    value, covariance = _jackknife(seen, said, beyond, weight, without, binary)
-    alone, alone_covariance = _jackknife(seen, said, beyond, 0.0, np.zeros(n), binary)
+    value, covariance = _jackknife(seen, said, beyond, weight, without)
+    alone, alone_covariance = _jackknife(seen, said, beyond, 0.0, np.zeros(n))
     share = n / f.shape[1]
     wider = np.atleast_2d(np.cov(seen)) / f.shape[1] if population == "like these" else 0.0
     covariance = (1.0 - share) * covariance + wider
@@ -109,13 +111,13 @@ def _weights(y: Floats, f: Floats) -> tuple[float, Floats]:
 
 
 def _jackknife(
-    y: Floats, f: Floats, beyond: Floats, weight: float, without: Floats, binary: bool
+    y: Floats, f: Floats, beyond: Floats, weight: float, without: Floats
 ) -> tuple[Floats, Floats]:
     """The values, and their covariance for an endless population.
 
     ``y``: people's scores of runs × n drawn topics. ``f``: the judge's. ``beyond``: for each run
     the judge's mean over all topics less that over the drawn ones. ``weight``: λ. ``without``: λ
-    without each drawn topic. ``binary``: whether all of people's scores are 0 or 1.
+    without each drawn topic.
     """
     n = y.shape[1]
     value = y.mean(axis=1) + weight * beyond
@@ -124,6 +126,24 @@ def _jackknife(
     f_moved = (f.mean(axis=1, keepdims=True) - f) / (n - 1.0)
     left = y.mean(axis=1, keepdims=True) + y_moved + without * (beyond[:, None] - f_moved)
     e = (n - 1.0) * (left - left.mean(axis=1, keepdims=True))
-    if binary:
-        return value, (e @ e.T + _UNSEEN * np.eye(len(y))) / ((n + 1.0) * n)
+    if (unseen := _unseen(y, y - f if weight else y)) is not None:
+        return value, (e @ e.T + _UNSEEN * unseen * np.eye(len(y))) / ((n + 1.0) * n)
     return value, e @ e.T / (n * (n - 1.0))
+
+
+def _unseen(y: Floats, apart: Floats) -> float | None:
+    """The square of a disagreement that no drawn topic shows, where disagreements are rare, as of a
+    good judge; None where they are not, and their spread is seen. It is as large as those that are
+    seen are on average over all runs.
+
+    ``y``: people's scores of runs × drawn topics. ``apart``: these less the judge's. Of scores that
+    are 0 or 1 it is a whole one, also where the judge's are probabilities: all drawn topics may be
+    right by luck.
+    """
+    if bool(((y == 0) | (y == 1)).all()):
+        return 1.0
+    apart = np.abs(apart - np.median(apart, axis=1, keepdims=True))
+    seen = apart[apart > _SAME]
+    if 2 * seen.size > apart.size:
+        return None
+    return float(np.square(seen).mean() if seen.size else np.ptp(y) ** 2)
