@@ -198,11 +198,13 @@ def _counting(
     evaluations: Evaluations, ledger: Ledger, draws: Sequence[Draw]
 ) -> tuple[Draw, list[tuple[Request, bool]]]:
     """The newest draw of which all is labelled, else the newest, with its units."""
+    looked = []
     for draw in reversed(draws):
         units = list(open_units(evaluations, ledger, draw))
         if units and all(labelled for _, labelled in units):
             return draw, units
-    return draws[-1], list(open_units(evaluations, ledger, draws[-1]))
+        looked.append((draw, units))
+    return looked[0]
 
 
 def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[str]) -> None:
@@ -272,10 +274,12 @@ def open_units(
         book = own.book(ledger)
         for step in own.steps:
             for request in step.asked_of_people(book):
-                unit = request.unit_hash
-                if request.task.name not in draw.tasks or unit in seen:
+                if request.task.name not in draw.tasks:
                     continue
-                if (request.topic if by_topic else unit) not in chosen:
+                if by_topic and request.topic not in chosen:
+                    continue
+                unit = request.unit_hash
+                if unit in seen or not (by_topic or unit in chosen):
                     continue
                 seen.add(unit)
                 label = book.find(request.task, request.content)
