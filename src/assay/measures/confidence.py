@@ -23,12 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats, Integers
+from assay.measures.ranges import ROUNDING
 from assay.measures.settings import whole_number
 
 LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
-
-_ROUNDING = 1e-12
-
 
 Closed = Literal["right", "left"]
 """Which end of a bin belongs to it: ``right`` is (a, b] with the first bin [0, b], ``left`` is
@@ -155,7 +153,7 @@ def _under(sums: Floats, _n: int) -> Floats:
 def _hmr(sums: Floats, n: int) -> Floats:
     over, under = _over(sums, n), _under(sums, n)
     both = over + under
-    return np.divide(2 * over * under, both, out=np.zeros(len(both)), where=both > _ROUNDING)
+    return np.divide(2 * over * under, both, out=np.zeros(len(both)), where=both > ROUNDING)
 
 
 def _binned(tally: Tally) -> Floats:
@@ -392,7 +390,7 @@ def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> f
     if not 0 < coverage <= 1:
         raise ValueError(f"coverage must be above 0 and at most 1, got {coverage}")
     curve = risk_coverage(p, c)
-    least = coverage - 1e-12  # 3 of 10 are a coverage of 0.1 + 0.2, which is more than 0.3
+    least = coverage - ROUNDING  # 3 of 10 are a coverage of 0.1 + 0.2, which is more than 0.3
     return next(point for point in curve if point.coverage >= least).accuracy
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from assay.measures.arrays import Floats
 
 ROUNDING = 1e-12
-"""Ends that differ by no more are one value, summed in two orders."""
+"""Values of no more than 1 that differ by no more are one value, summed in two orders; so are
+others that differ by no more than this share of the largest."""
 
 
 class Range(NamedTuple):

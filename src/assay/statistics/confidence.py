@@ -15,10 +15,10 @@ import numpy.typing as npt
 from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import FEWEST, Interval, percentile_interval, topic_counts
 from assay.measures.confidence import MEASURES, Tally, bin_starts, check, measured
+from assay.measures.ranges import ROUNDING
 from assay.measures.settings import probability, whole_number
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, swap_masks
 
-_ROUNDING = 1e-12
 _AT_ONCE = 1_000
 """Resamples or permutations whose sums are held at a time."""
 
@@ -189,11 +189,11 @@ def paired_differences(
                 if difference is not None:
                     gained = found[:, b] - found[:, a]
                     under_null = value(total[a] + gained, n) - value(total[b] - gained, n)
-                    less = np.abs(under_null) < abs(difference) - _ROUNDING
+                    less = np.abs(under_null) < abs(difference) - ROUNDING
                     extreme[place] += int((~less).sum())
                     # All swaps are gone through but for their mirror images, which turn the sign.
                     for mirrored in (under_null, -under_null) if exact else (under_null,):
-                        below[place] += int((~(mirrored > difference + _ROUNDING)).sum())
+                        below[place] += int((~(mirrored > difference + ROUNDING)).sum())
     results = []
     for (a, b), difference, count, least in zip(pairs, observed, extreme, below, strict=True):
         interval = p_value = p_below = None

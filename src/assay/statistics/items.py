@@ -20,16 +20,13 @@ import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import percentile_interval, topic_counts
-from assay.measures.ranges import Range
+from assay.measures.ranges import ROUNDING, Range
 from assay.statistics.agreement import Estimate
 from assay.statistics.checks import defined
 
 _LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0
 _CELLS_AT_ONCE = 2_000_000
 """How many orders of pairs of runs are held in memory at a time: 16 MB."""
-
-_NEAR = 1e-12
-"""Scores, from 0 to 1, that are nearer to each other are tied: rounding parts them."""
 
 
 def discrimination(values: Floats | Bools, column: int) -> float | None:
@@ -117,7 +114,7 @@ class ItemBoard:
         for start in range(0, len(scores), at_once):
             part = scores[start : start + at_once]
             apart = part[:, first] - part[:, second]
-            order = np.sign(apart) * (np.abs(apart) > _NEAR)
+            order = np.sign(apart) * (np.abs(apart) > ROUNDING)
             below = np.sqrt(np.count_nonzero(order, axis=1) * np.count_nonzero(self._order))
             np.divide(order @ self._order, below, where=below > 0,
                       out=found[start : start + at_once])  # fmt: skip

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit, log_expit
 
 from assay.measures.arrays import Floats, Integers
+from assay.measures.ranges import ROUNDING
 
 _STEPS = 100
 _HALVINGS = 40
@@ -253,7 +254,7 @@ def fit(
             bend[:, :n, :n] += 1.0 / n
         step = np.linalg.solve(bend, slope[:, :, None])[:, :, 0]
         size = np.ones((len(counts), 1))
-        slack = 1e-12 * np.abs(loss)
+        slack = ROUNDING * np.abs(loss)
         for _ in range(_HALVINGS):
             tried_r, tried_s = r - size * step[:, :n], s - size * step[:, n:]
             with np.errstate(invalid="ignore", divide="ignore"):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Floats
+from assay.measures.ranges import ROUNDING
 
 _CELLS_AT_ONCE = 2_000_000
 """How many compared pairs are held in memory at a time: 16 MB an array."""
@@ -18,19 +19,16 @@ _CELLS_AT_ONCE = 2_000_000
 _NEGLIGIBLE = 1e-15
 """Ranks whose weight in RBO is below this are left out."""
 
-NEAR = 1e-12
-"""Scores nearer to each other than this share of the largest absolute score are tied."""
-
 
 def near_ranks(scores: Floats, largest: npt.ArrayLike | None = None) -> Floats:
-    """The ranks of every row, the lowest first; neighbours that are nearer than :data:`NEAR` of
+    """The ranks of every row, the lowest first; neighbours that are nearer than :data:`ROUNDING` of
     the ``largest`` absolute score (that of the row where none is given) have the same one: rounding
     parts them."""
     if largest is None:
         largest = np.abs(scores).max(axis=1, keepdims=True)
     order = np.argsort(scores, axis=1, kind="stable")
     ascending = np.take_along_axis(scores, order, axis=1)
-    higher = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > np.multiply(NEAR, largest)
+    higher = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > np.multiply(ROUNDING, largest)
     found = np.empty_like(scores)
     np.put_along_axis(found, order, higher.cumsum(axis=1).astype(np.float64), axis=1)
     return np.asarray(found)

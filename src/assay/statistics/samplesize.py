@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from assay.measures.ranges import ROUNDING
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import score_matrix
 
@@ -311,7 +312,7 @@ def achieved_power(
             f"all scores are within ±{largest:g}, too small for their variance to be a number: "
             "scale them up"
         )
-    negligible = 1e-12 * largest
+    negligible = ROUNDING * largest
     if math.sqrt(variance.value) <= negligible:
         return None
     if min_difference is None and observed <= negligible:

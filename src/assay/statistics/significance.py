@@ -22,13 +22,11 @@ from scipy import special
 
 from assay.measures.arrays import Floats
 from assay.measures.bootstrap import Interval, mean_interval, topic_counts
+from assay.measures.ranges import ROUNDING
 from assay.measures.settings import whole_number
 from assay.statistics.checks import score_matrix, score_pair
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, parts, sum_slack, swap_masks
 from assay.statistics.samplesize import residual_variance
-
-_ROUNDING = 1e-12
-"""Spread or distance below this share of the largest value is taken for a rounding error."""
 
 _COLUMNS_AT_ONCE = 500
 """Pairs of runs that the bootstrap test goes through at a time."""
@@ -60,7 +58,7 @@ def t_columns(differences: Floats, sizes: Floats) -> tuple[Floats, Floats]:
     n = len(differences)
     differences, sizes = _scaled(differences, sizes)
     spread = differences.std(axis=0, ddof=1)
-    rounding = _ROUNDING * np.abs(differences).max(axis=0)
+    rounding = ROUNDING * np.abs(differences).max(axis=0)
     rounding += 4 * np.finfo(np.float64).eps * sizes.max(axis=0)
     spread[spread <= rounding] = np.nan
     t = differences.mean(axis=0) * math.sqrt(n) / spread
@@ -221,7 +219,7 @@ def residual_effect_sizes(matrix: npt.ArrayLike) -> Floats | None:
     scores = score_matrix(matrix)
     scores = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])  # as in _scaled
     variance = residual_variance(scores)
-    if math.sqrt(variance.value) <= _ROUNDING * float(np.abs(scores).max()):
+    if math.sqrt(variance.value) <= ROUNDING * float(np.abs(scores).max()):
         return None
     means = scores.mean(axis=0)
     return np.asarray((means[:, None] - means[None, :]) / math.sqrt(variance.value))

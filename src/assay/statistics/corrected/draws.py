@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
+from assay.measures.ranges import ROUNDING
 from assay.measures.settings import whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, difference_variance
@@ -67,7 +68,7 @@ def draw(
         shared = len(w) * squares
         spread = shared - w.sum(axis=0) ** 2
         # Rounding leaves a little where all runs share an item alike.
-        leverage = np.sqrt(np.where(spread > 1e-12 * shared, spread, 0.0))
+        leverage = np.sqrt(np.where(spread > ROUNDING * shared, spread, 0.0))
     elif design == "uniform":
         leverage = np.ones(w.shape[1])
     else:
@@ -136,7 +137,7 @@ def next_batch(
     # Σ_{r<s} a_rs (w_r − w_s)² = Σ_r w_r² Σ_s a_rs − Σ_rs a_rs w_r w_s
     own = precision.sum(axis=1) @ w**2
     gain = own - (w * (precision @ w)).sum(axis=0)
-    gain = np.where(gain > 1e-12 * own, gain, 0.0)  # rounding, where all have the same weight
+    gain = np.where(gain > ROUNDING * own, gain, 0.0)  # rounding, where all have the same weight
     # Coins of their own: an item that an earlier batch of this seed left out would have shown by it
     # that its coin is a large number.
     seeds = (whole_number(seed, "seed", 0), int(labelled.sum()))

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.measures.arrays import Floats
+from assay.measures.ranges import ROUNDING
 from assay.measures.settings import probability
 from assay.statistics.corrected.given import Population
 
 LEAST_DF = 4.0
 """Fewer degrees of freedom are never assumed: the pooled part of a variance has many."""
-
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,7 @@ def difference_variance(covariance: Floats) -> Floats:
     own = np.diag(covariance)
     both = own[:, None] + own[None, :]
     variance = both - 2.0 * covariance
-    return np.where(variance > _ROUNDING * both, variance, 0.0)
+    return np.where(variance > ROUNDING * both, variance, 0.0)
 
 
 def half_widths(variance: Floats, df: Floats, level: float) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats, Integers
+from assay.measures.ranges import ROUNDING
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import cross_fitted
 from assay.statistics.corrected.estimates import LEAST_DF, Estimates, half_widths, rare_spread
@@ -108,7 +109,7 @@ def items(
         float(((y - m)[chosen] ** 2 / probability[chosen]).sum())
         for m in (expected.given_judge, expected.mean)
     )
-    negligible = 1e-12 * (bounds[1] - bounds[0]) ** 2
+    negligible = ROUNDING * (bounds[1] - bounds[0]) ** 2
     return Estimates.of(
         (value, covariance, df),
         (alone, alone_half),
@@ -191,13 +192,18 @@ def _design_covariance(sample: _Sample, m: Floats) -> tuple[Floats, Floats]:
     modelled += max(0.0, least - float(h @ modelled[seen]) / len(seen))
     pooled = (w * (odds * modelled)) @ w.T
     a = own**2 * own_scale
-    squares = (a**2).sum(axis=1)
-    effective = np.divide(a.sum(axis=1) ** 2, squares, out=np.zeros(len(w)), where=squares > 0)
-    effective = np.maximum(effective, 0.5)
-    share = effective / (effective + _OWN)
+    share, effective = own_share(a.sum(axis=1), (a**2).sum(axis=1))
     mine, pools = np.sqrt(share), np.sqrt(1.0 - share)
     covariance = np.outer(mine, mine) * from_own + np.outer(pools, pools) * pooled
     first, second = share * np.diag(from_own), (1.0 - share) * np.diag(pooled)
     squares = first**2 / effective + second**2 / len(seen)
     df = np.divide((first + second) ** 2, squares, out=np.full(len(w), LEAST_DF), where=squares > 0)
     return covariance, np.maximum(df, LEAST_DF)
+
+
+def own_share(sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    """How much of each run's variance is its own, and how many drawn items that rests on in
+    effect; from the sums of what each drawn item adds to the variance, and of its squares."""
+    effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
+    effective = np.maximum(effective, 0.5)
+    return effective / (effective + _OWN), effective

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
+from assay.measures.ranges import ROUNDING
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import Estimates, difference_variance
-from assay.statistics.ranks import NEAR
 
 _CELLS_AT_ONCE = 500_000
 """How many drawn scores (draws × runs) are held at a time: 4 MB."""
@@ -114,7 +114,7 @@ def apart(value: Floats) -> Floats:
     Equal runs have equal rows, but sums of their products may differ in the last digit.
     """
     difference = value[:, None] - value[None, :]
-    return np.where(np.abs(difference) > NEAR * np.abs(value).max(initial=0), difference, 0.0)
+    return np.where(np.abs(difference) > ROUNDING * np.abs(value).max(initial=0), difference, 0.0)
 
 
 def tau_bounds(

@@ -13,10 +13,8 @@ from assay.measures.settings import whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.estimates import LEAST_DF, difference_variance, half_widths
 from assay.statistics.corrected.given import weight_matrix
+from assay.statistics.corrected.linear import own_share
 from assay.statistics.corrected.order import apart, ranks_between
-
-_OWN = 10.0
-"""As in :func:`assay.statistics.corrected.items`."""
 
 _RANK_DRAWS = 2000
 _BEYOND = 10.0
@@ -52,12 +50,8 @@ def items_covariance(
         raise ValueError(f"{w.shape[1]} items, but {m.shape} expectations and {p.shape} pi")
     odds = np.divide(1.0 - p, p, out=np.zeros_like(p), where=p > 0)
     covariance = (w * (odds * m * (1.0 - m))) @ w.T
-    # How many drawn items a run's variance will rest on, as ``items`` counts them.
     a = w**2 * np.divide(odds, p, out=np.zeros_like(p), where=p > 0)
-    first, squares = a @ p, (a**2) @ p
-    effective = np.divide(first**2, squares, out=np.zeros(len(w)), where=squares > 0)
-    effective = np.maximum(effective, 0.5)
-    share = effective / (effective + _OWN)
+    share, effective = own_share(a @ p, (a**2) @ p)
     df = 1.0 / (share**2 / effective + (1.0 - share) ** 2 / max(p.sum(), 1.0))
     return covariance, np.maximum(df, LEAST_DF)
 

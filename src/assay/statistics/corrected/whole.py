@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Floats
+from assay.measures.ranges import ROUNDING
 from assay.statistics.corrected.estimates import Estimates, half_widths
 from assay.statistics.corrected.given import (
     LEAST_TOPICS,
@@ -105,7 +106,7 @@ def _weights(y: Floats, f: Floats) -> tuple[float, Floats]:
     cut = n / (n - 1.0)
     both = np.append(products.sum(), products.sum() - cut * products)
     spread = np.append(squares.sum(), squares.sum() - cut * squares)
-    some = spread > 1e-12 * spread[0]
+    some = spread > ROUNDING * spread[0]
     found = np.clip(np.divide(both, spread, out=np.zeros(n + 1), where=some), 0.0, 1.0)
     return float(found[0]), found[1:]
 
