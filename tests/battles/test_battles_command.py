@@ -12,7 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.formats.battles import DIMENSIONS, Crowd, read_battles, read_responses, write_battles
+from assay.formats.battles import (
+    DIMENSIONS,
+    Crowd,
+    read_battle_responses,
+    read_battles,
+    write_battles,
+)
 from assay.model.battles import BattleVerdict
 from assay.statistics.battles import tally
 from assay.statistics.correlation import kendall_tau
@@ -267,7 +273,10 @@ def test_c2_and_c3_ties_and_merged_orders(assay, crowd, responses):
 
 
 def test_c5_merits_of_single_topics_rank_responses_as_published(crowd, responses):
-    runs = read_responses(responses[1]).require() | read_responses(responses[3]).require()
+    runs = (
+        read_battle_responses(responses[1]).require()
+        | read_battle_responses(responses[3]).require()
+    )
     with gzip.open(crowd / "artifacts-grades.jsonl.gz", "rt") as text:
         grades = {one["response"]: one for one in map(json.loads, text)}
     by_response = {response: runs[response] for response in grades}

@@ -15,7 +15,7 @@ from assay.api.reading import Note, all_used
 from assay.api.undefined import LEVEL, RESAMPLES
 from assay.formats.battles import DIMENSIONS as DIMENSIONS
 from assay.formats.battles import Crowd as Crowd
-from assay.formats.battles import read_battles, read_responses
+from assay.formats.battles import read_battle_responses, read_battles
 from assay.measures.bootstrap import ends_of
 from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
@@ -287,7 +287,7 @@ def battle_scores(
     """The ratings of all runs in some files. Raises FormatError with the faults of all files,
     SettingsError for settings that do not fit."""
     runs: dict[str, str] = {}
-    for found in all_used((partial(read_responses, path) for path in responses), note):
+    for found in all_used((partial(read_battle_responses, path) for path in responses), note):
         runs |= found
     chosen = replace(crowd or Crowd(), runs=runs)
     read = all_used((partial(read_battles, path, chosen) for path in files), note)

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from assay.api.reading import Note, used
 from assay.api.undefined import explained, undefined_values
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
-from assay.measures.confidence import LOWER_IS_BETTER, Closed
+from assay.measures.confidence import LOWER_IS_BETTER, MEASURES, Closed
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score, ranks
 from assay.protocols.scores import VALUE_COLUMNS, value_row
 
-MEASURES = ("HMR", "R_O", "R_U", "ECE", "MCE", "Brier", "KS", "AUROC", "Accuracy")
+NAMES = tuple(MEASURES)
 Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 
@@ -106,7 +106,7 @@ def confidences(
         scored = [row for row in every if row.scored]
         counts[run] = Counts(len(scored), len(table.of(run)) - len(scored), len(left_out))
         ranges = _ranges(every, len(left_out), bins=bins, closed=closed)
-        means[run] = {name: ranges[name] for name in MEASURES}
+        means[run] = {name: ranges[name] for name in NAMES}
         p = np.array([row.probability for row in scored], dtype=np.float64)
         c = np.array([bool(row.correct) for row in scored], dtype=bool)
         if scored:
@@ -138,7 +138,7 @@ def _ranges(
     doubtful = [row for row in rows if row.probability is None and row.correct]
     left_out += len(rows) - len(p) - len(doubtful)
     if not rows and not left_out:
-        return dict.fromkeys(MEASURES)
+        return dict.fromkeys(NAMES)
     sure = [float(bool(row.correct)) for row in doubtful]
     best = confidence_ranges(p + sure, c + sure, left_out=left_out, bins=bins, closed=closed)
     if not doubtful:

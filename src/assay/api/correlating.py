@@ -23,13 +23,12 @@ from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.page.wording import number
 from assay.statistics.correlation import CorrelationReport, correlate, correlate_runs
-from assay.statistics.correlation_settings import Correlation
+from assay.statistics.correlation_settings import COEFFICIENTS, Correlation
 from assay.statistics.shared_scores import Missing, Scores
 
 COLUMNS = ("setting", "measure", "value", "low", "high", "n")
 SETTINGS = {"runs": "runs", "topics-mean": "mean of topics", "pairs": "topic–run pairs"}
 """What is correlated, and how plots call it."""
-MEASURES = ("tau", "rho", "ap", "rbo")
 _NO_TOPICS = "a file has no scores of single topics"
 _CURES = {
     "share none": " Topics are the same where their ids are; write these alike in both files.",
@@ -64,7 +63,7 @@ class Correlated:
         lacks = no_interval(len(topics)) if topics else _NO_TOPICS
         known = {(one.setting, one.measure): one for one in self.report.rows}
         for setting in SETTINGS:
-            for measure in MEASURES:
+            for measure in COEFFICIENTS:
                 one = known.get((setting, measure))
                 if one is None:
                     yield Correlation(setting, measure, None, None, 0), _NO_TOPICS

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from assay.api.label_scores import LabelScores, read_labelled_answers
 from assay.api.reading import Note, used
-from assay.formats.rubrics import read_graded, write_rubrics
+from assay.formats.rubrics import read_graded_answers, write_rubrics
 from assay.formats.trec_rag_nuggets import read_nuggets
 from assay.measures.ranges import Range
 from assay.measures.rubrics import RUBRIC_MEASURES, rubric_score, unmet
@@ -36,7 +36,7 @@ class Rubric(NamedTuple):
 
 def rubric_scores(files: Sequence[Path], rubric: Rubric, topics: Topics, note: Note) -> LabelScores:
     """The scores of graded answers. Raises FormatError with the faults of all files."""
-    answers = read_labelled_answers(files, read_graded, note)
+    answers = read_labelled_answers(files, read_graded_answers, note)
     for line in _remarks(answers, rubric):
         note(line)
     counts = _counts(answers)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.api.confidences import MEASURES, ConfidenceScores, confidences
+from assay.api.confidences import NAMES, ConfidenceScores, confidences
 from assay.cli.common import Paragraph, forms, plot_option, present, remark
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
@@ -73,12 +73,12 @@ def _people(found: ConfidenceScores, bins: int, plot: Path | None) -> Iterator[T
     }
     yield Table(
         "Confidence",
-        ("#", "run", *MEASURES, *shown),
+        ("#", "run", *NAMES, *shown),
         [
             (
                 rank,
                 run,
-                *(values[run][name] for name in MEASURES),
+                *(values[run][name] for name in NAMES),
                 *(getattr(counts[run], kind) for kind in shown.values()),
             )
             for run, rank in order.items()

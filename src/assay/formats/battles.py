@@ -268,7 +268,7 @@ class _BattleReader:
 
 
 @reads_file
-def read_responses(source: SourceText, faults: FaultList) -> Mapping[str, str]:
+def read_battle_responses(source: SourceText, faults: FaultList) -> Mapping[str, str]:
     """Read which run each response of CrowdRAG-25 is by: its ``run``, or ``kind-style``, as
     ``human-essay``. Without ``kind``, one with a ``worker`` is a person's and any other a
     model's."""

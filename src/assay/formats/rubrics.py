@@ -26,7 +26,7 @@ _FAILED = ("failed", "fail", "error")
 
 
 @reads_file
-def read_graded(
+def read_graded_answers(
     source: SourceText, faults: FaultList, *, graded: bool = True
 ) -> tuple[GradedAnswer, ...]:
     """Read graded answers, or rubrics alone (``graded`` false). A criterion without a verdict, or

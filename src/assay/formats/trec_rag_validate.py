@@ -12,7 +12,7 @@ from assay.formats.checking import Against, Checked, Format, counted_by, first_h
 from assay.formats.jsonl import first_character, first_object
 from assay.formats.parsed import FaultList
 from assay.formats.question_banks import read_question_banks
-from assay.formats.rubrics import read_graded
+from assay.formats.rubrics import read_graded_answers
 from assay.formats.text import SourceText
 from assay.formats.trec import TrecRun, read_trec_run
 from assay.formats.trec_rag_answers import read_answers
@@ -186,7 +186,7 @@ FORMATS: tuple[Format, ...] = (
         "rubrics",
         "Weighted rubrics, or answers graded by them: RAGDoll, ResearchRubrics",
         counted_by(
-            partial(read_graded, graded=False),
+            partial(read_graded_answers, graded=False),
             in_all("answers or topics", "criteria", lambda one: one.criteria),
         ),
         first_has(lambda record: bool(_items(record, "criteria") or _items(record, "rubrics"))),

@@ -35,7 +35,7 @@ class Completion:
 
 
 @dataclass(frozen=True)
-class Ends:
+class CompletedRange:
     """Where a measure lies, and completions at (or, where the end is only safe, near) both ends."""
 
     range: Range
@@ -50,14 +50,14 @@ def confidence_ranges(
     left_out: int = 0,
     bins: int = 10,
     closed: Closed = "right",
-) -> dict[str, Ends | None]:
+) -> dict[str, CompletedRange | None]:
     """Floor and ceiling of every confidence measure.
 
     ``p``: the confidence of each answer, 0 to 1. ``c``: 1 where it is correct, 0 where it is not,
     NaN where nobody knows. ``left_out``: how many further questions have no answer. ``bins``:
-    number of bins of ECE and MCE. ``closed``: which end of a bin belongs to it. Returns By the
-    names and in the order of :func:`assay.measures.confidence.confidence_measures`; None for AUROC
-    where it is undefined whatever the missing labels are. Raises ValueError where as
+    number of bins of ECE and MCE. ``closed``: which end of a bin belongs to it. Returns the
+    ranges by the names and in the order of :data:`assay.measures.confidence.MEASURES`; None for
+    AUROC where it is undefined whatever the missing labels are. Raises ValueError where as
     :func:`assay.measures.confidence.check` does, for the known answers.
     """
     confidence, correct, unknown = _checked(p, c, left_out)
@@ -65,7 +65,7 @@ def confidence_ranges(
         only = Completion(confidence, correct)
         values = confidence_measures(confidence, correct, bins=bins, closed=closed)
         return {
-            name: None if value is None else Ends(Range.certain(value), only, only)
+            name: None if value is None else CompletedRange(Range.certain(value), only, only)
             for name, value in values.items()
         }
     return _Missing(confidence, correct, unknown, left_out, bins, closed).ends()
@@ -119,7 +119,7 @@ class _Missing:
         self.right, self.wrong = np.sort(p[c & ~unknown]), np.sort(p[~c & ~unknown])
         self.n = len(p) + left_out
 
-    def ends(self) -> dict[str, Ends | None]:
+    def ends(self) -> dict[str, CompletedRange | None]:
         return {
             "HMR": self.rewards("HMR"),
             "R_O": self.rewards("R_O"),
@@ -155,7 +155,7 @@ class _Missing:
 
     # -- modesty --------------------------------------------------------------------------------
 
-    def rewards(self, name: str) -> Ends:
+    def rewards(self, name: str) -> CompletedRange:
         """HMR, R_O or R_U: the least over m and over how many of the questions left out are right
         with confidence 0, of which R_O is least with none; the greatest over m."""
         sums = np.concatenate([[0.0], np.cumsum(self.open)])
@@ -167,7 +167,7 @@ class _Missing:
                 low, at = float(values[m]), (m, timid)
         highs = self._reward(name, sums[-1] - sums[::-1], 0, 0)
         best = int(highs.argmax())
-        return Ends(Range(low, float(highs[best])), self._least(*at), self._most(best))
+        return CompletedRange(Range(low, float(highs[best])), self._least(*at), self._most(best))
 
     def _reward(self, name: str, right_sums: Floats, timid: int, bold: int) -> Floats:
         """The measure where m = 0, 1, … answers of unknown correctness, with these sums of
@@ -181,20 +181,20 @@ class _Missing:
         sums = np.stack([doubt, many_wrong, many_right - trust, many_right])
         return MEASURES[name].value(sums, self.n)
 
-    def accuracy(self) -> Ends:
+    def accuracy(self) -> CompletedRange:
         known = len(self.right)
         ends = Range(known / self.n, (known + len(self.open)) / self.n)
-        return Ends(ends, self._least(0), self._most(len(self.open)))
+        return CompletedRange(ends, self._least(0), self._most(len(self.open)))
 
     # -- calibration ----------------------------------------------------------------------------
 
-    def _brier(self) -> Ends:
+    def _brier(self) -> CompletedRange:
         worst = self._complete(self.order[self.open < 0.5], 0)
         best = self._complete(self.order[self.open > 0.5], None)
         values = [float(np.square(one.p - one.c).mean()) for one in (worst, best)]
-        return Ends(Range(*values), worst, best)
+        return CompletedRange(Range(*values), worst, best)
 
-    def _binned(self) -> dict[str, Ends]:
+    def _binned(self) -> dict[str, CompletedRange]:
         """ECE and MCE: in each bin only the number of right answers matters."""
         bins, absent = self.bins, self.left_out
         numbers = bin_numbers(self.p, bins, self.closed)
@@ -224,11 +224,14 @@ class _Missing:
         sizes[0] += absent
         least = np.divide(best, sizes, out=np.zeros(bins), where=sizes > 0)
         mce = Range(float(max(gap.max() for gap in gaps)), float(least.max()))
-        return {"ECE": Ends(ece, floor, ceiling), "MCE": Ends(mce, floor, ceiling)}
+        return {
+            "ECE": CompletedRange(ece, floor, ceiling),
+            "MCE": CompletedRange(mce, floor, ceiling),
+        }
 
-    def _ks(self) -> Ends:
+    def _ks(self) -> CompletedRange:
         if not len(self.p):
-            return Ends(Range(1.0, 0.0), self._least(0), self._most(0))
+            return CompletedRange(Range(1.0, 0.0), self._least(0), self._most(0))
         levels, group = np.unique(self.p, return_inverse=True)
         sums = np.cumsum(np.bincount(group, weights=self.p - self.c))
         free = np.cumsum(np.bincount(group[self.order], minlength=len(levels)))
@@ -243,11 +246,11 @@ class _Missing:
             if len(right) < np.rint(sums[level]):
                 right.append(answer)
         ceiling = self._complete(np.array(right, dtype=np.intp), None)
-        return Ends(Range((high + self.left_out) / self.n, low / self.n), floor, ceiling)
+        return CompletedRange(Range((high + self.left_out) / self.n, low / self.n), floor, ceiling)
 
     # -- discrimination -------------------------------------------------------------------------
 
-    def _auroc(self) -> Ends | None:
+    def _auroc(self) -> CompletedRange | None:
         """By how many pairs of a right and a wrong answer are ordered well, ties counting half."""
         count, absent = len(self.open), self.left_out
         m = np.arange(count + 1)
@@ -276,7 +279,7 @@ class _Missing:
         )
         worst, best = int(lows.argmin()), int(highs.argmax())
         ends = Range(float(lows[worst]), float(highs[best]) if defined.any() else 1.0)
-        return Ends(ends, self._least(worst, int(timid[worst])), self._most(best))
+        return CompletedRange(ends, self._least(worst, int(timid[worst])), self._most(best))
 
 
 def _below(among: Floats, values: Floats) -> Floats:

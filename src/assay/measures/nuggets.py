@@ -33,7 +33,7 @@ def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Fl
     those below some value weigh most, and greatest where those above do, so that trying every such
     value finds the ends. They are exact. ``values``: s of answers × nuggets (1, 0.5 or 0); NaN
     where an assignment is missing. ``vital``: of each nugget 1 or 0; NaN where its importance is
-    missing. Returns Floors, ceilings and whether the measure is surely defined, each measures ×
+    missing. Returns floors, ceilings and whether the measure is surely defined, each measures ×
     answers in the order of :data:`NUGGET_MEASURES`; NaN where no label would define the measure.
     """
     worth, weight = np.asarray(values, np.float64), np.asarray(vital, np.float64)

@@ -96,7 +96,7 @@ class Binned:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class ExamAgreement:
     """EXAM-Labels beside manual judgments: counts by label and level, κ at every binarisation
     (label ≥ τ, judgment ≥ level), and at a binning."""
 
@@ -131,7 +131,7 @@ def compare(
     top: int,
     label_bins: Sequence[str],
     judgment_bins: Sequence[str],
-) -> Agreement:
+) -> ExamAgreement:
     """Agreement of (label, judgment) pairs, of which there is at least one; labels go up to
     ``top``."""
     labels, judged = (np.array(column) for column in zip(*pairs, strict=True))
@@ -145,7 +145,7 @@ def compare(
         for tau in range(1, top + 1)
         for level in sorted(levels)[1:] or levels
     )
-    return Agreement(
+    return ExamAgreement(
         len(pairs), levels, counts, binarised, _binned(labels, judged, label_bins, judgment_bins)
     )
 

@@ -12,7 +12,7 @@ from assay.statistics import ranks
 from assay.statistics.checks import defined
 from assay.statistics.stacked import StackedPairs
 
-MEASURES = ("tau", "rho", "ap", "rbo")
+COEFFICIENTS = ("tau", "rho", "ap", "rbo")
 """Kendall's τ-b, Spearman's ρ, AP correlation and rank-biased overlap."""
 
 _EQUAL = "all scores of a table are equal"
@@ -45,7 +45,7 @@ def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
     one = np.ones((1, 1))
     found = ranks.all_rows(_mean_ranks(one, x[None]), _mean_ranks(one, y[None]), p)
     rows = []
-    for name in MEASURES:
+    for name in COEFFICIENTS:
         value = defined(found[name][0])
         reason = _EQUAL if value is None else None
         rows.append(Correlation("runs", name, value, None, len(x), reason))
@@ -72,7 +72,7 @@ def all_settings(
     no_pair = bool((present.sum(axis=1) < 2).all())
     rows: list[Correlation] = []
     for setting in ("runs", "topics-mean", "pairs"):
-        for name in MEASURES:
+        for name in COEFFICIENTS:
             why = _EQUAL
             if setting == "runs":
                 values, n = means[name], x.shape[1]
@@ -113,7 +113,7 @@ def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
 def _topic_values(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
     """The coefficients of every topic, NaN where fewer than two runs have it."""
     present = ~np.isnan(x)
-    found = {name: np.full(len(x), np.nan) for name in MEASURES}
+    found = {name: np.full(len(x), np.nan) for name in COEFFICIENTS}
     for pattern in np.unique(present, axis=0):
         if pattern.sum() < 2:
             continue

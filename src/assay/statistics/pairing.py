@@ -138,7 +138,7 @@ def next_battles(
 
     ``battles``: those judged so far. ``n``: how many to choose; fewer where no more are possible.
     ``possible``: of two runs the topics, by number, on which they can still fight, the most wanted
-    first. ``prior``: virtual drawn battles of each run. Returns Topic, run and other run, by
+    first. ``prior``: virtual drawn battles of each run. Returns topic, run and other run, by
     number.
     """
     runs = battles.runs

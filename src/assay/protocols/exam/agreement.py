@@ -15,7 +15,7 @@ from assay.page.parts import LineChart, Part, Series, Table, Value
 from assay.protocols.exam.inputs import ExamInputs
 from assay.protocols.exam.scored import ScoredRuns
 from assay.protocols.exam.scoring import COVER
-from assay.statistics.binning import Agreement, compare
+from assay.statistics.binning import ExamAgreement, compare
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
 OFFICIAL = "official"
@@ -154,7 +154,7 @@ def _cover_series(run: str, means: Sequence[Range]) -> Series:
     return Series(run, tuple(one.floor for one in means), bars)
 
 
-def agreement(found: ScoredRuns) -> Agreement | None:
+def agreement(found: ScoredRuns) -> ExamAgreement | None:
     """EXAM-Labels against manual judgments; None where no passage has both. A label that a
     missing grade may raise is none yet."""
     settings, qrels = found.settings, found.inputs.qrels
@@ -169,7 +169,7 @@ def agreement(found: ScoredRuns) -> Agreement | None:
     return compare(pairs, settings.top, *settings.bins) if pairs else None
 
 
-def agreement_part(found: Agreement | None) -> tuple[Part, ...]:
+def agreement_part(found: ExamAgreement | None) -> tuple[Part, ...]:
     """Counts, κ at each binarisation and at the binning, as a section of the report."""
     if found is None:
         return ()

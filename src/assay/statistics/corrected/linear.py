@@ -66,7 +66,7 @@ def items(
     ``offset``: c, R numbers or one for all. With labels of earlier batches in it, only ``these``
     has a right interval: nothing is known here of their topics. ``level``: of the intervals.
     ``population``: ``these`` items, or those of topics ``like these``. ``bounds``: the least and
-    the greatest label that people can give. Returns Estimates in the unit of weight × label.
+    the greatest label that people can give. Returns estimates in the unit of weight × label.
     ``judge_weight`` is the share of the labels' spread that the judge explains, max(0, 1 − Σe²/π ÷
     Σ(y − p₀)²/π); ``human_only`` takes the mean label in place of m; ``labels`` is the number of
     drawn items. Raises ValueError where the shapes do not fit, pi is missing, beyond 0 to 1, or 0

@@ -47,7 +47,7 @@ def topics(
     ``people``: R × T scores by people's labels; NaN where a topic was not drawn. ``judge``: R × T
     scores by the judge's labels, all of them. ``drawn``: for each topic whether it was drawn, as by
     :func:`draw_topics`. ``level``: of the intervals. ``population``: ``these`` topics, or topics
-    ``like these``. Returns Estimates in the unit of the scores, ``judge_weight`` λ, ``labels`` the
+    ``like these``. Returns estimates in the unit of the scores, ``judge_weight`` λ, ``labels`` the
     number of drawn topics, n − 1 degrees of freedom. A bound above 1 says that n is too small.
     Raises ValueError where the shapes do not fit, a drawn topic lacks a person's score or any topic
     the judge's, fewer than 3 topics were drawn (of ``these`` topics, and not all), or a setting is
