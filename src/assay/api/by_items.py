@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.api.by_topics import by_machine
-from assay.api.corrected import Basis, Corrected, ranked
+from assay.api.corrected import SAME, Basis, Corrected, ranked
 from assay.api.results import prefix_of
 from assay.labellers.base import Request
 from assay.ledger import Ledger
@@ -31,7 +31,6 @@ from assay.statistics.corrected.calibration import grade_means, grades
 from assay.statistics.corrected.given import LEAST_LABELS
 from assay.tasks.base import AnyTask
 
-_SAME = 1e-9
 _MACHINE = Policy.parse("machine")
 _Verdict = Mapping[str, Any] | None
 
@@ -235,7 +234,7 @@ def estimated(
         )  # fmt: skip
     known = np.zeros(len(items.units), dtype=np.bool_)
     found, sizes = [], []
-    if population != "these" and (len(draws) > 1 or (np.abs(items.offset) > _SAME).any()):
+    if population != "these" and (len(draws) > 1 or (np.abs(items.offset) > SAME).any()):
         raise ValueError(
             "of topics like these no interval is known from several draws, or where part of a "
             "score hangs on no label: take these topics, or draw whole ones"
@@ -325,7 +324,7 @@ class ByItems:
         scores = [_number(self._mixed[run][measure].value) for run in items.runs]
         if np.isnan(scores).any():
             return "With what people said it hangs on labels that are missing."
-        if not np.allclose(items.offset + items.weights @ said, scores, rtol=0, atol=_SAME):
+        if not np.allclose(items.offset + items.weights @ said, scores, rtol=0, atol=SAME):
             return (
                 "What people said changes what is asked after it, so that it is no sum over "
                 f"labels under {self._task} here. Draw whole topics: 'assay draw FOLDER --n N'."

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from assay.api.corrected import Basis, Corrected, ranked
+from assay.api.corrected import SAME, Basis, Corrected, ranked
 from assay.ledger import Ledger
 from assay.ledger.draws import Draw
 from assay.ledger.policy import Policy
@@ -24,7 +24,6 @@ from assay.statistics import corrected
 from assay.statistics.corrected import Confidence
 from assay.statistics.corrected.modesty import MEASURES
 
-_SAME = 1e-9
 _ELSEWHERE = ", or it hangs on topics that were not drawn, as a highest grade of all does (g_max)"
 
 
@@ -98,7 +97,7 @@ class ByTopics:
                     f"there{or_else}."
                 )
         whole = [self.judge.scores[run][measure].value for run in runs]
-        if any(value is None or abs(value - mean) > _SAME
+        if any(value is None or abs(value - mean) > SAME
                for value, mean in zip(whole, judge.mean(axis=1), strict=True)):  # fmt: skip
             return "It is no mean over all topics."
         try:

@@ -79,6 +79,9 @@ def off_by_family(
         yield one(means[first] - means[second], first, second)
 
 
+SAME = 1e-9
+"""By how much two sums over labels may differ that are the same but for rounding."""
+
 MOST_SURE = 0.9999
 """The highest level: ranks come of 10,000 draws, which tell no higher one."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.api.diffing import Difference, Paired
+from assay.api.diffing import MOST_TEXT, Difference, Paired
 from assay.api.opened import html_of
 from assay.model.wording import counted, listed
 from assay.page.page import Definition, Gap, Page
@@ -19,7 +19,6 @@ MOST_SHOWN = 20
 """Rows of a table that a terminal has, unless all are asked for."""
 _MOST_NAMED = 6
 _OPEN = "hang on labels that are missing, or texts that are cut or not there"
-_MOST_TEXT = 160
 _CHANGE_COLUMNS = ("run", "topic", "measure", "first", "second", "another")
 
 
@@ -118,7 +117,7 @@ def diff_tables(
         more = ("question", "answer: first", "answer: second") if texts else ()
         flips: list[tuple[Value, ...]] = []
         for o in found.flips:
-            shown = (shortened(text, _MOST_TEXT) for text in (o.question, o.before, o.after))
+            shown = (shortened(text, MOST_TEXT) for text in (o.question, o.before, o.after))
             row = (o.run, o.topic, o.measure, int(o.first), int(o.second), o.why)
             flips.append((*row, *shown) if texts else row)
         up = sum(one.second > one.first for one in found.flips)

@@ -39,7 +39,8 @@ _ALWAYS_DIFFERENT = {
 }
 """Entries of a manifest that differ wherever anything does."""
 
-_MOST_TEXT = 160
+MOST_TEXT = 160
+"""Characters of a text, or of an entry of the manifest, that are shown."""
 _LEVEL = 0.05
 """A difference whose corrected p is not above this is more than chance would make."""
 
@@ -349,6 +350,6 @@ def _words(value: Any) -> str | None:
         return None
     if isinstance(value, dict):
         parts = (f"{key} {_words(one)}" for key, one in value.items())
-        return shortened(", ".join(parts), _MOST_TEXT)
+        return shortened(", ".join(parts), MOST_TEXT)
     text = str(value)
-    return text[:12] + "…" if len(text) == 64 and text.isalnum() else shortened(text, _MOST_TEXT)
+    return text[:12] + "…" if len(text) == 64 and text.isalnum() else shortened(text, MOST_TEXT)

@@ -37,7 +37,7 @@ from assay.statistics.worsening import (
 )
 
 _PAIR = ("Confidence", "Accuracy")
-_RESAMPLES, _FLIPS = 2000, 10_000
+_RESAMPLES, _FLIPS = 2000, 10_000  # of intervals, and of tests that are not exact
 _MOST_LOSERS = 10
 
 

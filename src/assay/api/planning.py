@@ -110,7 +110,7 @@ AGREEMENT = 0.8
 """How often people are supposed to say what the machine says before anybody labelled anything."""
 
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
-_LEAST_TOPICS = 3
+"""Of what could be drawn, at which a plan shows what it buys."""
 
 _Offer = Callable[[int], Purchase]
 """What so many labels, or topics, buy."""
@@ -201,8 +201,8 @@ def _by_items(
         least = min(LEAST_DRAWN, left)
         offers += [(units("leverage"), least, left)]
         offers += [(units("pairs"), least, left)] if open_pairs and runs > 1 else []
-    if topic_count >= _LEAST_TOPICS and not done:
-        offers.append((topics, _LEAST_TOPICS, topic_count))
+    if topic_count >= LEAST_TOPICS and not done:
+        offers.append((topics, LEAST_TOPICS, topic_count))
     found, cheapest = _offered(offers, aim, value)
     start = f"Expected from {basis}; runs are taken to differ as they do now."
     return LabelPlan(

@@ -20,7 +20,7 @@ from assay.statistics.correlation import kendall_tau, spearman_rho
 from assay.statistics.ranks import near_ranks, tau_rows
 
 AGREEMENT_COLUMNS = ("first", "second", "tau", "rho", "runs", "low", "high")
-_LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0
+_LEVEL, _RESAMPLES, _SEED = 0.95, 1000, 0  # of the interval of τ over topics
 _MOST_OF_A_KIND = 3
 """Warnings of one kind that are each shown."""
 

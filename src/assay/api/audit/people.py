@@ -17,7 +17,7 @@ from assay.api.audit.asking import Base, Labelled, bases
 from assay.api.audit.findings import RESAMPLES, Finding, low_high
 from assay.api.by_items import Items, Voices, batches, estimated, is_whole, items_of, linear_of
 from assay.api.by_topics import by_machine
-from assay.api.corrected import Corrected, family_of, off_by
+from assay.api.corrected import SAME, Corrected, family_of, off_by
 from assay.api.correcting import Evaluations, whole_draw
 from assay.api.results import prefix_of
 from assay.ledger import Ledger
@@ -266,8 +266,8 @@ def _told_apart(units: Sequence[Twice], random: Random) -> tuple[int, int, int]:
     for old, new in moves:
         reordered = np.insert(np.delete(gains, old), new, gains[old])
         lost = float(discount @ (gains - reordered))
-        equal += abs(lost) < 1e-9
-        right += lost >= 1e-9
+        equal += abs(lost) < SAME
+        right += lost >= SAME
     return right, equal, len(moves)
 
 
@@ -311,7 +311,6 @@ def length_slope(one: Labelled, ledger: Ledger, *, level: float, seed: int) -> I
 
 
 JUDGED = "its own run"
-_SAME = 1e-9
 
 
 def judged_runs(evaluations: Evaluations, ledger: Ledger, *, level: float) -> Iterator[Corrected]:
@@ -348,14 +347,14 @@ def judged_weights(items: Items) -> Floats | None:
     """The weights of a run that holds, of each topic, as many units as the longest run, those that
     the judge likes best; units that it likes alike share the places that are left. None where the
     places of a topic do not weigh alike, or scores hang on more than these units."""
-    if (np.abs(items.offset) > _SAME).any():
+    if (np.abs(items.offset) > SAME).any():
         return None
     found = np.zeros(len(items.units))
     for topic in range(len(items.topics)):
         inside = np.flatnonzero(items.topic == topic)
         held = items.weights[:, inside]
         each = held[held > 0]
-        if np.ptp(each) > _SAME:
+        if np.ptp(each) > SAME:
             return None
         left = int((held > 0).sum(axis=1).max())
         said = items.judge[0, inside]
