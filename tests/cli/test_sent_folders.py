@@ -13,7 +13,7 @@ from yarl import URL
 
 from assay.formats.jsonl import read_json
 from assay.formats.score_cells import looks_like_number
-from assay.labellers.http import AiohttpTransport
+from assay.labellers.http import HttpTransport
 from assay.labellers.keys import key_for
 from assay.labellers.pace import rate_limit_wait
 from assay.labellers.replies import _objects as parse_objects
@@ -115,7 +115,7 @@ def test_hostile_texts_take_no_time(tmp_path):
 def test_a_proxy_is_for_other_machines_alone(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "proxy.example:3128")
     monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example:1080")
-    transport = AiohttpTransport()
+    transport = HttpTransport()
     assert str(transport._proxy(URL("http://model.example/v1"))) == "http://proxy.example:3128"
     assert transport._proxy(URL("https://model.example/v1")) is None
     for host in ("127.0.0.1", "localhost", "[::1]"):

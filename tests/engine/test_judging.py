@@ -17,7 +17,7 @@ import pytest
 from assay.judging.claims import claimed
 from assay.judging.engine import judge, plan
 from assay.labellers.base import BaseLabeller, Outcome
-from assay.labellers.http import AiohttpTransport
+from assay.labellers.http import HttpTransport
 from assay.labellers.prices import Price, list_price
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
@@ -158,7 +158,7 @@ def test_a_reply_that_is_lost_on_its_way_may_have_cost_as_much(place):
 
 def test_what_was_never_sent_costs_nothing():
     async def sent():
-        transport = AiohttpTransport()
+        transport = HttpTransport()
         try:
             await transport.post(Posted("http://127.0.0.1:9/", {}, b"", 5.0))
         finally:

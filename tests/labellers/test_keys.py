@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.labellers.http import AiohttpTransport
+from assay.labellers.http import HttpTransport
 from assay.labellers.keys import key_for
 from assay.labellers.transport import Posted, TransportError
 from assay.model.errors import SettingsError
@@ -102,7 +102,7 @@ def test_an_address_that_cannot_be_one_is_told(place):
 
 def test_whatever_yarl_refuses_is_no_traceback():
     async def post(url):
-        return await AiohttpTransport().post(Posted(url, {}, b"{}", 1.0))
+        return await HttpTransport().post(Posted(url, {}, b"{}", 1.0))
 
     with pytest.raises(TransportError):
         asyncio.run(post("http://a..b/v1"))

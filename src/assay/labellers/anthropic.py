@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from assay.labellers.connecting import HttpTransport
+from assay.labellers.http import HttpTransport
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.replies import json_object
 from assay.labellers.transport import Posted, Reply, Transport

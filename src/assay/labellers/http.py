@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-import urllib.request
-from collections.abc import Callable
-
-import aiohttp
-from yarl import URL
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from assay.labellers.keys import this_machine
 from assay.labellers.transport import (
@@ -21,16 +18,12 @@ from assay.labellers.transport import (
     Unsent,
 )
 
-_FAULTS = (
-    aiohttp.ClientError,
-    ssl.SSLError,
-    OSError,
-    asyncio.IncompleteReadError,
-    ValueError,  # of an address or a key that cannot be sent
-)
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
 
 
-class AiohttpTransport:
+class HttpTransport:
     """Requests over one session, which opens with the first. A kept library knows TLS, proxies
     and broken servers better than we would. ``most`` bytes a reply."""
 
@@ -38,10 +31,13 @@ class AiohttpTransport:
         self._most = most
         self._session: aiohttp.ClientSession | None = None
         self._targets: dict[str, URL] = {}  # addresses, parsed once
-        self._proxies = urllib.request.getproxies()
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
 
     async def post(self, sent: Posted) -> Reply:
+        # aiohttp takes long to import, and whoever only scores makes no request.
+        import aiohttp  # noqa: PLC0415
+        from yarl import URL  # noqa: PLC0415
+
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0),  # the pace has one
@@ -69,22 +65,29 @@ class AiohttpTransport:
                 )
         except TimeoutError as error:
             raise Silence(f"no reply within {sent.timeout:g} s") from error
-        except _FAULTS as error:
+        # ValueError: of an address or a key that cannot be sent.
+        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError, ValueError) as error:
             never = isinstance(error, aiohttp.ClientConnectorError | ValueError)
             kind = Unsent if never else TransportError
             raise kind(f"{type(error).__name__}: {error}") from error
 
-    def _proxy(self, target: URL) -> URL | None:
+    @cached_property
+    def _proxies(self) -> Mapping[str, str]:
+        from urllib.request import getproxies  # noqa: PLC0415 (as above)
+
+        return getproxies()
+
+    def _proxy(self, target: URL) -> str | None:
         """The proxy that the environment names for an address, as people expect of a command-line
         tool. What goes to this machine goes through none. (aiohttp's own look at the environment
         would also send passwords of ~/.netrc to whatever host it is about.)"""
+        from urllib.request import proxy_bypass  # noqa: PLC0415 (as above)
+
         host = target.host or ""
-        if not self._proxies or this_machine(host) or urllib.request.proxy_bypass(host):
+        if not self._proxies or this_machine(host) or proxy_bypass(host):
             return None
         found = self._proxies.get(target.scheme)
-        if not found:
-            return None
-        return URL(found if "://" in found else f"http://{found}")
+        return found if not found or "://" in found else f"http://{found}"
 
     async def _body(
         self, response: aiohttp.ClientResponse, arrived: Callable[[bytes], None] | None

@@ -16,8 +16,8 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
-from assay.labellers.connecting import HttpTransport
 from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
+from assay.labellers.http import HttpTransport
 from assay.labellers.keys import DEFAULT_BASE_URL
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, tokens

@@ -21,9 +21,9 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from assay.labellers.connecting import HttpTransport
 from assay.labellers.endpoints import Endpoints, Refused
 from assay.labellers.gguf import usable_cores
+from assay.labellers.http import HttpTransport
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.labellers.transport import Transport
