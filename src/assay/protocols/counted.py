@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.ledger.columns import NONE, narrow
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.model.labels import Label
 from assay.model.scratch import Numbers, Scratch
 
@@ -35,12 +36,12 @@ class CountedLabels(Sequence[Label | None]):
     places: npt.NDArray[np.signedinteger[Any]]
     others: Mapping[int, Label] = field(default_factory=dict)
 
-    def without(self, which: npt.NDArray[np.bool_]) -> CountedLabels:
+    def without(self, which: Bools) -> CountedLabels:
         """The same with no label in some places of the row."""
         others = {at: label for at, label in self.others.items() if not which[at]}
         return CountedLabels(self.by_unit, np.where(which, NONE, self.places), others)
 
-    def spread(self, which: npt.NDArray[np.bool_]) -> CountedLabels:
+    def spread(self, which: Bools) -> CountedLabels:
         """The same in the places ``which`` of a longer row, in whose others there is no label."""
         at = np.flatnonzero(which)
         places = np.full(len(which), NONE, np.int64)
@@ -88,11 +89,11 @@ class CountedLabels(Sequence[Label | None]):
                 yield next(found) if place >= 0 else self.others.get(at)
 
     @property
-    def held(self) -> npt.NDArray[np.int64]:
+    def held(self) -> Integers:
         """Which of the row are among the columns."""
         return np.flatnonzero(self.places >= 0).astype(np.int64)
 
-    def map(self, value: Callable[[Mapping[str, Any]], float]) -> npt.NDArray[np.float64]:
+    def map(self, value: Callable[[Mapping[str, Any]], float]) -> Floats:
         """What ``value`` is of each verdict; NaN where there is none, or no label. It is asked once
         for verdicts that are alike."""
         found = np.full(len(self), np.nan)
@@ -110,7 +111,7 @@ class CountedLabels(Sequence[Label | None]):
 
     def _verdicts(
         self, value: Callable[[Mapping[str, Any]], V]
-    ) -> Iterator[tuple[npt.NDArray[np.int64], list[V | None], npt.NDArray[np.int64]]]:
+    ) -> Iterator[tuple[Integers, list[V | None], Integers]]:
         """As :meth:`assay.ledger.columns.Columns.verdicts`, of the row."""
         held = self.held
         if self.by_unit is not None and len(held):
@@ -121,16 +122,16 @@ class CountedLabels(Sequence[Label | None]):
             yield np.array([number]), [said], np.array([0])
 
     @property
-    def there(self) -> npt.NDArray[np.bool_]:
+    def there(self) -> Bools:
         """Where there is a label, which may be a failed one."""
-        found: npt.NDArray[np.bool_] = self.places >= 0
+        found: Bools = self.places >= 0
         if self.others:
             found = found.copy()
             found[list(self.others)] = True
         return found
 
     @property
-    def failed(self) -> npt.NDArray[np.bool_]:
+    def failed(self) -> Bools:
         """Where the label is a failed one."""
         found = np.zeros(len(self), np.bool_)
         if self.by_unit is not None:
@@ -141,7 +142,7 @@ class CountedLabels(Sequence[Label | None]):
         return found
 
     @property
-    def human(self) -> npt.NDArray[np.bool_]:
+    def human(self) -> Bools:
         """Where the label is a person's."""
         found = np.zeros(len(self), np.bool_)
         if self.by_unit is not None:
@@ -151,7 +152,7 @@ class CountedLabels(Sequence[Label | None]):
             found[number] = label.labeller.is_human
         return found
 
-    def by_kind(self) -> Iterator[tuple[Label, npt.NDArray[np.int64]]]:
+    def by_kind(self) -> Iterator[tuple[Label, Integers]]:
         """Labels that are alike in task, labeller and detail: one of them, and where all are in the
         row."""
         held = self.held
@@ -161,7 +162,7 @@ class CountedLabels(Sequence[Label | None]):
         for number, label in self.others.items():
             yield label, np.array([number])
 
-    def numbers(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def numbers(self, which: Integers) -> Integers:
         """The numbers in the ledger of those labels of the row."""
         found = self.places[which].astype(np.int64)
         held = found >= 0
@@ -228,7 +229,7 @@ class Seen:
     def __init__(self) -> None:
         self._bits = np.zeros(1024, np.uint8)
 
-    def new(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def new(self, numbers: Integers) -> Integers:
         """Where those stand that are met for the first time."""
         some, at = np.unique(numbers, return_index=True)
         if not len(some):
@@ -238,7 +239,7 @@ class Seen:
         if bytes_[-1] >= len(self._bits):
             more = int(bytes_[-1]) + 1 + len(self._bits) // 4
             self._bits = np.concatenate([self._bits, np.zeros(more - len(self._bits), np.uint8)])
-        found: npt.NDArray[np.int64] = at[self._bits[bytes_] & bits == 0]
+        found: Integers = at[self._bits[bytes_] & bits == 0]
         begins = np.flatnonzero(np.diff(bytes_, prepend=-1))
         self._bits[bytes_[begins]] |= np.bitwise_or.reduceat(bits, begins)
         return found

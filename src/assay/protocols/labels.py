@@ -9,11 +9,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.labellers.base import Labeller, Request
 from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose
+from assay.measures.arrays import Bools
 from assay.model.labels import Label, LabellerId
 from assay.protocols.counted import CountedLabels, LabelRow, Seen
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
@@ -191,9 +191,7 @@ class LabelBook:
         label = self.find(task, unit)
         return label is not None and label.verdict is not None and not label.labeller.is_human
 
-    def labels(
-        self, task: AnyTask, asked: Asked, given: npt.NDArray[np.bool_] | None = None
-    ) -> CountedLabels:
+    def labels(self, task: AnyTask, asked: Asked, given: Bools | None = None) -> CountedLabels:
         """As :meth:`label`, of a row of units. Of those that the inputs have a label of (``given``)
         none but a person's is wanted here: a machine's is had, and neither noted nor counted."""
         row, noted, remaining = self.row(), self.places(), iter(asked)
@@ -232,9 +230,7 @@ class LabelBook:
             others.update(self.by_unit.made_now(places))
         return LookedUp(units, first, CountedLabels(self.by_unit, places, others))
 
-    def count_all(
-        self, task: AnyTask, found: LookedUp, *, of: npt.NDArray[np.bool_] | None = None
-    ) -> None:
+    def count_all(self, task: AnyTask, found: LookedUp, *, of: Bools | None = None) -> None:
         """Count units that labels were wanted of, each once, and what was found; ``of`` some of the
         row alone."""
         which = np.arange(len(found.units)) if of is None else np.flatnonzero(of)

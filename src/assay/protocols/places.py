@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.arrays import Integers
 from assay.model.labels import Label
-from assay.model.scratch import Numbers as Column
-from assay.model.scratch import Scratch, Texts
+from assay.model.scratch import Numbers, Scratch, Texts
 from assay.protocols.counted import CountedLabels, LabelRow, Seen
 
 if TYPE_CHECKING:
     from assay.protocols.unit_labels import UnitLabels
 
 K = TypeVar("K", bound=Hashable)
-Numbers = npt.NDArray[np.int64]
 
 _KNOWN = 10_000  # names of a column that are looked up; more are not worth it
 _AT_ONCE = 1 << 16  # labels that are looked at together
@@ -96,7 +95,7 @@ class _Names:
         return (self._names[code] if code < _KNOWN else next(more) for code in codes)
 
 
-class Places(NamedTuple):
+class SomePlaces(NamedTuple):
     """Some places, in memory: the numbers of their names, n × 3, and how often each uses its
     label."""
 
@@ -104,11 +103,11 @@ class Places(NamedTuple):
     codes: npt.NDArray[np.uint32]
     times: npt.NDArray[np.uint32]
 
-    def at(self, which: Numbers) -> Iterator[Place]:
+    def at(self, which: Integers) -> Iterator[Place]:
         """Some of these places."""
         return self.columns.named(self.codes[which])
 
-    def by_run(self, which: Numbers) -> Iterator[tuple[str, int]]:
+    def by_run(self, which: Integers) -> Iterator[tuple[str, int]]:
         """How often some places of each run use their labels."""
         some, of = np.unique(self.codes[which, 0], return_inverse=True)
         counts = np.bincount(of, self.times[which], len(some)).astype(np.int64)
@@ -127,8 +126,8 @@ class PlaceColumns:
     ) -> None:
         scratch = scratch or Scratch()
         self.names = (_Names(scratch), _Names(scratch), _Names(scratch))
-        self._codes = Column(scratch, "I")
-        self._times = None if times is None else Column(scratch, "I")
+        self._codes = Numbers(scratch, "I")
+        self._times = None if times is None else Numbers(scratch, "I")
         if self._times is not None:
             self._times.extend(times or ())
         self.add(places)
@@ -141,12 +140,12 @@ class PlaceColumns:
             codes = [np.frombuffer(names.codes(own), np.uint32) for names, own in columns]
             self._codes.extend(np.stack(codes, axis=1).tobytes())
 
-    def some(self, begin: int, end: int) -> Places:
+    def some(self, begin: int, end: int) -> SomePlaces:
         """Those from one on to before another."""
         codes = np.frombuffer(self._codes.some(3 * begin, 3 * end), np.uint32).reshape(-1, 3)
         if self._times is None:
-            return Places(self, codes, np.ones(len(codes), np.uint32))
-        return Places(self, codes, np.frombuffer(self._times.some(begin, end), np.uint32))
+            return SomePlaces(self, codes, np.ones(len(codes), np.uint32))
+        return SomePlaces(self, codes, np.frombuffer(self._times.some(begin, end), np.uint32))
 
     def named(self, codes: npt.NDArray[np.uint32]) -> Iterator[Place]:
         """The places with these numbers of names."""
@@ -181,7 +180,7 @@ class UsedLabels(Iterable[Used]):
         self._last = None
 
     @property
-    def _parts(self) -> Iterator[tuple[CountedLabels, Places]]:
+    def _parts(self) -> Iterator[tuple[CountedLabels, SomePlaces]]:
         for labels, places in self._noted:
             for begin in range(0, len(labels), _AT_ONCE):
                 end = min(begin + _AT_ONCE, len(labels))
@@ -200,7 +199,7 @@ class UsedLabels(Iterable[Used]):
         for numbers, places, which in self.columns():
             yield from zip(numbers.tolist(), places.at(which), strict=True)
 
-    def columns(self) -> Iterator[tuple[Numbers, Places, Numbers]]:
+    def columns(self) -> Iterator[tuple[Integers, SomePlaces, Integers]]:
         """The same as columns: numbers of labels, and which of some places are theirs."""
         for labels, places in self._parts:
             which = np.flatnonzero(labels.there)
@@ -235,10 +234,10 @@ class UsedLabels(Iterable[Used]):
             yield from (one for one in found if one is not None)
 
 
-def _by(key: Callable[[Label], K], labels: CountedLabels) -> Iterator[tuple[K, Numbers]]:
+def _by(key: Callable[[Label], K], labels: CountedLabels) -> Iterator[tuple[K, Integers]]:
     """Labels by a key that is the same for those that are alike in task, labeller and detail: where
     they are. (Of a judge that gives its probabilities hardly two are alike.)"""
-    found: dict[K, list[Numbers]] = {}
+    found: dict[K, list[Integers]] = {}
     for label, which in labels.by_kind():
         found.setdefault(key(label), []).append(which)
     for own, each in found.items():

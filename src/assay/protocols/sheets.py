@@ -8,9 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from assay.measures.arrays import Floats
+from assay.measures.arrays import Bools, Floats
 from assay.measures.ranges import OPEN, IfDefined, Range
 
 Topics = Literal["all", "answered"]
@@ -79,9 +78,7 @@ class Sheet:
         return {run: self.completed(run, topics) for run in self.values}
 
 
-def ranges(
-    floors: Floats, ceilings: Floats, sure: npt.NDArray[np.bool_] | None = None
-) -> list[list[Range | None]]:
+def ranges(floors: Floats, ceilings: Floats, sure: Bools | None = None) -> list[list[Range | None]]:
     """Rows of ends as ranges; None where they are NaN, and of those that are not ``sure``
     :class:`IfDefined`. Equal ones are one object."""
     certain = np.ones_like(floors, np.bool_) if sure is None else sure

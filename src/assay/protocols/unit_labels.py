@@ -11,13 +11,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose
 from assay.ledger.spilled import columns_of
+from assay.measures.arrays import Bools
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import counted, listing
 from assay.protocols.shared_verdicts import SharedVerdicts
@@ -88,12 +88,12 @@ class UnitLabels:
         found[held] = self._counting(first[held])
         return found
 
-    def several(self, task: AnyTask, first: Places) -> npt.NDArray[np.bool_]:
+    def several(self, task: AnyTask, first: Places) -> Bools:
         """Which units of a task, whose oldest labels stand at the places ``first`` (or nowhere),
         may have more than one."""
         if task.name in self._sources:  # those of other tasks may be theirs, too
             return np.ones(len(first), np.bool_)
-        found: npt.NDArray[np.bool_] = first >= 0
+        found: Bools = first >= 0
         found[found] = self.columns.several(first[found])
         return found
 

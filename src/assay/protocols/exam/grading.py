@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.measures.answers import ill_formed, is_correct, unanswerable
 from assay.measures.arrays import Bools, Floats
@@ -234,7 +233,7 @@ def _extracted(settings: ExamSettings, book: LabelBook, every: list[GradeSheet])
     """The grades of extracted answers, NaN where there is none."""
     rules = (_by_rule(settings, question, said) for question, said, _ in _answers(every))
     values = np.fromiter(rules, np.float64)
-    which: npt.NDArray[np.bool_] = values == _TO_VERIFY
+    which: Bools = values == _TO_VERIFY
     if which.any():
         checked = book.labels(ANSWER, _to_verify(settings, every))
         values[which] = checked.map(lambda verdict: float(bool(verdict["correct"])))

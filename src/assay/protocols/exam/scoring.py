@@ -329,7 +329,7 @@ class ExamScorer:
             answered = (np.any(one[shown.first], axis=1) for one in (surely, possibly))
             yield query, *answered, surely
 
-    def asked(self, query: str) -> npt.NDArray[np.bool_]:
+    def asked(self, query: str) -> Bools:
         """Which of a query's questions are in the denominator."""
         return self._queries[query].asked
 

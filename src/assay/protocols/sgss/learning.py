@@ -17,8 +17,8 @@ from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.measures.arrays import Floats
 from assay.measures.summaries import Weights
 from assay.model.errors import SettingsError
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings
@@ -28,7 +28,6 @@ from assay.protocols.sgss.scoring import features
 from assay.statistics.logistic import fit_logistic
 from assay.statistics.worsening import session_interval
 
-Floats = npt.NDArray[np.float64]
 Ends = tuple[float, float]
 
 ALL = "learned"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.measures.arrays import Floats
 from assay.measures.ranges import Range
 from assay.measures.summaries import (
     Labelled,
@@ -136,9 +136,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def features(
-    judged: JudgedSummary, inputs: SgssInputs, settings: SgssSettings
-) -> npt.NDArray[np.float64] | None:
+def features(judged: JudgedSummary, inputs: SgssInputs, settings: SgssSettings) -> Floats | None:
     """What each weight is multiplied with in SGSS (eqs. 5, 8, 12): XUX with that weight 1 and the
     others 0, and Comp. None where one of them hangs on a missing label, or Comp is undefined."""
     found: list[Range | None] = []
