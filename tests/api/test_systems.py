@@ -72,6 +72,9 @@ def test_a_run_is_the_commands_and_its_frame(place: Path, assay: Assay):
         index.search("Who?", k=0)
     with pytest.raises(SettingsError, match="go together"):
         package.retrieve(index, topics, rerank="listwise")
+    model = "openai:m@http://127.0.0.1:9/v1"  # of which nobody knows the price
+    with pytest.raises(SettingsError, match="needs the price of 'm'"):
+        package.retrieve(index, topics, rerank="listwise", rerank_with=model, budget=1)
     with pytest.raises(SettingsError, match="'fused'"):
         package.retrieve(index, topics, method="both")
     with pytest.raises(SettingsError, match="no index"):

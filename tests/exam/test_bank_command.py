@@ -147,6 +147,7 @@ def test_questions_are_generated_for_queries_and_subtopics(assay, bank, folder):
         assert "4 questions added" in done.stdout
         again = assay(*command, "--json")
         assert json.loads(again.stdout)["added"] == 0  # they are there, and nothing is asked twice
+        assert "needs the price of 'm'" in assay(*command, "--budget", "1").stderr
         assert len(server.requests) == 2
     new = folder / "new.jsonl"
     history = json.loads(bank("list", new, "--history", "--json").stdout)

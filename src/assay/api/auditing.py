@@ -99,6 +99,11 @@ class Audit:
     ledger: Ledger
     wanted: Wanted
 
+    @property
+    def families(self) -> Mapping[str, str]:
+        """Those of runs and labellers, as the folder names them and then whoever asks."""
+        return {**self.opened.folder.config.audit.families, **self.wanted.families}
+
     @cached_property
     def questions(self) -> Sequence[AuditQuestion]:
         """What is asked, a task and labeller each. Raises SettingsError where nothing is judged
@@ -169,8 +174,7 @@ class Audit:
                 yield small_differences(question.of, ledger, level=wanted.level, seed=wanted.seed)
         tables = [name for name in wanted.probes if name in TABLES]
         if tables:
-            families = {**self.opened.folder.config.audit.families, **wanted.families}
-            parts = self.opened.parts
+            families, parts = self.families, self.opened.parts
             judges = list(dict.fromkeys(one.of.labeller.id.name for one in self.questions))
             corrected = list(corrected_together(parts, ledger, level=wanted.level))
             yield of_tables(

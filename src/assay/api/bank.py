@@ -25,6 +25,7 @@ from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import judge, plan
 from assay.judging.progress import Progress
 from assay.labellers.base import Request
+from assay.labellers.prices import require_prices
 from assay.ledger.policy import Policy
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
@@ -80,6 +81,9 @@ def generate(
     target = into or bank_path(opened.path)
     bank = open_bank(target)
     who = opened.labellers([GENERATE])[GENERATE.name]
+    limit = budget if budget is not None else opened.config.judging.budget
+    if limit is not None:
+        require_prices([who])
     asked = {
         query: {"query": query.text, "subtopic": query.facet_text or "", "count": count}
         for query in queries
@@ -93,7 +97,7 @@ def generate(
             [("questions", plan(ledger, who, requests))],
             ledger,
             progress=progress,
-            budget=budget if budget is not None else opened.config.judging.budget,
+            budget=limit,
             give_up_after=opened.config.judging.give_up_after,
         )
         if tally.stopped == INTERRUPTED:

@@ -19,6 +19,7 @@ from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.models import Progress as Fetching
+from assay.labellers.prices import require_prices
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
@@ -128,6 +129,8 @@ def search(
             options = LabellerOptions(fetching=models.fetching)
             # A model that answers yes or no can rerank pointwise; all else needs written replies.
             model = make_writer(spec, folder=Path(), options=options)
+            if models.budget is not None:
+                require_prices([model], "Nothing here says it: leave the budget out.")
             askers.append(Asker(ledger, model, models.progress, spending))
             return askers[-1]
 

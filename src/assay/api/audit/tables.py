@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
         parts=tuple(parts),
         definitions=glossary("audit"),
         settings={"n": wanted.n, "seed": wanted.seed, "repeats": wanted.repeats,
-                  "level": wanted.level, "families": _families(audit),
+                  "level": wanted.level, "families": audit.families,
                   "runs that used the judge": list(wanted.used)},
         gaps=(Gap(missing, "usable answers are missing.", "Those units are in no figure."),)
         if missing else (),
@@ -156,10 +156,6 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
         "and asks only for those that it lacks. They are at full precision in audit.json, beside "
         "this file; 'assay labels export' has every label, under the names audit:….",
     )  # fmt: skip
-
-
-def _families(audit: Audit) -> Mapping[str, str]:
-    return {**audit.opened.folder.config.audit.families, **audit.wanted.families}
 
 
 def _example(one: Example) -> Table:
@@ -190,7 +186,7 @@ def document(audit: Audit, found: Sequence[Finding], tally: Tally | None = None)
             for one in audit.questions
         ],
         "n": wanted.n, "seed": wanted.seed, "repeats": wanted.repeats, "level": wanted.level,
-        "families": _families(audit), "used": list(wanted.used),
+        "families": audit.families, "used": list(wanted.used),
         "summary": summary(found),
         "probes": [
             dict(zip(COLUMNS, one.row, strict=True))
