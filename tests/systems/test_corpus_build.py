@@ -310,6 +310,39 @@ def test_a_corpus_that_is_replaced_leaves_nothing_behind(tmp_path):
     assert not list((tmp_path / "out").rglob("*.json.gz"))
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_tables_of_spreadsheets(tmp_path, mark):
+    rows = [
+        ("ID", "Title", "Text"),
+        ("a", "A bridge", '"It opened, they say;\nin ""1932""."'),
+        ("b", "", ""),
+        ("", "no id", "text"),
+        ("c", "Another", "Built later."),
+    ]
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(map(mark.join, rows)).encode())
+    source = Source(path, SourceSettings())
+    found = {item.id: (item.title, item.text) for item in source.items()}
+    assert found["a"] == ("A bridge", 'It opened, they say;\nin "1932".')
+    assert found["c"] == ("Another", "Built later.")
+    (fault,) = source.faults
+    assert (fault.line, "There is no id" in fault.why) == (5, True)
+
+
+def test_a_table_that_is_none_is_named_and_the_rest_built(tmp_path, assay):
+    folder = tmp_path / "f"
+    folder.mkdir()
+    (folder / "a.csv").write_text('id,text\na,"one\n')
+    (folder / "b.md").write_text("# B\n\ntwo\n")
+    (folder / "c.docx").write_bytes(b"PK")
+    (folder / "README").write_text("of the folder")
+    done = assay("corpus", "build", folder, tmp_path / "c")
+    assert done.returncode == 1
+    assert "a.csv It is no table" in done.stdout
+    assert "1 documents" in done.stdout
+    assert "Left out: 2 files of other kinds" in done.stdout
+
+
 def test_a_document_id_that_comes_twice_counts_once(tmp_path):
     path = tmp_path / "d.tsv"
     path.write_text("a\tone\nb\ttwo\na\tthree\n")

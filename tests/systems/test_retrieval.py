@@ -37,6 +37,7 @@ from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from assay.systems.retrieval.rerank import RankedPassage
 from assay.systems.retrieval.runs import best_part, pr_run, trec_run
 from assay.systems.retrieval.stored import Packing, Precision
+from assay.systems.topics import load_topics
 from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
@@ -821,3 +822,9 @@ def test_index_settings_are_kept(small):
     changed = IndexSettings(Analysis(stemming=False))
     assert build_index(small / "corpus", small / "index", changed, restart=True) == 5
     assert (small / "index" / "labels.sqlite").read_text() == "paid for"
+
+
+def test_questions_of_rag_are_topics(tmp_path):
+    path = tmp_path / "questions.jsonl"
+    path.write_text('{"id": "q1", "question": "When?", "references": ["In 1932."]}\n')
+    assert load_topics(path) == {"q1": "When?"}

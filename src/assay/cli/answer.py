@@ -43,7 +43,9 @@ from assay.systems.writers import WRITER_HELP
 @forms("json")
 @takes(AnswerOptions, compare_prompts="steps")
 def answer_command(
-    topics_file: Annotated[Path, Argument("TOPICS", "R2C2 questions or TREC RAG topics.")],
+    topics_file: Annotated[
+        Path, Argument("TOPICS", "R2C2 questions, TREC RAG topics, or questions as rag has them.")
+    ],
     output: Annotated[Path, Option("The run; it is called as this file is.", flag="-o --output")],
     model: Annotated[str, Option(f"{WRITER_HELP}.", metavar="SPEC")],
     *,

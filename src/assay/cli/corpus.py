@@ -35,6 +35,7 @@ _LEFT_OUT = {
     "empty": ("document without text", "documents without text"),
     "slow": ("page that took too long", "pages that took too long"),
     "unreadable": ("unreadable file", "unreadable files"),
+    "other_kind": ("file of another kind", "files of other kinds"),
     "twice": ("document whose id came before", "documents whose id came before"),
 }
 _SHOWN = 12  # kinds of templates

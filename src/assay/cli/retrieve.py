@@ -25,7 +25,9 @@ _REASONS = 3  # why replies could not be used, the commonest
 @takes(settings_for, dense="fast", decompose="rrf_k")
 def retrieve_command(
     index_folder: Annotated[Path, Argument("INDEX", "From assay index build.")],
-    topics_file: Annotated[Path, Argument("TOPICS", "R2C2 questions or TREC RAG topics.")],
+    topics_file: Annotated[
+        Path, Argument("TOPICS", "R2C2 questions, TREC RAG topics, or questions as rag has them.")
+    ],
     output: Annotated[
         Path, Option("The run; a PR run is called as this file is.", flag="-o --output")
     ],

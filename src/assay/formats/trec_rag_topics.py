@@ -32,7 +32,7 @@ from assay.model.trec_rag import (
 from assay.model.wording import quoted
 
 TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id")
-TEXT_KEYS = ("narrative", "title", "topic", "text", "query")
+TEXT_KEYS = ("narrative", "title", "topic", "text", "query", "question")
 """Early files of 2026 have both a narrative and a title of a few words."""
 
 SubNarratives = Mapping[str, tuple[SubNarrative, ...]]

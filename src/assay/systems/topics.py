@@ -1,4 +1,5 @@
-"""Topics of any kind: R2C2 questions (tab-separated), TREC RAG topics of any year."""
+"""Topics of any kind: R2C2 questions (tab-separated), TREC RAG topics of any year, JSON Lines with
+``id`` and ``question``, as the protocol rag has them."""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ class BuildSettings:
 class Built:
     """What a build did. ``counts`` holds documents, passages, words and what was left out:
     redirects, other namespaces, disambiguations, empty pages, pages that took too long, unreadable
-    files, ids that came twice. ``templates``: what became of those in wikitext.
-    ``updated``: what an update did."""
+    files, files of other kinds, ids that came twice. ``templates``: what became of those in
+    wikitext. ``updated``: what an update did."""
 
     counts: Mapping[str, int]
     faults: tuple[Fault, ...]
@@ -199,6 +199,8 @@ def build_corpus(
         for key in ("documents", "passages", "words"):
             counts[key] -= twice[key]
         counts["twice"] = twice["documents"]
+        if source.of_other_kinds:
+            counts["other_kind"] = source.of_other_kinds
         faults = [*source.faults, *(fault for slow in journal.slow.values() for fault in slow)]
         templates = account.rows
         manifest = {

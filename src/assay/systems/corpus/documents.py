@@ -6,6 +6,7 @@ and line and left out; the rest goes on.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import os
@@ -28,6 +29,7 @@ from assay.model.wording import printable, quoted
 from assay.systems.corpus import mediawiki
 from assay.systems.corpus.packed import PACKED, unpacked
 from assay.systems.corpus.readers import (
+    csv_rows,
     html_encoding,
     html_text,
     markdown_text,
@@ -45,6 +47,7 @@ class SourceFormat(StrEnum):
     WIKITEXT = "wikitext"
     JSONL = "jsonl"
     TSV = "tsv"
+    CSV = "csv"
     PARQUET = "parquet"
     HTML = "html"
     PDF = "pdf"
@@ -100,6 +103,7 @@ _ENDINGS = {
     ".ndjson": SourceFormat.JSONL,
     ".json": SourceFormat.JSONL,
     ".tsv": SourceFormat.TSV,
+    ".csv": SourceFormat.CSV,
     ".parquet": SourceFormat.PARQUET,
     ".html": SourceFormat.HTML,
     ".htm": SourceFormat.HTML,
@@ -131,8 +135,12 @@ class Source:
         self.more_faults = 0
         self._at: Callable[[], int] = lambda: 0
         self._before = 0
+        self.of_other_kinds = 0
+        """Files of the folder whose ending says that they hold no document."""
         if path.is_dir():
-            self.files = tuple(_files(path))
+            every = list(_files(path))
+            self.files = tuple(filter(_is_read, every))
+            self.of_other_kinds = len(every) - len(self.files)
             if not self.files:
                 raise SettingsError(
                     f"{path} holds no file that ends in {', '.join(_ENDINGS)} (or these packed "
@@ -233,6 +241,8 @@ class Source:
                         yield from self._row(path, number, row)
                 elif kind is SourceFormat.JSONL:
                     yield from self._json_lines(path, stream)
+                elif kind is SourceFormat.CSV:
+                    yield from self._csv(path, stream)
                 else:
                     yield from self._table(path, stream)
         except (OSError, EOFError, zlib.error) as error:
@@ -339,6 +349,15 @@ class Source:
                 continue
             yield from self._row(path, number, row)
 
+    def _csv(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
+        """A table with a header, whose columns are called as the fields of ``.jsonl`` are."""
+        lines = enumerate(io.BufferedReader(cast("Any", stream), 1 << 20), 1)
+        try:
+            for number, row in csv_rows(self._decoded(path, line, n) for n, line in lines):
+                yield from self._row(path, number, row)
+        except csv.Error as error:
+            self.fault(path, 0, f"It is no table: {error}.", "What was read before is kept.")
+
     def _row(self, path: Path, number: int, row: object) -> Iterator[Item]:
         found = _of_row(row)
         if isinstance(found, str):
@@ -442,7 +461,7 @@ def _of_row(row: object) -> Document | str:
 
 
 def _files(folder: Path, below: str = "") -> Iterator[str]:
-    """Names of the files in ``folder`` that may hold documents, folder by folder in order."""
+    """Names of the files in ``folder``, folder by folder in order."""
     with os.scandir(folder / below) as entries:
         found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name[0] != ".")
     for name, is_folder in found:
@@ -450,8 +469,12 @@ def _files(folder: Path, below: str = "") -> Iterator[str]:
         if is_folder:
             yield from _files(folder, path)
             continue
-        if os.path.splitext(_unpacked(name.lower()))[1] in _ENDINGS:
-            yield sys.intern(path) if len(path) < 8 else path
+        yield sys.intern(path) if len(path) < 8 else path
+
+
+def _is_read(name: str) -> bool:
+    """Whether a file may hold documents, by its ending."""
+    return os.path.splitext(_unpacked(name.lower()))[1] in _ENDINGS
 
 
 def _text(element: Any) -> str:

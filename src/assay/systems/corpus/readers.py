@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import logging
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from assay.formats.cells import separator
 from assay.model.extras import brought
 from assay.systems.corpus.accounting import words
 
@@ -20,6 +23,7 @@ _FRAME = (
 )
 _MOST_FRAMES = 300
 _SUBJECT = "main, article, h1"
+_LONGEST_CELL = 100_000_000  # characters
 _CODECS = {"shift_jis": "cp932", "euc_kr": "cp949", "big5": "big5hkscs"}
 """As browsers read them: with the makers' characters, of which pages are full."""
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.S)
@@ -143,6 +147,18 @@ def _said(inline: Any) -> str:
     if inline.type in ("softbreak", "hardbreak"):
         return "\n"
     return "" if inline.type == "html_inline" else str(inline.content)
+
+
+def csv_rows(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table with a header, in which commas, tabs or semicolons stand between cells,
+    each with the number of its last line. Raises csv.Error for what is none."""
+    header = next(lines, "")
+    csv.field_size_limit(_LONGEST_CELL)
+    rows = csv.reader(chain((header,), lines), delimiter=separator(header), strict=True)
+    names = [name.strip().lower() for name in next(rows, ())]
+    for row in rows:
+        if row:
+            yield rows.line_num, dict(zip(names, row, strict=False))
 
 
 def parquet_rows(path: Path, at_once: int = 2000) -> Iterator[dict[str, Any]]:
