@@ -124,6 +124,43 @@ def test_labels_that_are_missing_are_incomplete(folder: Path, assay: Assay, tmp_
     assert "incomplete" in done.stdout
 
 
+def test_what_a_run_lacks_is_named(folder: Path, assay: Assay):
+    base = folder / "base.json"
+    none_yet = assay("gate", folder, "--baseline", base)
+    assert none_yet.returncode == 2
+    assay("judge", folder)
+    none_yet = assay("gate", folder, "--baseline", base)
+    assert none_yet.returncode == 2
+    assert f"there is no baseline yet. 'assay gate {folder} --save {base}'" in none_yet.stderr
+    assert "have no usable label" not in assay("gate", folder, "--save", base).stderr
+    path = folder / "ac" / "ACX.txt"
+    whole = path.read_text()
+    path.write_text(whole.partition("<q10>")[0])  # its end was lost
+    done = assay("gate", folder, "--baseline", base, "--json")
+    assert json.loads(done.stdout)["absent"] == ["q10", "q11"]
+    shown = assay("gate", folder, "--baseline", base).stdout
+    assert "Questions that the run has nothing of, and that count so: q10, q11." in " ".join(
+        shown.split()
+    )
+    path.write_text(whole.replace("right 0", "right, 0"))
+    saved = assay("gate", folder, "--save", base)
+    assert saved.returncode == 0
+    assert "have no usable label" in saved.stderr
+
+
+def test_another_answer_of_the_same_value_is_no_change_of_nothing(folder: Path, assay: Assay):
+    base = folder / "base.json"
+    assay("judge", folder)
+    assay("gate", folder, "--save", base)
+    path = folder / "ac" / "ACX.txt"
+    path.write_text(path.read_text().replace("right 0", "right, 0"))
+    assay("judge", folder)
+    done = assay("gate", folder, "--baseline", base)
+    assert done.returncode == 0
+    assert "no value" in done.stdout
+    assert "nothing " not in done.stdout
+
+
 def test_another_labeller_is_not_comparable(folder: Path, assay: Assay, tmp_path: Path):
     base = tmp_path / "base.json"
     assay("judge", folder)

@@ -48,8 +48,9 @@ class GateOptions:
     prove: bool = False
 
 
-def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, int]:
-    """Write a run's baseline; returns the run and how many questions it has. Asks nobody. Raises
+def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, int, str]:
+    """Write a run's baseline; returns the run, how many questions it has, and
+    what labels it lacks, in words. Asks nobody. Raises
     SettingsError for a run that there is not, LedgerError where nothing is labelled."""
     name = _protocol(opened, asked.protocol)
     part = opened.parts[name]
@@ -59,7 +60,7 @@ def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, 
     run = chosen_run(result, asked.run or opened.folder.config.gate.run)
     found = snapshot(part, result, run)
     write_bytes(path, baseline_bytes(found))
-    return run, len(found.questions)
+    return run, len(found.questions), _unlabelled(result)
 
 
 def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
@@ -81,6 +82,11 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
     if path is None and section.baseline is not None:
         where = f"{opened.folder.path / 'assay.toml'}: [gate] baseline"
         path = inside(opened.folder.path, section.baseline, where)
+    if path is not None and not path.exists():
+        raise SettingsError(
+            f"{path}: there is no baseline yet. 'assay gate {opened.folder.path} --save {path}' "
+            "writes that of a run as it is now."
+        )
     if not rules:
         if path is None:
             raise SettingsError(
@@ -100,7 +106,11 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
         lower=frozenset(m for board in result.findings.boards for m in board.lower_is_better),
         silence=part.protocol.said_nothing,
     )
-    texts = {topic: one.question for topic, one in part.protocol.contents(part.inputs, run).items()}
+    contents = part.protocol.contents(part.inputs, run)
+    texts = {topic: one.question for topic, one in contents.items()}
+    absent = [name for name, one in contents.items() if one.answer is None and one.passages is None]
+    if len(absent) == len(contents):  # what runs handed in the protocol does not tell
+        absent = []
     found = gate(
         now,
         None if path is None else read_baseline(path).require(),
@@ -109,7 +119,8 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
         bounds=_corrected(trusted, run),
         stands_on=tuple(_stands_on(result)),
     )
-    return replace(found, against=f"{path} ({found.against})" if found.against else "")
+    against = f"{path} ({found.against})" if found.against else ""
+    return replace(found, against=against, absent=tuple(absent))
 
 
 def _protocol(opened: Opened, named: str | None) -> str:
@@ -148,10 +159,15 @@ def _stands_on(result: Result) -> Sequence[str]:
         f"Labellers: {', '.join(who)}." if who else "",
         f"Stands on: {basis}." if basis else "",
     ]
-    if result.unlabelled.count:
-        missing = f"{result.unlabelled.count} {result.unlabelled.what} have no usable label"
-        said.append(f"{missing}; 'assay judge' asks for them.")
-    return [one for one in said if one]
+    return [one for one in (*said, _unlabelled(result)) if one]
+
+
+def _unlabelled(result: Result) -> str:
+    """How many labels are not there, as a sentence; empty where none is missing."""
+    lacking = result.unlabelled
+    if not lacking.count:
+        return ""
+    return f"{lacking.count} {lacking.what} have no usable label; 'assay judge' asks for them."
 
 
 _OF_INTERVALS = {"level", "resamples", "seed", "policy"}

@@ -79,8 +79,9 @@ class Lost:
 class Gate:
     """What a gate found. ``uncomparable`` says what differs where nothing may be compared;
     ``same`` is how many questions both have unchanged, of ``of`` in the baseline. ``answers`` and
-    ``passages`` count those of them whose answer, or passages, are others now. ``losers`` are by
-    measure the questions that lost most. ``stands_on`` are sentences."""
+    ``passages`` count those of them whose answer, or passages, are others now. ``absent`` are the
+    questions that the run has nothing of, ``losers`` by measure those that lost most. ``stands_on``
+    are sentences."""
 
     protocol: str
     run: str
@@ -98,6 +99,7 @@ class Gate:
     new: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     losers: tuple[Lost, ...] = ()
     stands_on: tuple[str, ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from assay.measures.ranges import Range
@@ -48,7 +48,7 @@ def difference(test: Tested) -> str:
 def detectable(test: Tested) -> str:
     """The loss that the test could see."""
     if test.detectable is None and test.difference == (0.0, 0.0):
-        return "nothing\nchanged"
+        return "no value\nchanged" if test.changed else "nothing\nchanged"
     return number(test.detectable)
 
 
@@ -99,6 +99,8 @@ def remarks(gate: Gate) -> Iterator[str]:
 
 def compared(gate: Gate) -> Iterator[str]:
     """What was compared, in sentences."""
+    if gate.absent:
+        yield f"Questions that the run has nothing of, and that count so: {_ids(gate.absent)}."
     if not gate.against:
         return
     yield (
@@ -108,9 +110,12 @@ def compared(gate: Gate) -> Iterator[str]:
     )
     for what, names in (("New", gate.new), ("Gone", gate.gone), ("Changed", gate.changed)):
         if names:
-            more = f" and {len(names) - _MOST_IDS} more" if len(names) > _MOST_IDS else ""
-            shown = ", ".join(shortened(one, 60) for one in names[:_MOST_IDS])
-            yield f"{what} questions, in no test: {shown}{more}."
+            yield f"{what} questions, in no test: {_ids(names)}."
+
+
+def _ids(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_IDS} more" if len(names) > _MOST_IDS else ""
+    return ", ".join(shortened(one, 60) for one in names[:_MOST_IDS]) + more
 
 
 # -- Markdown -------------------------------------------------------------------------------------
