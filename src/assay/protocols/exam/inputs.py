@@ -21,6 +21,7 @@ from assay.model.errors import SettingsError
 from assay.model.exam import Bank, QueryBank, Ranking, Run
 from assay.model.exam_held import Rankings, texts_of
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
+from assay.protocols.exam.scoring import MEASURES
 from assay.protocols.folder import Folder
 from assay.statistics.binning import default_bins, read_bins
 from assay.tasks.base import AnyTask
@@ -54,7 +55,7 @@ class ExamSettings(CommonSettings):
     tau: int | None = Field(None, ge=1, le=5)
     denominator: Literal["bank", "graded"] = "bank"
     silent: Literal["zero", "left-out"] = "zero"
-    measures: MeasureNames = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
+    measures: MeasureNames = MEASURES
     passage_words: int = Field(200, ge=10)
     llm: str | None = None
     prompt_class: str | None = None

@@ -61,6 +61,10 @@ Values = Mapping[str, Ranges]
 """measure → query → value, from floor to ceiling."""
 
 
+MEASURES = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
+"""The measures of EXAM-Qrels where no others are named."""
+
+
 @dataclass(frozen=True)
 class ExamOptions:
     """How grades become scores.
@@ -74,7 +78,7 @@ class ExamOptions:
     tau: int = 4
     k: int = 20
     denominator: Literal["bank", "graded"] = "bank"
-    measures: tuple[str, ...] = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
+    measures: tuple[str, ...] = MEASURES
     top: int = 5
 
 

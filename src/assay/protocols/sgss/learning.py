@@ -14,7 +14,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -58,10 +57,6 @@ class ModelRates:
     test_mar: float | None
     test_interval: Ends | None
 
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Learned:
@@ -99,7 +94,7 @@ class Learned:
                 "left_out": self.left_out,
                 "mar": self.mar_train,
             },
-            "compared": [one.document() for one in self.compared],
+            "compared": [asdict(one) for one in self.compared],
             "test_pairs": self.test_pairs,
             "settings": {
                 "ridge": settings.ridge,
