@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from assay.ledger.migrations import MIGRATIONS, NEWEST
+from assay.ledger.store import too_new
 from assay.model.errors import LedgerError
 
 C = TypeVar("C", bound=sqlite3.Connection)
@@ -67,10 +68,7 @@ def _version_of(db: sqlite3.Connection, path: Path) -> int:
     """The version of the ledger's tables, 0 where there are none yet."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > NEWEST:
-        raise LedgerError(
-            f"{path}: written by a newer Assay (ledger version {version}, this one knows "
-            f"{NEWEST}). Update Assay; nothing was changed."
-        )
+        raise too_new(str(path), version, NEWEST)
     if 0 < version < min(MIGRATIONS):
         raise LedgerError(
             f"{path}: names ledger version {version}, which this Assay does not read. Export the "

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from assay.ledger.address import Address
-from assay.ledger.store import Store
+from assay.ledger.store import Store, too_new
 from assay.model.errors import LedgerError
 
 _VARCHAR, _TEXT = 'varchar COLLATE "C" NOT NULL', 'text COLLATE "C" NOT NULL'
@@ -109,10 +109,7 @@ def migrate(db: Store, where: Address, *, create: bool) -> None:
     none. Raises LedgerError where that cannot be."""
     version = _applied(db, where)
     if version > len(MIGRATIONS):
-        raise LedgerError(
-            f"{db.name}: written by a newer Assay (ledger version {version}, this one knows "
-            f"{len(MIGRATIONS)}). Update Assay; nothing was changed."
-        )
+        raise too_new(db.name, version, len(MIGRATIONS))
     if version == len(MIGRATIONS):
         return
     if not version and not create:

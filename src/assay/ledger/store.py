@@ -12,6 +12,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from assay.model.errors import LedgerError
+
 TABLES: Mapping[str, tuple[str, ...]] = {
     "tasks": ("id", "name"),
     "labellers": ("id", "name", "kind", "params"),
@@ -138,3 +140,11 @@ class Store(Database, Protocol):
 def each(db: Store, sql: str, values: Row) -> Iterator[Any]:
     """Rows as :meth:`Store.blocks` reads them, one by one."""
     return chain.from_iterable(db.blocks(sql, values, _BLOCK))
+
+
+def too_new(name: str, version: int, known: int) -> LedgerError:
+    """What is said of a ledger by a later Assay."""
+    return LedgerError(
+        f"{name}: written by a newer Assay (ledger version {version}, this one knows {known}). "
+        "Update Assay; nothing was changed."
+    )

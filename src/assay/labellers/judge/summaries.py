@@ -24,10 +24,7 @@ from assay.tasks.sgss import (
     CoverageUnit,
     Extent,
     ExtentVerdict,
-    HeadingUnit,
     RepresentativenessUnit,
-    StatementUnit,
-    SufficiencyUnit,
 )
 from assay.tasks.trec_rag import RelevanceUnit, YesNoRelevance
 
@@ -39,18 +36,6 @@ def _answers(topic: str, text: str) -> list[JudgeQuestion]:
     none is put as one."""
     asked = topic if topic.rstrip().endswith("?") else f"what about {topic}?"
     return [question_of(Ability.A, question_text(asked), text)]
-
-
-def _sufficiency(unit: SufficiencyUnit) -> list[JudgeQuestion]:
-    return _answers(unit.query, unit.overview)
-
-
-def _statement(unit: StatementUnit) -> list[JudgeQuestion]:
-    return _answers(unit.query, unit.statement)
-
-
-def _heading(unit: HeadingUnit) -> list[JudgeQuestion]:
-    return _answers(unit.heading, unit.statement)
 
 
 def _representativeness(unit: RepresentativenessUnit) -> list[JudgeQuestion]:
@@ -89,9 +74,9 @@ def _grade(_unit: RelevanceUnit, levels: Sequence[Levels]) -> DirectGrade:
 
 
 PAIRS: Mapping[str, Pair] = {
-    SUFFICIENCY.name: (_sufficiency, _extent),
-    STATEMENT.name: (_statement, _extent),
-    HEADING.name: (_heading, _extent),
+    SUFFICIENCY.name: (lambda unit: _answers(unit.query, unit.overview), _extent),
+    STATEMENT.name: (lambda unit: _answers(unit.query, unit.statement), _extent),
+    HEADING.name: (lambda unit: _answers(unit.heading, unit.statement), _extent),
     REPRESENTATIVENESS.name: (_representativeness, _extent),
     COVERAGE.name: (_coverage, _extent),
     THOMAS.name: (_relevant, _grade),
