@@ -13,10 +13,10 @@ from assay.labellers.gguf import Completion, EngineFailure, Margin
 from assay.model.errors import SettingsError
 from assay.model.labels import Status
 from assay.systems.writers import GgufWriter, make_certainty
-from assay.tasks.answering import ANSWER, CERTAINTY, AnswerUnit, CertaintyUnit
+from assay.tasks.answering import ANSWER, CERTAINTY, AnsweringUnit, CertaintyUnit
 from assay.tasks.rendering import Renderer
 
-UNIT = AnswerUnit(question="Who?", passages=("Carl Weathers plays Apollo Creed.",))
+UNIT = AnsweringUnit(question="Who?", passages=("Carl Weathers plays Apollo Creed.",))
 GOOD = {"nuggets": [{"passage": 1, "nugget": "N."}], "answer": "A", "confidence": 50}
 
 

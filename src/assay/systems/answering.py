@@ -24,7 +24,7 @@ from assay.tasks.answering import (
     CERTAINTY,
     FROM_NUGGETS,
     NUGGETS,
-    AnswerUnit,
+    AnsweringUnit,
     CertaintyUnit,
     FromNuggetsUnit,
     NuggetsUnit,
@@ -130,15 +130,15 @@ def sources_of(
 
 def answer_units(
     topics: Mapping[str, str], sources: Mapping[str, Sequence[PassageSource]]
-) -> dict[str, AnswerUnit]:
+) -> dict[str, AnsweringUnit]:
     """What the model is shown for each topic."""
     return {
-        topic: AnswerUnit(question=text, passages=tuple(s.text for s in sources[topic]))
+        topic: AnsweringUnit(question=text, passages=tuple(s.text for s in sources[topic]))
         for topic, text in topics.items()
     }
 
 
-def answer_requests(units: Mapping[str, AnswerUnit], settings: AnswerSettings) -> list[Request]:
+def answer_requests(units: Mapping[str, AnsweringUnit], settings: AnswerSettings) -> list[Request]:
     """The requests of :func:`answer_r2c2`: for each unit as many samples as are wanted."""
     return _samples(ANSWER, units, settings)
 
@@ -210,7 +210,7 @@ def _with_nuggets(verdict: Mapping[str, Any], found: TopicNuggets) -> dict[str, 
     return {**verdict, "nuggets": nuggets, "odd": [*(verdict.get("odd") or ()), *odd]}
 
 
-def certainty_request(unit: AnswerUnit, answer: str, topic: str = "") -> Request:
+def certainty_request(unit: AnsweringUnit, answer: str, topic: str = "") -> Request:
     """The question whether ``answer`` is correct."""
     return Request(
         CERTAINTY,
@@ -301,7 +301,7 @@ def _said(answer: str, settings: AnswerSettings) -> str:
 
 
 def _certain(
-    units: Mapping[str, AnswerUnit],
+    units: Mapping[str, AnsweringUnit],
     drawn: Mapping[str, tuple[dict[str, Any], float]],
     certainty: Asker | None,
     made: Made,

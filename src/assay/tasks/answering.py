@@ -99,7 +99,7 @@ def _narrow_short_answer(schema: Schema) -> None:
     fields(schema)["confidence"] = whole(0, 100)
 
 
-class AnswerUnit(Unit):
+class AnsweringUnit(Unit):
     """A question and the passages to answer it from, best first."""
 
     question: str
@@ -138,7 +138,7 @@ def _check_short_answer(_unit: Unit, verdict: DrawnAnswer | AnswerFromNuggets) -
     return None
 
 
-def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
+def _narrow_answer(unit: AnsweringUnit, schema: Schema) -> None:
     _narrow_short_answer(schema)
     nuggets, nugget = fields(schema)["nuggets"], fields(schema, DrawnNugget)
     _narrow_numbers(nuggets, nugget, "passage", len(unit.passages))
@@ -147,7 +147,7 @@ def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
 ANSWER = Task(
     name="answering.r2c2",
     title="A short answer from passages, with confidence and nuggets",
-    unit=AnswerUnit,
+    unit=AnsweringUnit,
     verdict=DrawnAnswer,
     check=_check_short_answer,
     narrow=_narrow_answer,
