@@ -70,6 +70,9 @@ def test_a_run_is_the_commands_and_its_frame(place: Path, assay: Assay):
         package.retrieve(index, topics, k=21)
     with pytest.raises(SettingsError, match="one passage at least"):
         index.search("Who?", k=0)
+    for odd in (None, 5):
+        with pytest.raises(TypeError, match=r"^query must be a text"):  # it was said to be damaged
+            index.search(odd)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="go together"):
         package.retrieve(index, topics, rerank="listwise")
     model = "openai:m@http://127.0.0.1:9/v1"  # of which nobody knows the price

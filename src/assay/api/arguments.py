@@ -44,6 +44,13 @@ def text_of(given: str | None, name: str, what: str) -> str | None:
     raise TypeError(f"{name} must be {what}, not {given!r:.80}")
 
 
+def a_text(given: str, name: str) -> str:
+    """A text. Raises TypeError as above."""
+    if isinstance(given, str):
+        return given
+    raise TypeError(f"{name} must be a text, not {given!r:.80}")
+
+
 def budget_of(given: float | None) -> float | None:
     """The argument ``budget``."""
     return number_of(given, "budget", "a number of US dollars, or None for no limit")

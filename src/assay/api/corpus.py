@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from assay.api.arguments import one_of, path_of
+from assay.api.arguments import number_of, one_of, path_of, whole_of
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
 from assay.model.options import Option
@@ -111,6 +111,8 @@ def build(
     """
     if ids not in ("id", "title"):
         raise SettingsError("--ids is 'id' or 'title'.")
+    whole_of(words, "words", "how many words a passage has, a whole number")
+    number_of(overlap, "overlap", "a share of a passage, a number")
     settings = BuildSettings(
         source=SourceSettings(one_of(SourceFormat, format, "format"), tuple(namespaces), ids),
         clean=CleanSettings(categories, captions),
@@ -122,8 +124,8 @@ def build(
     if restart and update:
         raise SettingsError("--restart and --update exclude each other.")
     built = build_corpus(
-        Path(source),
-        Path(folder),
+        path_of(source, "source"),
+        path_of(folder, "folder"),
         settings,
         processes=processes,
         restart=restart,

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from assay.api.arguments import budget_of, one_of, path_of, path_or_none, whole_of
+from assay.api.arguments import a_text, budget_of, one_of, path_of, path_or_none, whole_of
 from assay.api.loops import outside_a_loop
 from assay.api.reading import warn
 from assay.api.telling import progress_of
@@ -160,6 +160,9 @@ def search(
     )
 
 
+_WANTED = "how many passages a topic gets, a whole number"
+
+
 def settings_for(
     kind: RunFormat,
     *,
@@ -239,12 +242,12 @@ def retrieve(
     kind = one_of(RunFormat, format, "format")
     budget = budget_of(budget)
     if k is not None:
-        whole_of(k, "k", "how many passages a topic gets, a whole number")
+        whole_of(k, "k", _WANTED)
     settings = settings_for(
         kind, method=method, k=k, rerank=rerank, rerank_with=rerank_with, **more
     )
-    opened = index.index if isinstance(index, SearchIndex) else Index(path_of(index, "index"))
     texts = topic_texts(topics)
+    opened = index.index if isinstance(index, SearchIndex) else Index(path_of(index, "index"))
     path, target = path_or_none(ledger, "ledger"), path_or_none(output, "output")
     if target is not None:
         require_plain(target)
@@ -267,8 +270,11 @@ def retrieve(
 
 
 def topic_texts(topics: Topics) -> dict[str, str]:
-    """Topic id → text. Raises FormatError with all faults of a file."""
-    return dict(topics) if isinstance(topics, Mapping) else load_topics(path_of(topics, "topics"))
+    """Topic id → text. Raises FormatError with all faults of a file, TypeError for a topic that is
+    no text."""
+    if not isinstance(topics, Mapping):
+        return load_topics(path_of(topics, "topics"))
+    return {str(topic): a_text(text, f"topic {topic}") for topic, text in topics.items()}
 
 
 class SearchIndex:
@@ -286,8 +292,13 @@ class SearchIndex:
         """The ``k`` best passages for ``query``, best first: ``rank``, ``score``, ``id``, ``doc``,
         ``title`` and ``text``. ``method`` is bm25, dense or fused. Raises SettingsError where the
         index has no vectors and the method needs them."""
+        whole_of(k, "k", _WANTED)
         settings = settings_for(RunFormat.TREC, method=method, k=k)
-        return search(self.index, {"": query}, settings, Models()).frame().drop("topic")
+        return (
+            search(self.index, {"": a_text(query, "query")}, settings, Models())
+            .frame()
+            .drop("topic")
+        )
 
     def __repr__(self) -> str:
         return f"<assay.index.SearchIndex {str(self.folder)!r}: {len(self):,} passages>"
