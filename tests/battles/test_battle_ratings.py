@@ -216,6 +216,22 @@ def test_with_a_prior_no_resample_is_left_out(model):
     assert drawn == pytest.approx(np.full((2, 3), 1000.0))
 
 
+@pytest.mark.parametrize("model", [BradleyTerry(), Davidson(), RaoKupper()])
+def test_draws_of_topics_have_ratings_at_once_as_one_by_one(model):
+    """Of a draw without finite ratings there are none, whatever stands beside it."""
+    rng = np.random.default_rng(8)
+    rows = [(*rng.choice(3, 2, replace=False), rng.choice([A, TIE, B]), n % 6) for n in range(30)]
+    weights = rng.multinomial(6, np.full(6, 1 / 6), 40).astype(float)
+    weights[::5] = np.eye(6)[rng.integers(0, 6, 8)]
+    counts = table(rows, 4, 6)
+    found = resampled_ratings(counts, weights, model)
+    alone = np.concatenate([resampled_ratings(counts, one[None], model) for one in weights])
+    assert found == pytest.approx(alone, abs=1e-4, nan_ok=True)
+    rated = np.isfinite(found[:, :3]).all(axis=1)
+    assert rated.any()
+    assert not rated.all()
+
+
 def test_b7_the_order_is_a_bit_of_a_hash():
     assert [swapped("sys-a", "sys-b", topic) for topic in ("q1", "q5", "q7", "rag2026-0")] == [
         False, False, True, False,

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 from scipy.special import ndtri
 
-from assay.measures.arrays import Floats, Integers
+from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
 from assay.measures.settings import probability
 from assay.statistics.checks import numbers
@@ -114,17 +114,25 @@ def tally(
     return Battles(runs, pairs // runs, pairs % runs, counts, lacking)
 
 
-def components(battles: Battles, counts: Floats | None = None) -> Integers:
+def components(battles: Battles) -> Integers:
     """For each run which part it belongs to: within a part every run can be reached from
-    every other along battles won or tied, so that the part has finite ratings. ``battles``: of
-    which runs. ``counts``: 3 × P, the counts to look at instead of all topics'."""
-    wins, ties, losses = battles.total if counts is None else counts
-    up, down = wins + ties > 0, losses + ties > 0
-    source = np.concatenate([battles.first[up], battles.second[down]])
-    target = np.concatenate([battles.second[up], battles.first[down]])
-    shape = (battles.runs, battles.runs)
-    graph = csr_array((np.ones(len(source)), (source, target)), shape)
-    return np.asarray(connected_components(graph, connection="strong")[1], dtype=np.int64)
+    every other along battles won or tied, so that the part has finite ratings."""
+    (parts,) = _parts(battles, battles.total[None])
+    return np.asarray(parts)
+
+
+def _parts(battles: Battles, counts: Floats) -> Integers:
+    """The same by counts of their own, B × 3 × P: B × n numbers of parts. All B are looked at as
+    one graph, of which none is tied to another."""
+    wins, ties, losses = np.moveaxis(counts, 1, 0)
+    rows, runs = len(counts), battles.runs
+    (up, up_pair), (down, down_pair) = (np.nonzero(one + ties > 0) for one in (wins, losses))
+    first, second = battles.first, battles.second
+    source = np.concatenate([up * runs + first[up_pair], down * runs + second[down_pair]])
+    target = np.concatenate([up * runs + second[up_pair], down * runs + first[down_pair]])
+    graph = csr_array((np.ones(len(source)), (source, target)), (rows * runs, rows * runs))
+    parts = connected_components(graph, connection="strong")[1]
+    return np.asarray(parts, dtype=np.int64).reshape(rows, runs)
 
 
 def ratings(strength: Floats) -> Floats:
@@ -327,7 +335,7 @@ def _why_not(parts: Integers, among: Battles, model: Model, prior: float) -> str
         return "every battle is a tie"
     if not prior and parts.max() > 0:
         return "the ratings are not finite: not every run is tied to every other by wins and ties"
-    if not _fits(among, total, model, prior):
+    if not _fits(among, total[None], model, prior)[0]:
         return (
             "the ratings are not finite: this model's tie parameter and the distances between runs "
             "can grow together without end. Bradley-Terry's are, or a prior makes them so"
@@ -374,7 +382,7 @@ def resampled_ratings(
     found = np.full((len(weights), battles.runs), np.nan)
     start = 0
     for _, counts in _blocks(among, weights):
-        good = np.array([_fits(among, one, model, prior) for one in counts])
+        good = _fits(among, counts, model, prior)
         if good.any():
             fitted = fit(counts[good], among.first, among.second, among.runs, model, prior, near)
             found[np.ix_(start + np.flatnonzero(good), active)] = ratings(fitted.strength)
@@ -392,13 +400,16 @@ def _blocks(battles: Battles, weights: Floats) -> Iterator[tuple[Floats, Floats]
         yield block, (block @ flat).reshape(len(block), *battles.counts.shape[1:])
 
 
-def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> bool:
-    """Whether a resample has a finite fit."""
+def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> Bools:
+    """Which resamples, B × 3 × P counts, have a finite fit."""
     if prior:
-        return True
-    if model.fitted and not counts[[0, 2]].any():
-        return False
-    return not components(among, counts).any() and (not model.fitted or _bounded(among, counts))
+        return np.ones(len(counts), np.bool_)
+    parts = _parts(among, counts)
+    good = (parts == parts[:, :1]).all(axis=1)
+    if model.fitted:
+        good &= counts[:, [0, 2]].any(axis=(1, 2))
+        good[good] = [_bounded(among, one) for one in counts[good]]
+    return np.asarray(good)
 
 
 def _intervals(drawn: Floats, level: float) -> tuple[Interval | None, ...]:
