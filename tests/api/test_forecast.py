@@ -10,7 +10,7 @@ from assay.labellers.base import Estimate
 
 def test_measuring_many_prompts_is_told_of():
     labeller = SimpleNamespace(id=SimpleNamespace(name="l"), estimate=lambda _: Estimate(1, 2, 0))
-    todo = [(f"{n}".encode(), None) for n in range(1_200)]
+    todo = [(f"{n}", None) for n in range(1_200)]
     part = SimpleNamespace(todo=todo, labeller=labeller, known=0)
     heard = []
     (row,) = forecast_rows([("nuggets", SimpleNamespace(asked=[part]))], lambda *a: heard.append(a))
