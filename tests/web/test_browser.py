@@ -405,6 +405,7 @@ def test_no_word_is_wider_than_a_phone(serve, visit, tmp_path):
     word = "Donaudampfschifffahrtsgesellschaftskapitaensmuetze"
     folder = write_folder(
         tmp_path / "f",
+        more="[ui]\npasses = 2",
         questions=f"{word}\tWho built {word}?\tSimple{word}\t{word}\n",
         passages=f"{word};1;d{word};The {word} was built.\n",
         answers={
@@ -412,10 +413,15 @@ def test_no_word_is_wider_than_a_phone(serve, visit, tmp_path):
             for one in ("ONE", "TWO")
         },
     )
-    server = serve(folder, "--invite", f"KIM{word}", name=f"ANN{word}")
+    invited = ("--invite", f"KIM{word}", "--invite", f"LEE{word}")
+    server = serve(folder, *invited, name=f"ANN{word}")
     page = visit(server.link, viewport={"width": 390, "height": 700})
-    client = Client(server, server.invited(f"KIM{word}"))
-    client.give(client.start("r2c2.dialogue_act")["screens"][0], {"act": "answer"})
+    kim, lee = (Client(server, server.invited(f"{name}{word}")) for name in ("KIM", "LEE"))
+    screen, _ = (one.start("r2c2.dialogue_act")["screens"][0] for one in (kim, lee))
+    for client in (kim, lee):
+        assert client.give(screen, {"act": "answer"})[0] == 200
+    page.goto(f"{server.base}/live")
+    assert page.locator(".confusion").count() == 1
     for path in (
         "/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/run/0", "/live", "/people",
         "/topic/0?a=0&b=1", "/unit/1", "/units?n=1,2", "/search?q=was",
