@@ -33,7 +33,10 @@ def test_repeating_a_section_or_a_statement_never_raises(shape, data, weighted, 
     again = data.draw(st.sampled_from(mine.sections))
     shouted = SummarySection(
         data.draw(st.sampled_from([again.heading, "Another heading"])),
-        tuple(one.__class__(f" {one.text.upper()}", one.citations) for one in again.statements),
+        tuple(
+            one.__class__(f" {one.text.upper().rstrip('.')} !", one.citations)
+            for one in again.statements
+        ),
     )
     after = mine.sections.index(again) + 1
     at = data.draw(st.integers(after, len(mine.sections)))

@@ -109,13 +109,17 @@ class Summary:
         return "\n\n".join(self.documents[number].text for number in dict.fromkeys(citations))
 
 
+_ENDS = " .!?…。"
+"""Marks after which nothing is said."""
+
+
 def said(text: str) -> str:
-    """What texts that say the same have in common: case and spaces aside."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """What texts that say the same have in common: case, spaces and the mark at the end aside."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(_ENDS)
 
 
 def without_repeats(summary: Summary) -> Summary:
-    """The summary with each statement where it is said first (case and spaces aside). A section
+    """The summary with each statement where it is said first (:func:`said`). A section
     of which nothing is left goes with its heading."""
     before: set[str] = set()
     sections = []
