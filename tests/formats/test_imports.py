@@ -512,6 +512,14 @@ def test_trec_answers(tmp_path: Path):
     assert row == {"id": "q1", "run": "RAGX", "question": "Why?",
                    "answer": [{"text": "So.", "citations": ["d1"]}],
                    "passages": [{"id": "d1", "text": "Because."}]}  # fmt: skip
+    assert not done(tmp_path, "trec", rows, passages=texts)[0].counts
+    bare = {"metadata": {"team_id": "t", "run_id": "RAGX", "topic_id": "q1"},
+            "references": ["d1"], "responses": [{"text": "So.", "citations": ["d1"]}]}  # fmt: skip
+    told, (row,) = done(tmp_path, "trec", [bare], passages=texts)
+    assert row["question"] == "q1"
+    assert list(told.counts) == [
+        "questions whose text is not there: the id stands for it, until [inputs] questions has it"
+    ]
 
 
 _TOOL = [

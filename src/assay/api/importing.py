@@ -33,6 +33,9 @@ READERS = {
     "hf": read_hf,
 }
 KINDS = (*READERS, "trec")
+_NO_QUESTION = (
+    "questions whose text is not there: the id stands for it, until [inputs] questions has it"
+)
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,8 @@ def _trec(files: Sequence[Path]) -> Imported:
     for path in files:
         run = read_answers(path).require()
         for answer in run.answers.values():
+            if not answer.narrative:
+                found.counts[_NO_QUESTION] += 1
             found.records.append(
                 {
                     "id": answer.topic,
