@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import chain
@@ -354,16 +353,11 @@ class Evaluation:
         places, labels = PlacesUsed(result.used, self.protocol.used_at), out / "labels.jsonl"
         # First, as the labels are checked as they are written: nothing is, where one was changed.
         labels_sha256, counted = write_labels(labels, lines, places)
-        digests, packed = dict[Path, str](), dict[Path, Future[str]]()
-        with ThreadPoolExecutor(1) as beside:  # what is compressed is, while others are made
-            for path, data in files.items():
-                if isinstance(data, bytes):
-                    digests[path] = write_bytes(path, data)
-                else:
-                    digests[path] = write_lines(path, data())
-                also = (one for one, of in gzipped.items() if of == path)
-                packed.update((one, beside.submit(write_packed, one, path)) for one in also)
-        digests |= {path: packed[path].result() for path in gzipped}
+        digests = {
+            path: write_bytes(path, data) if isinstance(data, bytes) else write_lines(path, data())
+            for path, data in files.items()
+        }
+        digests |= {path: write_packed(path, of) for path, of in gzipped.items()}
         digests[labels] = labels_sha256
         manifest = write_manifest(
             self.folder,
