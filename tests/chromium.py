@@ -29,8 +29,7 @@ class Chromium:
         self._playwright = sync_playwright().start()
         self._loop = asyncio.get_running_loop()
         self._browser = self._playwright.chromium.launch(
-            executable_path=FOUND,
-            args=["--no-sandbox", "--process-per-site", "--renderer-process-limit=1"],
+            executable_path=FOUND, args=["--no-sandbox", "--process-per-site"]
         )
         asyncio._set_running_loop(None)
         self._opened: dict[str, Page] = {}
