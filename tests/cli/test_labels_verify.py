@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from assay.cli.common import present, tell
-from assay.ledger import Ledger
+from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head, linked
+from assay.model.labels import LabellerId, Status
 from assay.page.tables import Table
 from assay.protocols.evaluation import Evaluation
 from tests.cli.ground import make, toml
@@ -155,6 +156,24 @@ def test_keys_and_ids_that_are_none_are_not_kept(slide: Path, assay):
     assert (last["labeller"]["name"], len(last["key"]), last["overrules"]) == (
         "human:KIM", 32, None
     )  # fmt: skip
+    assert assay("labels", "verify", slide).returncode == 0
+
+
+def test_an_older_ledgers_label_in_place_of_what_is_none_is_imported(slide: Path, assay):
+    first = json.loads(assay("labels", "export", slide).stdout.splitlines()[0])
+    label = NewLabel(
+        "my own", first["task"], first["version"], first["unit_hash"], first["unit"],
+        LabellerId("human:KIM", "human"), Status.OK, first["verdict"], overrules="that one",
+        reason=first["reason"], created="2025-01-01T00:00:00+00:00",
+    )  # fmt: skip
+    with Ledger.open(slide / "other.sqlite") as ledger:
+        (uid,) = ledger.add([label])
+        (lines,) = ledger.lines()
+    (slide / "more.jsonl").write_bytes(lines[0][2] + b"}")
+    for added in (1, 0):
+        done = assay("labels", "import", slide, slide / "more.jsonl")
+        assert f"{added} labels added" in done.stdout + done.stderr
+    assert json.loads(assay("labels", "export", slide).stdout.splitlines()[-1])["uid"] == uid
     assert assay("labels", "verify", slide).returncode == 0
 
 

@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from assay.ledger import Ledger
+from assay.ledger.merging import merge
 from assay.ledger.migrations import NEWEST
+from assay.ledger.store import Place
 from assay.model.errors import LedgerError
+from assay.model.labels import Status
 from assay.tasks.base import unit_hash
 from tests.engine.asking import (
     aloud,
@@ -70,7 +73,7 @@ def test_what_was_written_is_as_it_was_written(tmp_path: Path):
     odd = [
         label(1, cost=0, seconds=-0.0, tokens_in=3.0, tokens_out=2**63 - 1),
         label(2, cost=math.nan, seconds=math.inf, error="a\x00b"),
-        label(3, overrules="cd" * 16, sample=2, reason="\x7f\u2028"),
+        label(3, overrules="no hash", key="my own", sample=2, reason="\x7f\u2028"),
         label(4, overrules="ab" * 16, created="10000-01-01T00:00:00"),
     ]
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
@@ -79,6 +82,29 @@ def test_what_was_written_is_as_it_was_written(tmp_path: Path):
         assert list(ledger.faults()) == []
         assert ledger.checked() == ledger.head()
         assert ledger.head().labels == 4
+
+
+def test_keys_that_are_no_hashes_are_read_as_older_ledgers_hold_them(place: Place, tmp_path: Path):
+    odd = ("my own", "that one"), ("AB" * 16, "")
+    with Ledger.open(tmp_path / "older.sqlite") as older:
+        older.add(
+            label(n, key=key, overrules=over, created="2025-01-01")
+            for n, (key, over) in enumerate(odd)
+        )
+        # As what was written before there was a rule of them.
+        assert older.head().digest.hex() == "80ae04062f774af37073c5ea3165f2b6"
+        held = list(older.labels())
+        with Ledger.open(place) as copy, Ledger.open(tmp_path / "merged.sqlite") as merged:
+            copy.copy_from(older)
+            merge(merged, copy)
+            for one in (older, copy, merged):
+                assert list(one.faults()) == []
+                assert list(one.labels()) == held
+                assert one.known_keys(["my own", "your own"]) == {"my own"}
+                assert one.statuses([(held[0].unit, "my own")]) == {"my own": Status.OK}
+            lines = [json.loads(line + b"}") for some in copy.lines() for *_, line in some]
+    assert [(one.key, one.overrules) for one in held] == [*odd]
+    assert [(one["key"], one["overrules"]) for one in lines] == [*odd]
 
 
 _SAYS = "what it says, of what, by whom or when was changed"

@@ -44,7 +44,7 @@ def made(count):
             reason=f"because %s {number}",
             error=rng.choice([f"no JSON: {number}", "cut off."]) if failed else None,
             sample=rng.choice([0, 0, 0, -3, 2**40]),
-            overrules=rng.choice([None, "ab" * 16]),
+            overrules=rng.choice([None, "ab" * 16, "odd"]),
             tokens_in=rng.choice([None, 0, 17, 2**40]),
             tokens_out=3,
             cost=rng.choice([None, 0.0, 1e-7, 0.1 + 0.2]),

@@ -31,7 +31,7 @@ class Head(NamedTuple):
         return {"labels": self.labels, "head": self.digest.hex(), **drawn}
 
 
-def linked(before: bytes, number: int, uid: bytes, key: bytes, *rest: object) -> bytes:
+def linked(before: bytes, number: int, uid: bytes, key: bytes | str, *rest: object) -> bytes:
     """The digest of a label, from that of the one before it and its columns as they are stored:
     number, uid, key, error, tokens_in, tokens_out, cost, seconds and detail. Raises TypeError for
     what is no label."""

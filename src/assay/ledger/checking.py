@@ -232,7 +232,7 @@ def uid_of(
     verdict: str | None,
     reason: str | None,
     sample: int,
-    overrules: bytes | None,
+    overrules: bytes | str | None,
     created: str,
 ) -> bytes | None:
     """The uid that a label's columns come to (as ``NewLabel.uid``); None for what is no label."""

@@ -164,7 +164,7 @@ def label_from(
     reason = given if isinstance(given, str) and given else None
     if original is not None:
         return _edited(original, task, content, labeller, verdict, reason, by)
-    sample, overrules, detail = row.get("sample") or 0, row.get("overrules"), row.get("detail")
+    sample, detail = row.get("sample") or 0, row.get("detail")
     if not isinstance(sample, int) or abs(sample) >= _LIMIT:
         return Problem(f"'sample' {sample!r} is no integer.", "Leave it out, or write 0.")
     for name in _NUMBERS:
@@ -176,7 +176,7 @@ def label_from(
         content,
         verdict or {},
         reason=_said(verdict) or reason,
-        overrules=overrules if is_hash(overrules) else None,
+        overrules=_overrules(row),
         detail=detail if isinstance(detail, dict) else None,
     )
     label = replace(
@@ -190,7 +190,7 @@ def label_from(
         created=row["created"] if isinstance(row.get("created"), str) else None,
         **{name: _number(row.get(name)) for name in _NUMBERS},
     )
-    if label.created is None or row.get("uid") is None:
+    if not _exported(row) or label.created is None:
         return label
     exported = replace(label, verdict=row.get("verdict"), reason=given)
     if exported.uid(label.created) != row["uid"]:
@@ -199,6 +199,20 @@ def label_from(
             "Import that ledger's labels as they are first; then this file, with --by human:NAME.",
         )
     return label
+
+
+def _exported(row: Mapping[str, Any]) -> bool:
+    """Whether a row is what a ledger exported: it says when it was made, and by which uid."""
+    return isinstance(row.get("created"), str) and row.get("uid") is not None
+
+
+def _overrules(row: Mapping[str, Any]) -> str | None:
+    """The uid of the label whose place a row's takes. The uid of another ledger's label covers what
+    stood there, even if it is none."""
+    given = row.get("overrules")
+    if not isinstance(given, str):
+        return None
+    return given if is_hash(given) or _exported(row) else None
 
 
 def _shape_of(verdict: type[Verdict], name: str) -> str:

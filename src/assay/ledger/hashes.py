@@ -19,19 +19,28 @@ def packed(text: str) -> bytes:
     return bytes.fromhex(text) if is_hash(text) else hashed(text.encode(errors="surrogatepass"))
 
 
+def as_stored(text: str) -> bytes | str:
+    """A key, or the uid of a label that another takes the place of, as a ledger stores it: what
+    files gave in place of one and is none, older Assays kept as it was, and a label's uid and
+    digest cover it so."""
+    return packed(text) if is_hash(text) else text
+
+
 def hashed(data: bytes) -> bytes:
     """The first 128 bits of SHA-256."""
     return hashlib.sha256(data).digest()[:SIZE]
 
 
-def unpacked(stored: bytes) -> str:
-    """A hash as it was before it was packed; what else stands in its place in a damaged ledger, as
-    text."""
+def unpacked(stored: bytes | str) -> str:
+    """A hash as it was before it was packed; what else stands in its place (:func:`as_stored`, or
+    in a damaged ledger), as text."""
     return stored.hex() if isinstance(stored, bytes) else str(stored)
 
 
 def letters_of(stored: object) -> str:
-    """The same. Raises TypeError for what is no hash."""
+    """The same. Raises TypeError for what is stored by no Assay."""
+    if type(stored) is str and not is_hash(stored):
+        return stored
     if type(stored) is not bytes or len(stored) != SIZE:
         raise TypeError(f"{stored!r} is not how a hash is stored")
     return stored.hex()

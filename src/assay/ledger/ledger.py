@@ -25,7 +25,7 @@ from assay.ledger.checking import (
 )
 from assay.ledger.copying import OTHERWISE, copied
 from assay.ledger.draws import Draw, add_draw, draws
-from assay.ledger.hashes import packed, unpacked
+from assay.ledger.hashes import as_stored, packed, unpacked
 from assay.ledger.lines import Labellers, Line, json_block, json_blocks, whole_rows
 from assay.ledger.places import store_at
 from assay.ledger.reading import Reading
@@ -358,7 +358,7 @@ class Ledger(Reading):
             uid = label.uid(created)
             rows[uid] = (
                 packed(uid),
-                packed(label.key),
+                as_stored(label.key),
                 self._task_id(label.task),
                 label.version,
                 units[label.unit][0],
@@ -368,7 +368,7 @@ class Ledger(Reading):
                 label.reason,
                 label.error,
                 label.sample,
-                None if label.overrules is None else packed(label.overrules),
+                None if label.overrules is None else as_stored(label.overrules),
                 _whole(label.tokens_in),
                 _whole(label.tokens_out),
                 _real(label.cost),

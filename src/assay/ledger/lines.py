@@ -88,9 +88,8 @@ def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]
     made, details = columns[18:20]
     both: dict[Any, tuple[str, str]] = {}  # what many labels have in common, by that
     block = []
-    hashes = (map(bytes.hex, some) for some in (uids, keys, units))
-    for number, uid, (uid_, key, unit), content, common, created, detail in zip(
-        numbers, uids, zip(*hashes, strict=True), contents,
+    for number, uid, uid_, key, unit, content, common, created, detail in zip(
+        numbers, uids, map(bytes.hex, uids), map(_letters, keys), map(bytes.hex, units), contents,
         zip(tasks, versions, *shared, strict=True), map(encode_basestring, made), details,
         strict=True,
     ):  # fmt: skip
@@ -108,6 +107,11 @@ def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]
     return block
 
 
+def _letters(key: bytes | str) -> str:
+    """A key as a string of JSON without the quotes."""
+    return key.hex() if isinstance(key, bytes) else encode_basestring(key)[1:-1]
+
+
 def _said(
     who: Mapping[Any, orjson.Fragment],
     labeller: Any,
@@ -116,7 +120,7 @@ def _said(
     verdict: str | None,
     reason: str | None,
     error: str | None,
-    overrules: bytes | None,
+    overrules: bytes | str | None,
     *numbers: float | None,
 ) -> str:
     """From behind the unit of a label's line to before when it was made."""

@@ -19,7 +19,7 @@ import polars as pl
 
 from assay.ledger.chain import Head, linked
 from assay.ledger.checking import LINKS, SAYS, Verdicts, is_text_of, uid_of
-from assay.ledger.hashes import SIZE, packed, unpacked
+from assay.ledger.hashes import SIZE, as_stored, packed, unpacked
 from assay.ledger.ledger import Ledger
 from assay.ledger.lines import ROWS, WHOLE, Line, json_block, labeller_json
 from assay.ledger.reading import as_told, by_reason, label_of
@@ -45,7 +45,8 @@ SCHEMA = pl.Schema({
 HASHES = tuple(map(WHOLE.index, ("uid", "key", "unit_hash", "overrules")))
 """Which of them are hashes, or what stands in place of one."""
 _STORED: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(map(WHOLE.__getitem__, HASHES), packed),
+    **dict.fromkeys(("uid", "unit_hash"), packed),
+    **dict.fromkeys(("key", "overrules"), as_stored),
     **dict.fromkeys(("tokens_in", "tokens_out"), lambda value: value if value % 1 else int(value)),
 }
 _SCORED = ("number", "unit_hash", "task", "labeller", "kind", "params", "verdict", "sample",
@@ -71,7 +72,7 @@ class ParquetLedger:
         self._versions = Counter[tuple[str, str]]()
         self._firsts: dict[tuple[str, int], int] = {}
         self._by_people: set[str] = set()
-        self._keys = Scratch()
+        self._keys, self._odd = Scratch(), dict[int, str]()
         self._check(told)
 
     # -- checking --------------------------------------------------------------------------
@@ -120,7 +121,9 @@ class ParquetLedger:
             self._by_people.add(task)
         if status == Status.OK:
             self._firsts.setdefault((task, self._who[labeller]), number)
-        self._keys.add(key)
+        if isinstance(key, str):
+            self._odd[number] = key
+        self._keys.add(key if isinstance(key, bytes) else bytes(SIZE))
         if detail != "{}":
             orjson.loads(detail)
         return uid_of(who, verdicts, *SAYS(row)) == uid and is_text_of(unit, task, content)
@@ -199,7 +202,10 @@ class ParquetLedger:
             ]  # fmt: skip
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
-        return {one: self._keys.read(SIZE * (one - 1), SIZE).hex() for one in rowids}
+        return {
+            one: self._odd.get(one) or self._keys.read(SIZE * (one - 1), SIZE).hex()
+            for one in rowids
+        }
 
     def usable_by_each(self) -> Iterator[Label]:
         first = _among("number", self._firsts.values())

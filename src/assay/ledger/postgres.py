@@ -16,7 +16,7 @@ import psycopg
 from assay.ledger.address import Address
 from assay.ledger.copying import copied
 from assay.ledger.postgres_tables import Missing, migrate
-from assay.ledger.postgres_values import adapted, cure, spoken
+from assay.ledger.postgres_values import adapted, cure, held, spoken
 from assay.ledger.sqlite import SqliteStore
 from assay.ledger.store import TABLES, Place, Row, Rows, Store, T
 from assay.model.errors import LedgerError
@@ -277,12 +277,12 @@ class PostgresStore:
         with closing(self.persistently(made)) as store:
             yield store
 
-    def asking(self, pairs: Sequence[tuple[bytes, bytes]]) -> tuple[str, str, Row]:
+    def asking(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
         begin = (
             "WITH asked (asked_unit, asked_key) AS (SELECT * FROM unnest(?::bytea[], ?::bytea[]))"
         )
         units, keys = zip(*pairs, strict=True)
-        return begin, _OF_ASKED, [list(units), list(keys)]
+        return begin, _OF_ASKED, [list(units), list(map(held, keys))]
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -303,8 +303,13 @@ class PostgresStore:
     def fill(self, table: str, rows: Iterable[Row]) -> None:
         self._wrote = True
         into = f"COPY {table} ({','.join(TABLES[table])}) FROM STDIN"
+        odd = [at for at, name in enumerate(TABLES[table]) if name in ("key", "overrules")]
         with self._connection.cursor() as cursor, cursor.copy(into) as copy:
             for row in rows:
+                if any(type(row[at]) is str for at in odd):
+                    row = list(row)
+                    for at in odd:
+                        row[at] = held(row[at]) if type(row[at]) is str else row[at]
                 copy.write_row(row)
 
     def filled(self) -> None:

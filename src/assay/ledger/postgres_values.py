@@ -1,8 +1,9 @@
-"""What PostgreSQL and SQLite say and hold differently: queries, numbers and texts."""
+"""What PostgreSQL and SQLite say and hold differently: queries, hashes, numbers and texts."""
 
 from __future__ import annotations
 
 import re
+from binascii import unhexlify
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,7 @@ import psycopg
 from psycopg import errors
 from psycopg.abc import Buffer
 
+_NO_HASH = bytes(17)  # longer than a hash, so that none begins so
 _ESCAPED = re.compile("\x01[AB]")
 _PLAIN = {"\x01A": "\x00", "\x01B": "\x01"}
 
@@ -37,6 +39,17 @@ def cure(error: psycopg.Error) -> str:
 # -- what the two databases hold differently -------------------------------------------------------
 
 
+def held(value: bytes | str) -> bytes:
+    """A hash, or what stands in its place (:func:`assay.ledger.hashes.as_stored`), as bytes."""
+    return value if isinstance(value, bytes) else _NO_HASH + value.encode()
+
+
+class _HashLoader(psycopg.adapt.Loader):
+    def load(self, data: Buffer) -> bytes | str:
+        found = unhexlify(bytes(data)[2:])
+        return found.removeprefix(_NO_HASH).decode() if found.startswith(_NO_HASH) else found
+
+
 class _NumberLoader(psycopg.adapt.Loader):
     def load(self, data: Buffer) -> float:
         text = bytes(data)
@@ -60,6 +73,7 @@ class _AnyTextDumper(psycopg.adapt.Dumper):
 
 def adapted(connection: psycopg.Connection[Any]) -> None:
     """Have a connection give and take values as SQLite does."""
+    connection.adapters.register_loader("bytea", _HashLoader)
     connection.adapters.register_loader("numeric", _NumberLoader)
     connection.adapters.register_loader("varchar", _AnyTextLoader)
     connection.adapters.register_dumper(str, _AnyTextDumper)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from assay.ledger.hashes import LETTERS, is_hash, packed, unpacked
+from assay.ledger.hashes import LETTERS, as_stored, is_hash, packed, unpacked
 from assay.ledger.store import LEAST, MOST, Store, each
 from assay.model.labels import Label, LabellerId, Status
 
@@ -45,7 +45,7 @@ class Reading:
         if not self.size():
             return known
         with self._db.explained():
-            pairs = ((packed(unit), packed(key)) for unit, key in asked)
+            pairs = ((packed(unit), as_stored(key)) for unit, key in asked)
             for stored, status in self.asked("labels.key, status", pairs):
                 key = unpacked(stored)
                 if known.get(key) is not Status.OK:
@@ -54,7 +54,7 @@ class Reading:
 
     def known_keys(self, keys: Collection[str]) -> set[str]:
         """Those of the keys that any label has, whatever its unit; goes through all labels."""
-        wanted = {packed(key) for key in keys}
+        wanted = {as_stored(key) for key in keys}
         every = "SELECT id, key FROM labels WHERE id <= ? AND id > ? ORDER BY id"
         with self._db.explained():
             found = (key for _, key in each(self._db, every, [MOST, LEAST]) if key in wanted)
@@ -219,7 +219,7 @@ class Reading:
         never asked is absent."""
         found: dict[str, Label] = {}
         for chunk in _chunks(dict.fromkeys(asked)):
-            pairs = [(packed(unit), packed(key)) for unit, key in chunk]
+            pairs = [(packed(unit), as_stored(key)) for unit, key in chunk]
             begin, of_asked, values = self._db.asking(pairs)
             for label in self._select(of_asked, values, begin):
                 if label.status is Status.OK or label.key not in found:
@@ -323,7 +323,7 @@ class Reading:
             return self._db.version()
 
     def asked(
-        self, columns: str, asked: Iterable[tuple[bytes, bytes]]
+        self, columns: str, asked: Iterable[tuple[bytes, bytes | str]]
     ) -> Iterator[tuple[Any, ...]]:
         """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
         for chunk in _chunks(dict.fromkeys(asked)):
@@ -348,7 +348,7 @@ def by_reason(errors: Iterable[tuple[str | None, int]]) -> Counter[str]:
 def label_of(
     number: int,
     uid: bytes,
-    key: bytes,
+    key: bytes | str,
     task: str,
     version: str,
     unit: bytes,
@@ -358,7 +358,7 @@ def label_of(
     reason: str | None,
     error: str | None,
     sample: int,
-    overrules: bytes | None,
+    overrules: bytes | str | None,
     tokens_in: int | None,
     tokens_out: int | None,
     cost: float | None,

@@ -119,7 +119,7 @@ class SqliteStore(sqlite3.Connection):
     def version(self) -> int:
         return int(self.execute("PRAGMA user_version").fetchone()[0])
 
-    def asking(self, pairs: Sequence[tuple[bytes, bytes]]) -> tuple[str, str, Row]:
+    def asking(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
         values = ",".join(["(?,?)"] * len(pairs))
         begin = f"WITH asked (asked_unit, asked_key) AS (VALUES {values})"
         return begin, _OF_ASKED, [value for pair in pairs for value in pair]

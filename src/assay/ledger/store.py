@@ -103,7 +103,7 @@ class Store(Database, Protocol):
     def version(self) -> int:
         """Number of the last migration applied."""
 
-    def asking(self, pairs: Sequence[tuple[bytes, bytes]]) -> tuple[str, str, Row]:
+    def asking(self, pairs: Sequence[tuple[bytes, bytes | str]]) -> tuple[str, str, Row]:
         """What a query about pairs of a unit and a key (packed) begins with, where it has ``units``
         and ``labels`` from, and its values."""
 
