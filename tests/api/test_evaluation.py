@@ -6,14 +6,18 @@ import asyncio
 import copy
 import gc
 import json
+import os
 import pickle
 import re
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import warnings
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -609,6 +613,24 @@ def test_neither_a_ledger_nor_an_input_is_written_over(slide: Path, assay: Assay
         done = assay(*command, made_of[0])
         assert (done.returncode, "Name another file" in done.stderr) == (2, True)
     assert [path.read_bytes() for path in made_of] == before
+
+
+def test_pipes_and_devices_are_written_to_not_replaced(slide: Path, tmp_path: Path):
+    ev = package.open(slide)
+    ev.judge()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as beside:
+        read = beside.submit(pipe.read_bytes)
+        ev.report(pipe)
+        assert read.result(60).startswith(b"<!DOCTYPE html>")
+    assert pipe.is_fifo()
+    to = [sys.executable, "-m", "assay", "labels", "export", slide, "-o", "/dev/fd/1"]
+    done = subprocess.run(to, capture_output=True, check=True)
+    assert done.stdout.startswith(b'{"uid":')
+    with (tmp_path / "out.txt").open("wb") as file:
+        done = subprocess.run(to, stdout=file, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, b"Name the file itself" in done.stderr) == (2, True)
 
 
 def test_files_that_changed_since_they_were_read_are_not_said_to_have_been_scored(

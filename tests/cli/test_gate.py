@@ -99,6 +99,11 @@ def test_a_change_for_the_worse_fails_and_tells_where(folder: Path, assay: Assay
     assert summary.read_text().startswith("## Gate failed: run ACX")
     assert "Question 3?" in summary.read_text()
     assert 'type="regression"' in xml.read_text()
+    ledger = folder / "labels.sqlite"
+    for option in ("--junit", "--markdown"):
+        done = assay("gate", folder, "--baseline", base, option, ledger)
+        assert (done.returncode, "is a ledger" in done.stderr) == (2, True)
+    assert assay("labels", "verify", folder).returncode == 0
 
 
 def test_the_workflow_in_examples_does_what_it_says(folder: Path, assay: Assay):

@@ -21,6 +21,7 @@ from assay.page.gates import Gate, Verdict
 from assay.page.tables import Table
 from assay.page.wording import shortened
 from assay.protocols.config import GateMeasure
+from assay.protocols.output import write_bytes
 from assay.reports.gates import compared, gate_table, junit, markdown, remarks
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -127,9 +128,9 @@ def _read(given: Sequence[str], option: str) -> Iterator[tuple[str, float | None
 def _write(found: Gate, junit_file: Path | None, markdown_file: Path | None) -> None:
     try:
         if junit_file is not None:
-            junit_file.write_bytes(junit(found))
+            write_bytes(junit_file, junit(found))
         if markdown_file is not None:
-            markdown_file.write_text(markdown(found), encoding="utf-8")
+            write_bytes(markdown_file, markdown(found).encode())
         if summary := os.environ.get(SUMMARY):
             with Path(summary).open("a", encoding="utf-8") as file:
                 file.write(markdown(found))

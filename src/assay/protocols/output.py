@@ -108,8 +108,12 @@ def write_packed(path: Path, of: Path) -> str:
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     """A file that takes the place of ``path`` once it is complete, and leaves no trace if not. No
-    database is replaced: what a ledger holds was paid for."""
+    database is replaced: what a ledger holds was paid for. Pipes and devices are written to."""
     try:
+        if _is_device(path):
+            with path.open("wb") as device:
+                yield device
+            return
         if _is_database(path):
             why = "is a ledger, or another database, and is not written over"
             raise SettingsError(f"{path} {why}. Name another file.")
@@ -126,6 +130,14 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             raise
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}.") from error
+
+
+def _is_device(path: Path) -> bool:
+    """Whether that is a pipe or a device. Raises SettingsError for a name such as /dev/stdout that
+    leads to a file, whose place a file cannot take."""
+    if path.is_symlink() and path.is_file() and path.absolute().parts[1] in ("dev", "proc"):
+        raise SettingsError(f"{path} leads to a file. Name the file itself.")
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def _is_database(path: Path) -> bool:
