@@ -69,3 +69,21 @@ def test_a_file_system_without_locks_has_them_too(temporary: Path, monkeypatch):
     one.close()
     other.close()
     assert list(temporary.iterdir()) == []
+
+
+def test_one_that_is_taken_away_before_it_is_held_is_made_again(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made, make = [], tempfile.mkdtemp
+
+    def taken_at_first(prefix: str) -> str:
+        made.append(make(prefix=prefix))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", taken_at_first)
+    one = PassingFolder("report")
+    assert (len(made), one.path.is_dir()) == (2, True)
+    one.close()
+    assert list(temporary.iterdir()) == []

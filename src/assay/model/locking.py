@@ -43,11 +43,13 @@ class PassingFolder:
             self.path = Path(tempfile.mkdtemp(prefix=prefix))
             if not HAS_LOCKS:
                 return
-            self._held = os.open(self.path, os.O_RDONLY)
-            with suppress(OSError):
-                locked(self._held, wait=True)
-            if not self.path.is_dir():  # another process took it for one that was left
-                self.close()
+            # Until it is held, another process may take it for one that was left.
+            with suppress(FileNotFoundError):
+                self._held = os.open(self.path, os.O_RDONLY)
+                with suppress(OSError):
+                    locked(self._held, wait=True)
+                if not self.path.is_dir():
+                    self.close()
 
     def close(self) -> None:
         """Take it away with all that is in it."""
