@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from types import SimpleNamespace
 
@@ -741,6 +742,28 @@ def test_an_endpoint_with_vectors_of_two_sizes_is_named():
     settings = OpenAISettings(model="m", base_urls=("http://x/v1",))
     with pytest.raises(LabellerUnreachable, match="vectors of 1 and of 2 components"):
         Endpoint(settings, server).passages(["text"] * 100)
+
+
+def test_an_endpoint_is_asked_by_threads_at_once():
+    class OfOneLoop(Embeds):
+        """Its connections are those of the event loop that they were made in."""
+
+        loop = None
+
+        async def post(self, sent):
+            own = asyncio.get_running_loop()
+            self.loop = self.loop or own
+            await asyncio.sleep(0.01)
+            assert self.loop is own
+            return await super().post(sent)
+
+        async def close(self):
+            self.loop = None
+
+    endpoint = Endpoint(OpenAISettings(model="m", base_urls=("http://x/v1",)), OfOneLoop())
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda count: len(endpoint.queries(["a"] * count)), range(60, 72)))
+    assert found == list(range(60, 72))
 
 
 def test_queries_go_where_the_passages_went(assay, small):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import metadata, resources
@@ -282,6 +283,7 @@ class Endpoint:
     def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
         self._model = settings.model
         self._transport = transport or HttpTransport()
+        self._alone = threading.Lock()  # connections and waits are of one event loop at a time
         self.name = f"openai:{settings.model}"
         self.spec = "@".join((self.name, *settings.base_urls))
         self._endpoints = Endpoints(
@@ -296,7 +298,8 @@ class Endpoint:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         try:
-            return unit(asyncio.run(self._all(list(texts))))
+            with self._alone:
+                return unit(asyncio.run(self._all(list(texts))))
         except (Refused, LabellerUnreachable) as error:
             told = f"No embeddings: {error} What is embedded already is kept."
             raise LabellerUnreachable(told) from error
