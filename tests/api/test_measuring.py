@@ -244,6 +244,8 @@ def test_what_is_odd_in_files_is_told_at_the_callers_line(tmp_path: Path):
         with pytest.warns(UserWarning, match="control characters") as caught:
             call()
         assert {one.filename for one in caught} == {__file__}
+    with pytest.warns(UserWarning, match="control characters"):
+        exec("agree(qrels, qrels)", {"agree": agree, "qrels": qrels})  # a caller without a name
 
 
 def test_frames_of_scores_go_on_as_they_are():

@@ -18,7 +18,8 @@ Note = Callable[[object], None]
 def warn(text: object) -> None:
     """A warning of Python's, at the line of whoever called Assay."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("assay."):
+    # (What is run by exec() need have no name.)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("assay."):
         level, frame = level + 1, frame.f_back
     warnings.warn(str(text), stacklevel=level)
 
