@@ -329,8 +329,8 @@ def test_a_server_that_does_not_come_back_is_waited_for_and_told_of(breakable, m
             kept = ledger.size()
         assert 0 < kept <= first < 300
         run(direct, server.url, requests(300))
-        complete(direct, 300, len(server.requests), again=first - kept)
-        assert first - kept <= 40  # what was under way: 32 at the labeller, 8 being written
+        # What was under way: 32 at the labeller, of which some reached it later, 8 being written.
+        complete(direct, 300, len(server.requests), again=40)
 
 
 @pytest.mark.parametrize(
