@@ -61,6 +61,17 @@ def test_disagreements_that_are_rare_may_be_where_nobody_looked() -> None:
     assert found.low[0] < judge[0].mean() < found.high[0]
 
 
+def test_a_run_that_is_often_at_odds_keeps_its_spread_among_runs_that_are_not() -> None:
+    generator = np.random.default_rng(4)
+    judge = generator.uniform(size=(10, 24))
+    people, n = judge.copy(), 8
+    people[:9, 0] += 0.001
+    people[9] = generator.uniform(size=24)
+    found = corrected.topics(np.where(np.arange(24) < n, people, NONE), judge, np.arange(24) < n)
+    apart = (people - found.judge_weight * judge)[9, :n]
+    assert found.covariance[9, 9] >= 0.98 * apart.var(ddof=1) / n * (1 - n / 24)
+
+
 def test_draws() -> None:
     by_leverage = corrected.draw(SIX, 3, seed=7)
     assert by_leverage.pi == near(0.609188, 0.609188, *[0.445406] * 4)

@@ -127,9 +127,13 @@ def _jackknife(
     f_moved = (f.mean(axis=1, keepdims=True) - f) / (n - 1.0)
     left = y.mean(axis=1, keepdims=True) + y_moved + without * (beyond[:, None] - f_moved)
     e = (n - 1.0) * (left - left.mean(axis=1, keepdims=True))
-    if (unseen := _unseen(y, y - f if weight else y)) is not None:
-        return value, (e @ e.T + _UNSEEN * unseen * np.eye(len(y))) / ((n + 1.0) * n)
-    return value, e @ e.T / (n * (n - 1.0))
+    seen = e @ e.T / (n * (n - 1.0))
+    unseen = _unseen(y, y - f if weight else y)
+    if unseen is None:
+        return value, seen
+    found = (e @ e.T + _UNSEEN * unseen * np.eye(len(y))) / ((n + 1.0) * n)
+    # A run whose own disagreements are larger than those of most has no less than its spread.
+    return value, found + np.diag(np.maximum(np.diag(seen - found), 0.0))
 
 
 def _unseen(y: Floats, apart: Floats) -> float | None:
