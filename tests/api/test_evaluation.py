@@ -610,8 +610,9 @@ def test_neither_a_ledger_nor_an_input_is_written_over(slide: Path, assay: Assay
             ev.report(path)
     asking = ("--labeller", "openai:m@http://127.0.0.1:9/v1", "--export-batch")
     for command in (("labels", "export", slide, "-o"), ("judge", slide, *asking)):
-        done = assay(*command, made_of[0])
-        assert (done.returncode, "Name another file" in done.stderr) == (2, True)
+        for path in made_of:
+            done = assay(*command, path)
+            assert (done.returncode, "Name another file" in done.stderr) == (2, True)
     assert [path.read_bytes() for path in made_of] == before
 
 

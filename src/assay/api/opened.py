@@ -349,11 +349,7 @@ class Opened:
         return found if found.corrects else None
 
     def _require_no_input(self, path: Path) -> None:
-        """Raise SettingsError where what is to be written is what the folder is read from."""
-        read = {file.resolve() for one in self.parts.values() for file in one.files}
-        if path.resolve() in {*read, (self.folder.path / "assay.toml").resolve()}:
-            why = "is what the evaluation is read from, and is not written over"
-            raise SettingsError(f"{path} {why}. Name another file.")
+        self.folder.require_no_input(path, chain(*(one.files for one in self.parts.values())))
 
 
 _MADE_BY = f"Assay {__version__}"

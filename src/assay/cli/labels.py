@@ -40,6 +40,7 @@ from assay.model.options import Argument, Option
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
+from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, require_plain, write_bytes, write_pieces
 from assay.tasks.registry import REGISTRY
 
@@ -164,6 +165,7 @@ def export_command(
     spreadsheet, without seeing what was said; 'import' reads that too."""
     if output is not None and not parquet:
         require_plain(output)
+        Folder.open(folder).require_no_input(output)
         require_unfilled(output, sure=sheet)
     if units is not Which.ALL and not sheet:
         raise SettingsError(f"--units {units.value} is of a sheet: give --sheet with it.")

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -231,6 +232,17 @@ class Folder:
                 )
             files.update(dict.fromkeys(matches))
         return list(files)
+
+    def require_no_input(self, path: Path, read: Iterable[Path] = ()) -> None:
+        """Raises SettingsError where a file that is to be written is what the folder is read from:
+        its assay.toml, what ``[inputs]`` names, or what else was ``read``."""
+        found = {self.path / "assay.toml", *read}
+        for name in self.config.inputs:
+            with suppress(SettingsError):  # of a pattern that matches nothing, nothing is lost
+                found.update(self.input_files(name))
+        if path.resolve() in {one.resolve() for one in found}:
+            why = "is what the evaluation is read from, and is not written over"
+            raise SettingsError(f"{path} {why}. Name another file.")
 
     @cached_property
     def renderer(self) -> Renderer:
