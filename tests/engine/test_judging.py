@@ -16,6 +16,7 @@ import pytest
 
 from assay.judging.claims import claimed
 from assay.judging.engine import judge, plan
+from assay.labellers import endpoints
 from assay.labellers.base import BaseLabeller, Outcome
 from assay.labellers.http import HttpTransport
 from assay.labellers.prices import Price, list_price
@@ -137,7 +138,9 @@ def test_what_a_server_does_not_say_counts_as_the_most_it_can_have_cost(place):
     assert tally.at_most == pytest.approx(10 * most, rel=0.01)
 
 
-def test_a_reply_that_is_lost_on_its_way_may_have_cost_as_much(place):
+def test_a_reply_that_is_lost_on_its_way_may_have_cost_as_much(place, monkeypatch):
+    real = asyncio.sleep
+    monkeypatch.setattr(endpoints, "_sleep", lambda _seconds: real(0))
     faults = [None, (504, {"error": "timeout"}), (503, {"error": "busy"})]
 
     def losing(body, number):
