@@ -422,6 +422,53 @@ def test_lists_in_csv_files_are_taken_apart_or_refused(tmp_path: Path):
         run(tmp_path, "ragas", table, "in.csv")
 
 
+def test_a_table_is_the_same_rows_however_it_is_written(tmp_path: Path):
+    table = {"user_input": ["When?", "Why?"], "response": ["a", "b"],
+             "retrieved_contexts": [["c"], ["c", "d"]], "faithfulness": [0.5, 1.0],
+             "harmfulness": [0, 1], "query_style": ["WEB", "WEB"]}  # fmt: skip
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    by_lines = run(tmp_path, "ragas", rows)
+    assert by_lines[1]["metadata"] == {
+        "score.faithfulness": 1.0, "score.harmfulness": 1, "query_style": "WEB"
+    }  # fmt: skip
+    assert run(tmp_path, "ragas", table, "in.json") == by_lines
+    pandas = {name: {str(n): one for n, one in enumerate(of)} for name, of in table.items()}
+    assert run(tmp_path, "ragas", pandas, "in.json") == by_lines
+    cells = [{"": str(n), **{k: v if isinstance(v, str) else repr(v) for k, v in row.items()}}
+             for n, row in enumerate(rows)]  # fmt: skip
+    assert run(tmp_path, "ragas", cells, "in.csv") == by_lines
+    for write in (pl.DataFrame.write_ipc, pl.DataFrame.write_ipc_stream):
+        write(pl.DataFrame(rows), tmp_path / "in.arrow")
+        import_files("ragas", [tmp_path / "in.arrow"], tmp_path / "out.jsonl", Choices())
+        assert [json.loads(one) for one in (tmp_path / "out.jsonl").open()] == by_lines
+    assert run(tmp_path, "ragas", rows, id_from="harmfulness")[1]["id"] == "1"
+    with pytest.raises(SettingsError, match="No row has user_input or question: the first has q"):
+        run(tmp_path, "ragas", [{"q": "When?"}])
+
+
+def test_columns_beside_the_fields_are_metadata(tmp_path: Path):
+    rows = [{"question": "q", "response": "a", "contexts": ["c"], "lang": "en", "user_id": "u"}]
+    assert run(tmp_path, "hf", rows)[0]["metadata"] == {"lang": "en"}
+    assert run(tmp_path, "hf", rows, keep_users=True)[0]["metadata"]["user_id"] == "u"
+    with pytest.raises(SettingsError, match="--map COLUMN=question"):
+        run(tmp_path, "hf", [{"frage": "q", "response": "a", "contexts": ["c"]}])
+
+
+def test_what_two_rows_say_of_one_question_is_told(tmp_path: Path):
+    rows = [{"user_input": "q", "response": one, "retrieved_contexts": []} for one in "aab"]
+    found, (row,) = done(tmp_path, "ragas", rows)
+    assert row["answer"] == "b"
+    ((why, count),) = found.dropped.items()
+    assert (count, "the last is kept" in why) == (1, True)
+
+
+def test_a_passage_that_was_retrieved_twice_keeps_both_places(tmp_path: Path):
+    rows = [{"user_input": "q", "response": "a [3]", "retrieved_contexts": ["c", "c", "d"]}]
+    run(tmp_path, "ragas", rows)
+    (record,) = read_records(tmp_path / "out.jsonl").require()
+    assert [record.passages[one].text for one in record.sentences[0].citations] == ["d"]
+
+
 def test_passages_of_an_unknown_shape_are_known_to_exist(tmp_path: Path):
     rows = [{"question": "q", "response": "a", "contexts": [{"title": "T"}, "c", "", ["d"]]}]
     found, (row,) = done(tmp_path, "hf", rows)
@@ -464,6 +511,16 @@ def test_deepeval(tmp_path: Path):
     found, (question,) = done(tmp_path, "deepeval", goldens, "in.json")
     assert (found.records, found.questions) == (0, 1)
     assert question["references"] == ["1932"]
+    metrics = [{"name": "Faithfulness", "score": 0.5, "success": True},
+               {"name": "Bias", "score": None, "error": "timeout"}]  # fmt: skip
+    case = {**camel[0], "name": "case_0", "metricsData": metrics}
+    test_run = {"testRunData": {"testCases": [case], "metricsScores": []}, "testRunLink": None}
+    results = {"test_results": [{"input": "When?", "actual_output": "Then.", "name": "case_0",
+                                 "retrieval_context": ["c"], "metrics_data": metrics}]}  # fmt: skip
+    for told in (test_run, results):
+        (row,) = run(tmp_path, "deepeval", told, "in.json")
+        assert row["passages"][0]["text"] == "c"
+        assert row["metadata"] == {"name": "case_0", "score.Faithfulness": 0.5}
     talk = [{"turns": [{"role": "user", "content": "Hi"},
                        {"role": "assistant", "content": "Hello", "retrieval_context": ["c"]},
                        {"role": "user", "content": "When?"},
@@ -499,6 +556,21 @@ def test_hugging_face_data_sets(tmp_path: Path):
               "passage": f"t{n}", "generated_answer": "a"} for n in (1, 2)]  # fmt: skip
     (row,) = run(tmp_path, "hf", table, "in.csv")
     assert (row["run"], [p["text"] for p in row["passages"]]) == ("1", ["t1", "t2"])
+
+
+def test_answers_of_open_rag_eval(tmp_path: Path):
+    columns = ("query_id", "query", "passage_id", "passage", "generated_answer")
+    cells = [("0", "When?", "[1]", "one", ""), ("0", "When?", "[2]", "two", "Then [2]."),
+             ("1", "Why?", "[1]", "one", "API_ERROR"),
+             ("2", "Who?", "NA", "NA", "NO_ANSWER")]  # fmt: skip
+    table = [dict(zip(columns, row, strict=True)) for row in cells]
+    first, *failed = run(tmp_path, "hf", table, "in.csv")
+    assert (first["answer"], [p["text"] for p in first["passages"]]) == (
+        "Then [2].",
+        ["one", "two"],
+    )
+    assert first["passages"][0]["id"].startswith("t:")  # a place is no name of a text
+    assert [(row["answer"], row["passages"]) for row in failed] == [("", []), ("", [])]
 
 
 def test_trec_answers(tmp_path: Path):

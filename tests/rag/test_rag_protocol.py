@@ -12,6 +12,7 @@ import pytest
 import assay as package
 from assay.api.correcting import correct, open_units
 from assay.api.opened import Opened
+from assay.model.errors import FormatError
 from tests.conftest import Assay
 from tests.rag.world import ASKED, SILENT, folder, judge, record
 
@@ -77,6 +78,15 @@ def test_a_refusal_an_empty_answer_and_a_missing_record_are_the_worst(tmp_path: 
     assert found["ContextPrecision"] == pytest.approx((2 / 3, 2 / 3))
     assert ASKED["trec_rag.support"] == 1  # b0 against the one passage, of both records once
     assert not any(one["unit"].get("text") == "dunno" for one in _labels(place, "rag.claims"))
+
+
+def test_a_file_of_other_questions_is_one_fault(tmp_path: Path):
+    (tmp_path / "questions.jsonl").write_text('{"id": "a", "question": "Why?"}\n')
+    main = [record(f"q{n}", "a0", [], []) for n in (1, 2)]
+    place = folder(tmp_path, {"main": main}, inputs='questions = "questions.jsonl"')
+    with pytest.raises(FormatError, match=r"leave \[inputs\] questions out") as told:
+        package.open(place)
+    assert len(told.value.faults) == 1
 
 
 def test_an_answer_without_claims_is_as_bad_as_none_but_is_no_refusal(tmp_path: Path):

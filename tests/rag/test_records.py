@@ -57,6 +57,13 @@ def test_marks_of_citations_are_read_and_cut(
     assert [tuple(s) for s in one.sentences] == sentences
 
 
+def test_places_are_those_of_the_list_as_it_is_written(tmp_path: Path):
+    twice = [{"text": "x"}, {"text": "x"}, {"text": "y"}]
+    (one,) = read(tmp_path, {**record("q", "One [3]. Two [2]."), "passages": twice})
+    assert [p.text for p in one.passages] == ["x", "y"]
+    assert [s.citations for s in one.sentences] == [(1,), (0,)]
+
+
 def test_ids_of_passages_without_one_are_of_their_text(tmp_path: Path):
     (one,) = read(tmp_path, {**record("q", "a"), "passages": [{"text": "x"}, "y"]})
     assert [p.id for p in one.passages] == ["t:2d711642b726b044", "t:a1fce4363854ff88"]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from assay.formats.jsonl import one_id, read_objects
 from assay.formats.naming import normal_id, run_name
@@ -88,6 +88,18 @@ def read_asked(source: SourceText, faults: FaultList) -> tuple[AskedQuestion, ..
     return tuple(found.values())
 
 
+class _Places(NamedTuple):
+    """Which passage a citation means: by its id, and by its place in the list as it is written, in
+    which a passage may stand twice."""
+
+    ids: Mapping[str, int]
+    written: Sequence[int]
+
+    def at(self, place: int) -> int:
+        """The passage at a place from 0."""
+        return self.written[place] if 0 <= place < len(self.written) else UNKNOWN
+
+
 class _RecordRow:
     """One object, read key by key; what is wrong goes into the faults."""
 
@@ -98,9 +110,9 @@ class _RecordRow:
     def record(self, stem: str, file: str) -> Record | None:
         self.unknown_keys(KEYS)
         name, question = self.id(), self.text("question")
-        passages = self._passages()
+        passages, places = self._passages()
         error = self.text("error", required=False)
-        answer, said = self._answer(passages or (), error)
+        answer, said = self._answer(places, error)
         run = stem
         if "run" in self._row:
             run = self.name("run") or ""
@@ -170,17 +182,21 @@ class _RecordRow:
 
     # -- passages ----------------------------------------------------------------------------
 
-    def _passages(self) -> tuple[Retrieved, ...] | None:
+    def _passages(self) -> tuple[tuple[Retrieved, ...] | None, _Places]:
         given = self._row.get("passages")
         if not isinstance(given, list):
             self.error("passages is no list.", 'Write [{"id", "text"}, …], [] where none.')
-            return None
+            return None, _Places({}, ())
         found: dict[str, Retrieved] = {}
+        first: dict[str, int] = {}
+        places: list[int] = []
         for place, one in enumerate(given, 1):
             passage = self._passage(place, one)
             if passage is None:
+                places.append(UNKNOWN)
                 continue
             before = found.setdefault(passage.id, passage)
+            places.append(first.setdefault(passage.id, len(first)))
             if before is passage:
                 continue
             if before.text != passage.text:
@@ -195,7 +211,8 @@ class _RecordRow:
                     "The first rank counts.",
                     self._topic,
                 )
-        return tuple(found.values())
+        ids = {normal_id(name): place for name, place in first.items()}
+        return tuple(found.values()), _Places(ids, places)
 
     def _passage(self, place: int, one: Any) -> Retrieved | None:
         if isinstance(one, str):
@@ -216,14 +233,13 @@ class _RecordRow:
     # -- the answer --------------------------------------------------------------------------
 
     def _answer(
-        self, passages: tuple[Retrieved, ...], error: str | None
+        self, places: _Places, error: str | None
     ) -> tuple[str, tuple[CitedSentence, ...] | None]:
         given = self._row.get("answer")
         if given is None and error is not None:
             return "", ()
-        places = {normal_id(one.id): at for at, one in enumerate(passages)}
         if isinstance(given, str):
-            return _without_marks(given, places), tuple(_cited(given, len(passages), places))
+            return _without_marks(given, places), tuple(_cited(given, places))
         if not isinstance(given, list):
             cure = 'Write a string, or [{"text", "citations"}, …]; "" where there is none.'
             self.error("answer is neither a string nor a list of sentences.", cure)
@@ -234,16 +250,16 @@ class _RecordRow:
                 self.error("A sentence has no text.", 'Write {"text", "citations"}.')
                 return "", None
             text = _without_marks(one["text"], places)
-            found.append(CitedSentence(text, tuple(self._cited(one, len(passages), places))))
+            found.append(CitedSentence(text, tuple(self._cited(one, places))))
         return " ".join(one.text for one in found), tuple(found)
 
-    def _cited(self, sentence: Any, count: int, places: Mapping[str, int]) -> Iterator[int]:
+    def _cited(self, sentence: Any, places: _Places) -> Iterator[int]:
         """Numbers are places from 0 (as in TREC RAG), strings are ids."""
         for one in sentence.get("citations") or ():
             if isinstance(one, int) and not isinstance(one, bool):
-                yield one if 0 <= one < count else UNKNOWN
+                yield places.at(one)
             elif isinstance(one, str):
-                yield places.get(normal_id(one), UNKNOWN)
+                yield places.ids.get(normal_id(one), UNKNOWN)
             else:
                 self.error("A citation is neither a number nor an id.", "Write 0 or an id.")
 
@@ -271,32 +287,32 @@ class _RecordRow:
         return dict(given)
 
 
-def _cited(text: str, count: int, places: Mapping[str, int]) -> Iterator[CitedSentence]:
+def _cited(text: str, places: _Places) -> Iterator[CitedSentence]:
     """The sentences of a text with the passages that their marks name; marks after a full stop
     belong to the sentence before it."""
     for part in sentences(_AFTER_STOP.sub(r"\2\1", text)):
         words = _without_marks(part, places)
         if words:
-            yield CitedSentence(words, tuple(_marks(part, count, places)))
+            yield CitedSentence(words, tuple(_marks(part, places)))
 
 
-def _marks(text: str, count: int, places: Mapping[str, int]) -> list[int]:
+def _marks(text: str, places: _Places) -> list[int]:
     found: list[int] = []
     for mark in _MARK.finditer(text):
         inside = mark[1].strip()
-        if normal_id(inside) in places:
-            found.append(places[normal_id(inside)])
+        if normal_id(inside) in places.ids:
+            found.append(places.ids[normal_id(inside)])
         elif _NUMBERS.fullmatch(inside):
             numbers = (int(one) for one in inside.split(","))
             # in texts marks count from 1
-            found += [one - 1 if 0 < one <= count else UNKNOWN for one in numbers]
+            found += [places.at(one - 1) for one in numbers]
     return found
 
 
-def _without_marks(text: str, places: Mapping[str, int]) -> str:
+def _without_marks(text: str, places: _Places) -> str:
     def cut(mark: re.Match[str]) -> str:
         inside = mark[1].strip()
-        is_mark = normal_id(inside) in places or _NUMBERS.fullmatch(inside)
+        is_mark = normal_id(inside) in places.ids or _NUMBERS.fullmatch(inside)
         return "" if is_mark else mark[0]
 
     return _MARK.sub(cut, text).strip()

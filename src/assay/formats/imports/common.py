@@ -24,6 +24,12 @@ from assay.model.options import Option
 from assay.model.wording import quoted
 
 Row = dict[str, Any]
+_TABLES: Mapping[bytes, Callable[[Path], pl.DataFrame]] = {
+    b"PAR1": pl.read_parquet,
+    b"ARRO": pl.read_ipc,
+    b"\xff\xff\xff\xff": pl.read_ipc_stream,  # what datasets saves to disk
+}
+"""How tables that are no text are read, by the first bytes of the file."""
 QUESTION_KEYS = ("question", "query", "input")
 ANSWER_KEYS = ("answer", "output", "result", "response", "content", "text")
 REDACTED = "__REDACTED__"
@@ -56,8 +62,14 @@ class Choices:
     ] = "answer"
     retriever: Annotated[str | None, Option("langfuse: a span's name.", metavar="NAME")] = None
     tool: Annotated[str | None, Option("otel: retrieval by this tool.", metavar="NAME")] = None
-    question_path: Annotated[str | None, Option("In the root's input.", metavar="POINTER")] = None
-    answer_path: Annotated[str | None, Option("In the root's output.", metavar="POINTER")] = None
+    question_path: Annotated[
+        str | None,
+        Option("otel, langfuse: where in a trace's input the question is.", metavar="POINTER"),
+    ] = None
+    answer_path: Annotated[
+        str | None,
+        Option("otel, langfuse: where in its output the answer is.", metavar="POINTER"),
+    ] = None
     turns: Annotated[str, Option("Of a conversation.", metavar="all|first|last")] = "all"
     drop_unretrieved: Annotated[bool, Option("Leave out what retrieved nothing.")] = False
     not_truncated: Annotated[bool, Option("Take no text for cut.")] = False
@@ -69,33 +81,35 @@ class Choices:
 @dataclass
 class Imported:
     """Records (as JSON has them) in the order of the file, ``questions`` where a file has no
-    answers, what was left out and why, and what was counted; ``notes`` say how it was read."""
+    answers, what was left out and why, and what was counted; ``notes`` say how it was read.
+    ``traces``: several records of one id are tries, in order of time."""
 
     records: list[Row] = field(default_factory=list)
     questions: list[Row] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
+    traces: bool = False
 
 
 # -- files ----------------------------------------------------------------------------------------
 
 
 def rows_of(path: Path) -> Parsed[list[Any]]:
-    """The rows of a Parquet, CSV, JSON or JSON Lines file; a JSON object is one row. Raises
+    """The rows of a Parquet, Arrow, CSV, JSON or JSON Lines file; a JSON object is one row. Raises
     FormatError where it cannot be read at all."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
-        if magic == b"PAR1":
-            return Parsed(pl.read_parquet(path).to_dicts(), ())
+        if magic in _TABLES:
+            return Parsed(_TABLES[magic](path).to_dicts(), ())
         if path.suffix.lower() == ".csv":
             frame = pl.read_csv(path, infer_schema=False)
             rows = [{k: v for k, v in row.items() if v is not None} for row in frame.to_dicts()]
             return Parsed(rows, ())
     except (OSError, pl.exceptions.PolarsError) as error:
         why = f"It cannot be read: {str(error).partition(chr(10))[0]}."
-        cure = "Give JSON, JSON Lines, Parquet or CSV as the tool exports it."
+        cure = "Give JSON, JSON Lines, Parquet, Arrow or CSV as the tool exports it."
         raise FormatError([Fault(str(path), 0, None, why, cure)]) from error
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
@@ -151,6 +165,18 @@ def name_in(value: Any) -> str | None:
     """An id: a text or a number that is not empty."""
     said = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
     return str(value) if said else None
+
+
+def number_in(value: Any) -> int | float | None:
+    """A finite number, also one that a cell of CSV holds as text."""
+    if isinstance(value, str):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) else None
 
 
 def first_of(row: Mapping[str, Any], names: Iterable[str]) -> Any:

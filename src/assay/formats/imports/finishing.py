@@ -9,13 +9,17 @@ from assay.formats.imports.common import Choices, Imported, Row
 from assay.model.records import text_id
 
 _CUT = ("…", "...", "[truncated]", "<truncated>")
+_SAME_ID = (
+    "of a run and id that another record has (the last is kept; give each run a call and a file of "
+    "its own, or ids by --id-from)"
+)
 _LEAST_CUT = 100
 """Characters that a text has at least which an attribute limit cut."""
 
 
 def finished(found: Imported, choices: Choices) -> Imported:
     """The records with ids, texts by id, what is redacted and what is cut; of several of one id the
-    last in time. Their order is that of the file."""
+    last, which in traces is that in time. Their order is that of the file."""
     merged: dict[str, Row] = {}
     for row in found.records:
         if choices.id_from is not None:
@@ -31,11 +35,15 @@ def finished(found: Imported, choices: Choices) -> Imported:
         if choices.run is not None:
             row["run"] = choices.run
         key = f"{row.get('run', '')}\t{row['id']}"
+        row = {name: row[name] for name in _ORDER if name in row}
         if key in merged:
-            found.counts["retried (the last in time is kept)"] += 1
             # Gone first, so that it stands where the last one does.
-            del merged[key]
-        merged[key] = {name: row[name] for name in _ORDER if name in row}
+            before = merged.pop(key)
+            if found.traces:
+                found.counts["retried (the last in time is kept)"] += 1
+            elif before != row:
+                found.dropped[_SAME_ID] += 1
+        merged[key] = row
     found.records = list(merged.values())
     if not choices.not_truncated:
         _mark_cut(found)
@@ -53,7 +61,8 @@ _NAMES = ("id", "run", "session", "role", "reference_passages")
 
 
 def _complete(row: Row, choices: Choices, found: Imported) -> None:
-    passages: dict[str, Row] = {}
+    passages: list[Row] = []
+    texts: dict[str, str | None] = {}
     for one in row["passages"]:
         if one.get("text") is None and one.get("id") in choices.texts:
             one = {**one, "text": choices.texts[one["id"]]}
@@ -62,10 +71,10 @@ def _complete(row: Row, choices: Choices, found: Imported) -> None:
             one = {"id": text_id(one["text"]), **one}
         if one.get("text") is None:
             found.counts["passages without text"] += 1
-        if one["id"] in passages and passages[one["id"]]["text"] != one["text"]:
+        if texts.setdefault(one["id"], one["text"]) != one["text"]:
             one = {**one, "id": f"{one['id']}@{text_id(one['text'] or '')}"}  # another chunk of it
-        passages.setdefault(one["id"], one)
-    row["passages"] = list(passages.values())
+        passages.append(one)  # also one that is there twice: answers cite by its place
+    row["passages"] = passages
     if not choices.redact:
         return
 

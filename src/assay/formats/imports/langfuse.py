@@ -26,7 +26,7 @@ _ABOUT = ("release", "version", "environment", "tags")
 
 def read_langfuse(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> Imported:
     """Traces, one record each. Raises SettingsError where nothing has an input or output."""
-    found = Imported()
+    found = Imported(traces=True)
     traces: dict[str, Row] = {}
     observations: list[Row] = []
     for _, rows in files:

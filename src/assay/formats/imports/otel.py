@@ -32,7 +32,7 @@ _VALUES = ("stringValue", "intValue", "doubleValue", "boolValue")
 
 def read_otel(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> Imported:
     """Traces of spans, one record each."""
-    found = Imported()
+    found = Imported(traces=True)
     steps = [_step(span, choices) for _, rows in files for row in rows for span in _spans(row)]
     known = [step for step in steps if step is not None]
     if len(known) < len(steps):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from assay.formats.imports.common import (
     is_nan,
     listed_in,
     message,
+    name_in,
+    number_in,
+    objects_in,
     parsed,
     passages_of,
     question_id,
@@ -25,6 +28,7 @@ from assay.formats.imports.common import (
 )
 from assay.model.errors import SettingsError
 from assay.model.records import text_id
+from assay.model.wording import listed
 
 Files = Sequence[tuple[Path, list[Any]]]
 _SOURCE = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
@@ -39,12 +43,25 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
                    "expected_output"),
     "run": ("query_run", "run"),
 }  # fmt: skip
+_RAGAS = {
+    "user_input", "question", "response", "answer", "retrieved_contexts", "contexts", "reference",
+    "ground_truth", "ground_truths", "reference_contexts", "retrieved_context_ids",
+    "reference_context_ids", "",
+}  # fmt: skip
+"""The columns of ragas that are no metadata; one without a name is pandas' index in CSV."""
+_USERS = frozenset({"user", "user_id", "user.id", "userId"})
+_CASES = ("test_run_data", "test_results", "test_cases", "conversational_test_cases", "goldens")
+"""Where deepeval's results, its test runs and its goldens have what was asked."""
+_FAILED = ("API_ERROR", "NO_ANSWER")
+"""What open-rag-eval writes in the place of an answer that there is not."""
+_POSITION = re.compile(r"\[\d+\]")
 
 
 def read_ragas(files: Files, choices: Choices) -> Imported:
     """ragas' evaluation data sets and results, of this version and the first."""
     found = Imported()
-    for row in _objects(files, found):
+    rows = _objects(files, found)
+    for row in rows:
         asked = parsed(row.get("user_input", row.get("question")))
         history: list[Row] = []
         answer = first_of(row, ("response", "answer"))
@@ -62,22 +79,23 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
         given = listed_in(row.get("reference_context_ids")) or [
             text_id(text) for text in _texts(row.get("reference_contexts"))
         ]
-        scores = {
-            f"score.{name}": value
-            for name, value in row.items()
-            if isinstance(value, float) and not is_nan(value)
-        }
+        meta: Row = {}
+        for name, value in _beside(row, _RAGAS, choices).items():
+            number = number_in(value) if name != choices.id_from else None
+            meta |= {name: value} if number is None else {f"score.{name}": number}
         references = _texts(first_of(row, ("reference", "ground_truth", "ground_truths")))
         found.records.append(
-            _record(question_id(asked), asked, answer, passages, references, metadata=scores)
+            _record(question_id(asked), asked, answer, passages, references, metadata=meta)
             | ({"history": history} if history else {})
             | ({"reference_passages": [str(one) for one in given]} if given else {})
         )
+    _require_some(found, rows, "user_input or question")
     return found
 
 
 def read_deepeval(files: Files, choices: Choices) -> Imported:
-    """deepeval's data sets and dumps; goldens, which have no answers, are questions."""
+    """deepeval's data sets, results and test runs; goldens, which have no answers, are
+    questions."""
     found = Imported()
     for path, _ in files:
         joined = path.suffix.lower() in (".csv", ".jsonl")
@@ -86,9 +104,13 @@ def read_deepeval(files: Files, choices: Choices) -> Imported:
                 f"{path}: deepeval joins contexts by a sign in CSV and JSON Lines. Say which: "
                 '--split "|".'
             )
-    for row in _objects(files, found):
-        row = {snake(key): value for key, value in row.items()}
-        meta = flat(row.get("additional_metadata"))
+    rows = [one for row in _objects(files, found) for one in _cases(row)]
+    for row in rows:
+        meta = {"name": row["name"]} if isinstance(row.get("name"), str) else {}
+        meta |= flat(row.get("additional_metadata"))
+        for one in objects_in(row.get("metrics_data")):
+            name, score = name_in(one.get("name")), number_in(one.get("score"))
+            meta |= {} if name is None or score is None else {f"score.{name}": score}
         turns = parsed(row.get("turns"))
         if isinstance(turns, list):
             found.records += _conversation(turns, meta)
@@ -110,6 +132,7 @@ def read_deepeval(files: Files, choices: Choices) -> Imported:
         if ideal:
             record["reference_passages"] = [p.get("id", text_id(p["text"])) for p in ideal]
         found.records.append(record)
+    _require_some(found, rows, "input or turns")
     return found
 
 
@@ -123,9 +146,10 @@ def read_hf(files: Files, choices: Choices) -> Imported:
         rows += (
             [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else [row]
         )
-    if rows and {"query_run", "passage_id", "passage"} <= rows[0].keys():
-        rows = _grouped(rows)
     names = {name for row in rows for name in row}
+    if {"query_id", "passage_id", "passage"} <= names:
+        rows = _grouped(rows)
+        names = {name for row in rows for name in row}
     chosen = {
         what: next((name for name in known if name in names), None)
         for what, known in FIELDS.items()
@@ -144,6 +168,11 @@ def read_hf(files: Files, choices: Choices) -> Imported:
             raise SettingsError(f"--map {name}={what}: the data set has no '{name}'.")
         # A column that is named for one field is no longer another's.
         chosen = {k: None if v == name else v for k, v in chosen.items()} | {what: name}
+    if rows and chosen["question"] is None:
+        raise SettingsError(
+            f"No column is the question; there are {listed(sorted(names), 10)}. Say which: "
+            "--map COLUMN=question."
+        )
     found.notes.append(
         "Read: " + ", ".join(f"{what} from {name}" for what, name in chosen.items() if name) + "."
     )
@@ -162,7 +191,9 @@ def read_hf(files: Files, choices: Choices) -> Imported:
                 {"id": name, "question": asked, "references": _texts(references)}
             )
             continue
-        record = _record(name, asked, of["answer"], passages_of(of["passages"]), _texts(references))
+        beside = _beside(row, {name for name in chosen.values() if name}, choices)
+        record = _record(name, asked, of["answer"], passages_of(of["passages"]), _texts(references),
+                         metadata=beside)  # fmt: skip
         if of["run"] is not None:
             record["run"] = str(of["run"])
         found.records.append(record)
@@ -173,11 +204,53 @@ def read_hf(files: Files, choices: Choices) -> Imported:
 
 
 def _objects(files: Files, found: Imported) -> list[Row]:
-    rows = [one for _, of in files for one in of]
+    rows = [one for _, of in files for row in of for one in _rows_in(row)]
     objects = [one for one in rows if isinstance(one, dict)]
     if len(objects) < len(rows):
         found.dropped["no JSON object"] += len(rows) - len(objects)
     return objects
+
+
+def _rows_in(value: Any) -> list[Any]:
+    """The rows of a table that pandas or datasets wrote by columns; anything else is a row."""
+    if not isinstance(value, dict):
+        return [value]
+    columns = {k: list(of.values()) if isinstance(of, dict) else of for k, of in value.items()}
+    asked = next((columns[name] for name in FIELDS["question"] if name in columns), None)
+    if (
+        not isinstance(asked, list)
+        or not all(isinstance(one, str | list) for one in asked)
+        or not all(isinstance(of, list) and len(of) == len(asked) for of in columns.values())
+    ):
+        return [value]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _cases(row: Row) -> Iterator[Row]:
+    """The cases inside results or a test run of deepeval; any other row is a case."""
+    row = {snake(key): value for key, value in row.items()}
+    inside = [row[name] for name in _CASES if isinstance(row.get(name), list | dict)]
+    if not inside:
+        yield row
+    for value in inside:
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, dict):
+                yield from _cases(one)
+
+
+def _beside(row: Row, fields: Collection[str], choices: Choices) -> Row:
+    """What a row says beside its fields."""
+    left = {name: value for name, value in row.items() if name not in fields}
+    return flat(left if choices.keep_users else {k: v for k, v in left.items() if k not in _USERS})
+
+
+def _require_some(found: Imported, rows: list[Row], wanted: str) -> None:
+    """Raises SettingsError where no row of a file has what a question stands under."""
+    if rows and not found.records and not found.questions:
+        raise SettingsError(
+            f"No row has {wanted}: the first has {listed(rows[0], 10) or 'nothing'}. Export a row "
+            "for each question, as JSON Lines, JSON, CSV or Parquet."
+        )
 
 
 def _record(
@@ -251,14 +324,19 @@ def _source(text: str) -> Row:
 
 
 def _grouped(rows: list[Row]) -> list[Row]:
-    """open-rag-eval's rows, one a passage, as one a question and run."""
+    """open-rag-eval's rows, one a passage, as one a question and run. The answer stands on one of
+    them. A passage's id is its place in the list, which is none: equal texts are one passage."""
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         key = (str(row.get("query_id")), str(row.get("query_run")))
-        one = found.setdefault(key, {**row, "contexts": []})
-        if row.get("passage"):
-            one["contexts"].append({"id": row["passage_id"], "text": row["passage"]})
-    return [
-        {k: v for k, v in one.items() if k not in ("passage", "passage_id")}
-        for one in found.values()
-    ]
+        one = found.setdefault(key, {k: v for k, v in row.items() if not k.startswith("passage")})
+        one["generated_answer"] = one.get("generated_answer") or row.get("generated_answer")
+        name, text = str(row.get("passage_id")), row.get("passage")
+        if _POSITION.fullmatch(name):
+            one.setdefault("contexts", []).append({"text": text} if text else {"id": name})
+        elif text:
+            one.setdefault("contexts", []).append({"id": name, "text": text})
+    for one in found.values():
+        if one["generated_answer"] in _FAILED:  # what stands beside it is no passage
+            one |= {"generated_answer": None, "contexts": []}
+    return list(found.values())

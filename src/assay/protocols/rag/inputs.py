@@ -75,13 +75,11 @@ def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
             records.append(_with_texts(record, texts))
     questions = {one.id: one for one in asked or ()}
     runs: dict[str, dict[str, Record]] = {}
-    known = KnownIds(questions)
     first: dict[str, Record] = {}
+    if asked is not None:
+        _check_known(questions, records, paths, reading)
     for record in records:
         path = paths[record.file]
-        if asked is not None and record.id not in questions:
-            cure = known.cure(record.id)
-            reading.fault(path, f"There is no question '{record.id}'.", cure, line=record.line)
         if asked is None:
             _check_same(first.setdefault(record.id, record), record, path, reading)
         before = runs.setdefault(record.run, {}).setdefault(record.id, record)
@@ -119,6 +117,28 @@ def _with_texts(record: Record, texts: Mapping[str, str]) -> Record:
         for one in record.passages
     )
     return replace(record, passages=passages)
+
+
+def _check_known(
+    questions: Mapping[str, AskedQuestion], records: Sequence[Record], paths: Mapping[str, Path],
+    reading: Reading,
+) -> None:  # fmt: skip
+    """Every answer is to a question of the file of questions."""
+    unknown = [one for one in records if one.id not in questions]
+    if len(unknown) == len(records) > 1:
+        first = records[0]
+        reading.fault(
+            paths[first.file],
+            "No answer of any run is to a question of the file of questions.",
+            "Give it the questions that were asked, or leave [inputs] questions out: records have "
+            "their own.",
+            line=first.line,
+        )
+        return
+    known = KnownIds(questions)
+    for record in unknown:
+        why = f"There is no question '{record.id}'."
+        reading.fault(paths[record.file], why, known.cure(record.id), line=record.line)
 
 
 def _check_same(first: Record, record: Record, path: Path, reading: Reading) -> None:
