@@ -329,6 +329,24 @@ HOSTILE = (
 )
 
 
+def test_a_link_on_a_page_elsewhere_lets_in_and_makes_nobody_somebody_else(serve, visit, tmp_path):
+    server = serve(write_folder(tmp_path / "f"), "--invite", "EVE")
+    elsewhere = "<a href='{}'>prizes</a>".format(server.invited("EVE"))
+    for link, ends in (
+        (server.link, "You are ANN here"),
+        ("about:blank", "What there is to label"),
+    ):
+        page = visit(link)
+        page.goto(f"data:text/html,{elsewhere}")
+        page.click("a")
+        until(page, f"document.querySelector('h1').innerText.startsWith('{ends}')")
+        if link == server.link:
+            page.click("a.go")
+            until(page, "document.querySelector('.me').innerText === 'you are ANN'")
+        else:
+            until(page, "document.querySelector('.me').innerText === 'you are EVE'")
+
+
 def test_hostile_texts_are_texts(serve, visit, tmp_path):
     questions = f"1\tWho built {HOSTILE}?\tSimple\t{HOSTILE}\n"
     answers = {

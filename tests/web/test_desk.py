@@ -19,7 +19,7 @@ from assay.web.people import Role
 from assay.web.server import Bench
 from assay.web.state import WorkbenchState
 from tests.conftest import ROOT
-from tests.web.conftest import write_folder
+from tests.web.conftest import PASSAGES, write_folder
 
 ENTAILMENT, ANSWER = "r2c2.entailment", "r2c2.answer"
 
@@ -115,6 +115,32 @@ def test_a_label_is_in_the_ledger_with_how_it_was_given(desk_of):
     assert how["seconds"] == 2.3
     assert how["evidence"] == [{"field": "passage", "start": 0, "end": 3, "text": text[:3]}]
     assert len(how["guideline"]) == 32
+
+
+def test_numbers_of_units_tell_nothing_of_the_runs(desk_of):
+    rows = desk_of().state.units("ORDER BY units.id")
+    places = dict(desk_of().state.all("SELECT id, place FROM units"))
+    assert [one.id for one in rows] == sorted(places, key=lambda one: places[one])
+
+
+def test_evidence_and_changes_have_an_end(desk_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CHANGES", 3)
+    text = "The bridge was built in stone. " * 200
+    write_folder(tmp_path / "f", passages=PASSAGES.replace("A new", f"{text}A new"))
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+    row = next(one for one in desk.state.units("WHERE task = ?", ENTAILMENT) if text in one.content)
+    marked = [{"field": "passage", "start": 0, "end": 3000}] * 30
+    before = None
+    for value in ("NO", "YES", "NO"):
+        said = yes({"mode": "blind"}, value, before=before, evidence=marked)
+        before = desk.give(ann, row.id, said)["uid"]
+    with pytest.raises(Refused, match="3 times"):
+        desk.give(ann, row.id, yes({"mode": "blind"}, before=before))
+    *_, last = labels(desk)
+    parts = last.detail["workbench"]["evidence"]
+    assert [len(one["text"]) for one in parts] == [3000, 1000] + [0] * 18
+    assert {one["end"] for one in parts} == {3000}
 
 
 def test_the_same_label_twice_is_one_and_another_tab_is_told(desk_of):

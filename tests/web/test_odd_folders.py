@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
+import time
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from assay.ledger.exchange import person, said_by
 from assay.model.errors import AssayError, SettingsError
 from assay.model.labels import Status
 from assay.model.places import TRUSTED
+from assay.web import people
 from assay.web.desk import Desk
 from assay.web.people import Role
 from assay.web.server import opened_bench
@@ -154,6 +156,17 @@ def test_a_copy_of_the_state_lets_nobody_in(tmp_path):
         assert state.session(cookie) is None
         assert state.enter(token) is None
         assert state.people() == [ann]
+
+
+def test_a_cookie_lets_in_for_three_months(tmp_path, monkeypatch):
+    with WorkbenchState(tmp_path / "w.sqlite") as state:
+        cookie = state.enter(state.link(state.person("ANN"), hours=1))
+        assert state.session(cookie)
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + people.SESSION + 1)
+        assert state.session(cookie) is None
+        state.enter(state.link(state.person("ANN"), hours=1))
+        assert state.one("SELECT COUNT(*) FROM sessions")[0] == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import re
@@ -14,10 +15,14 @@ import time
 from functools import partial
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 
 from assay.model.errors import SettingsError
 from assay.web import server as web_server
 from assay.web.addresses import address_of, hosts_of, public_address
+from assay.web.people import Person, Role
+from assay.web.security import Allowance, guard
 from tests.web.conftest import write_folder
 
 
@@ -121,6 +126,8 @@ def test_nothing_stored_lets_anybody_in(server, tmp_path):
         ({"Host": "127.0.0.1.evil.example"}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://[evil"}, 403),
+        ({"Cookie": b"assay_80=\xff"}, 401),
         ({"Sec_Fetch_Site": "cross-site"}, 403),
         ({"Sec_Fetch_Site": "same-site"}, 403),
         ({"Sec_Fetch_Site": "none"}, 403),
@@ -168,6 +175,48 @@ def test_what_cannot_be_is_refused_in_words(shared, method, path, body, status):
     assert reply.status == status
     assert "Traceback" not in text
     assert json.loads(text)["error"]
+
+
+def test_outsiders_learn_nothing_of_the_folder(server):
+    client = Client.__new__(Client)
+    client.server, client.cookie = server, ""
+    for path in ("/", "/enter", "/enter?t=x", "/static/nope.js", server.invited("KIM")[-40:]):
+        assert "Small" not in client.get(path, Accept="text/html", Sec_Fetch_Site="none")[1]
+
+
+def test_what_goes_wrong_in_a_page_is_told_in_the_terminal_alone(capsys):
+    async def broken(_request):
+        raise RuntimeError("the secret")
+
+    async def nobody(_cookie, _looks):
+        return None
+
+    async def asked():
+        hosts = set()
+        app = web.Application(middlewares=[guard(hosts, nobody)])
+        app.router.add_get("/static/label.js", broken)
+        async with TestClient(TestServer(app)) as client:
+            hosts.add(f"127.0.0.1:{client.port}")
+            reply = await client.get("/static/label.js")
+            return reply.status, reply.headers["X-Content-Type-Options"], await reply.text()
+
+    status, sniffing, text = asyncio.run(asked())
+    assert (status, sniffing) == (500, "nosniff")
+    assert "secret" not in text
+    assert "the secret" in capsys.readouterr().err
+
+
+def test_a_person_may_ask_for_no_more_than_people_do():
+    now = [0.0]
+    allowance = Allowance(lambda: now[0])
+    ann, kim = (Person(n, "X", Role.LABELLER) for n in (1, 2))
+    made = [allowance.has(ann) for _ in range(2000)]
+    assert made == [True] * 1000 + [False] * 1000
+    assert allowance.has(kim)
+    now[0] = 1.0
+    assert [allowance.has(ann) for _ in range(20)] == [True] * 10 + [False] * 10
+    now[0] = 1e6
+    assert sum(allowance.has(ann) for _ in range(2000)) == 1000
 
 
 def test_every_reply_forbids_what_is_not_ours(shared):
@@ -338,11 +387,13 @@ def test_a_proxy_may_stand_before_it(serve, tmp_path):
     server = serve(write_folder(tmp_path / "f"), "--url", public, port=port)
     assert server.link.startswith(f"{public}/enter?t=")
     client = Client(server)
+    assert client.set_cookie.startswith("__Host-")
     assert "Secure" in client.set_cookie
     screen = client.start()["screens"][0]
     body = json.dumps({"verdict": {"entailed": "YES"}, "before": None, "mode": screen["mode"]})
     for host in ("label.example.org", f"127.0.0.1:{port}"):  # as it hands on the name, or not
-        cookie = f"assay_{port if str(port) in host else 80}={client.cookie.partition('=')[2]}"
+        name = f"__Host-assay_{port if str(port) in host else 80}"
+        cookie = f"{name}={client.cookie.partition('=')[2]}"
         sent = {"Host": host, "Origin": public, "Sec_Fetch_Site": "same-origin", "Cookie": cookie}
         path = f"/api/label/{screen['unit']}"
         reply, _ = client.ask("POST", path, body, X_Assay_Token=client.token, **sent)

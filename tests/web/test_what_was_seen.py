@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import pytest
 
@@ -151,10 +153,28 @@ def test_a_link_in_a_mail_leads_in(serve, tmp_path):
     path = server.link.partition(server.base)[2]
     reply, text = client.get(path, Sec_Fetch_Site="cross-site")
     assert reply.status == 200
-    assert 'http-equiv="refresh" content="0;url=/"' in text
+    assert reply.getheader("Set-Cookie") is None
+    assert f'http-equiv="refresh" content="0;url={path}"' in text
+    reply, _ = client.get(path, Sec_Fetch_Site="same-origin")
+    assert reply.status == 302
     client.cookie = reply.getheader("Set-Cookie").partition(";")[0]
     assert client.cookie.startswith(f"assay_{server.port}=")
     assert client.get("/", Sec_Fetch_Site="same-origin")[0].status == 200
+
+
+def test_nobody_is_made_somebody_else_without_being_asked(serve, tmp_path):
+    server = serve(write_folder(tmp_path / "f"), "--invite", "EVE")
+    ann, path = Client(server), server.invited("EVE").partition(server.base)[2]
+    for site in ("none", "same-origin"):  # the second after a page of somebody else's
+        reply, text = ann.get(path, Sec_Fetch_Site=site)
+        assert reply.getheader("Set-Cookie") is None
+        assert "You are <bdi>ANN</bdi> here" in text
+    sure = html.unescape(re.search(r'href="(/enter[^"]*)"', text)[1])
+    for site in ("cross-site", "same-site", "none"):
+        assert ann.get(sure, Sec_Fetch_Site=site)[0].getheader("Set-Cookie") is None
+    reply, _ = ann.get(sure, Sec_Fetch_Site="same-origin")
+    ann.cookie = reply.getheader("Set-Cookie").partition(";")[0]
+    assert "you are <bdi>EVE</bdi>" in ann.get("/")[1]
 
 
 @pytest.mark.parametrize(

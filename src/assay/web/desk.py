@@ -52,6 +52,8 @@ AT_ONCE = 0.3
 """Seconds that people may wait for new units to be taken up."""
 PREFETCHED = 3
 RECENT = 10
+MOST_CHANGES = 50
+"""Labels of one person on one unit: each stays, and all are read where the unit is."""
 
 QUEUES: Mapping[str, str] = {
     "open": "All that is open, topic by topic",
@@ -197,7 +199,7 @@ class Desk:
     def screen(self, person: Person, row: UnitRow, mode: str = "") -> dict[str, Any]:
         """All that the page needs to show a unit to a person. Nobody sees another's label, nor a
         machine's where people label blind. What the person settled is shown for settling."""
-        own = self._own(person, row)
+        own = next(reversed(self._own(person, row)), None)
         settled = own is not None and mode_of(own) == ADJUDICATION and person.adjudicates
         mode = mode or (ADJUDICATION if settled else self.ui.mode)
         task = self.tasks[row.task]
@@ -232,10 +234,9 @@ class Desk:
             "note": asides.get("note", ""),
         }
 
-    def _own(self, person: Person, row: UnitRow) -> Label | None:
+    def _own(self, person: Person, row: UnitRow) -> list[Label]:
         name = f"human:{person.name}"
-        found = [one for one in self._current(row) if one.labeller.name == name]
-        return found[-1] if found else None
+        return [one for one in self._current(row) if one.labeller.name == name]
 
     def labels(self, row: UnitRow) -> list[Label]:
         """All labels of a unit, oldest first."""
@@ -283,11 +284,14 @@ class Desk:
         reason = text_in(said.get("reason"))
         if reason and forms.has_reason(task):
             verdict["reason"] = reason
-        own = self._own(person, row)
+        before = self._own(person, row)
+        own = next(reversed(before), None)
         if own is not None and own.uid != said.get("before"):
             if comparable(own.verdict or {}) == comparable(verdict):
                 return {"uid": own.uid, "again": True}  # the reply to the first got lost
             raise Refused("You have labelled this in another tab already; that label stands.")
+        if len(before) >= MOST_CHANGES:
+            raise Refused(f"You have labelled this {MOST_CHANGES} times; the last label stands.")
         mode = str(said.get("mode") or self.ui.mode)
         settles = []
         if mode == ADJUDICATION:

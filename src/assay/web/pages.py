@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 from typing import Any
+from urllib.parse import quote
 
 from aiohttp import hdrs, web
 from markdown_it import MarkdownIt
@@ -13,6 +14,7 @@ from markupsafe import Markup, escape
 from assay.model.errors import AssayError
 from assay.web import bank, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
+from assay.web.people import SESSION
 from assay.web.replies import (
     HERE,
     answered,
@@ -23,7 +25,7 @@ from assay.web.replies import (
     numbers_in,
     page,
 )
-from assay.web.security import PERSON, TOKEN, cookie_of
+from assay.web.security import COOKIE, PERSON, TOKEN
 
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -56,22 +58,36 @@ def routes() -> list[web.RouteDef]:
 
 
 async def enter(request: web.Request) -> web.StreamResponse:
-    """Let in who comes with a link."""
+    """Let in who comes with a link. What leads there from elsewhere, a mail or somebody's page,
+    brings no cookie, so that our own page leads there again; who is somebody else already is asked
+    first: else whoever has a link could have others label under its name."""
     bench = bench_of(request)
-    cookie = await bench.do(bench.desk.state.enter, request.query.get("t", ""))
-    if cookie is None:
-        if await bench.session(request.cookies.get(cookie_of(request), ""), True):
-            raise web.HTTPFound("/")
+    token, site = request.query.get("t", ""), request.headers.get("Sec-Fetch-Site")
+    invited = await bench.do(bench.desk.state.invited, token)
+    here = await bench.session(request.cookies.get(request[COOKIE], ""), True)
+    if invited is None and here is None:
         return page(request, "away.html")
-    reply: web.Response = web.HTTPFound("/")
-    if request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
-        # A link in somebody's mail: only what our own page leads to brings the cookie.
-        reply = page(request, "enter.html")
+    if invited is None:
+        raise web.HTTPFound("/")
+    if site in ("cross-site", "same-site"):
+        return page(request, "enter.html", link=_link(token))
+    sure = "instead" in request.query and site in (None, "same-origin")
+    if here is not None and here[0].id != invited.id and not sure:
+        names = here[0].name, invited.name
+        return page(request, "instead.html", link=_link(token) + "&instead=1", names=names)
+    cookie = await bench.do(bench.desk.state.enter, token)
+    if cookie is None:  # it was used up meanwhile
+        return page(request, "away.html")
+    reply = web.HTTPFound("/")
     reply.set_cookie(
-        cookie_of(request), cookie, httponly=True, samesite="Strict", path="/", max_age=90 * 86400,
+        request[COOKIE], cookie, httponly=True, samesite="Strict", path="/", max_age=SESSION,
         secure=bench.address.startswith("https:"),
     )  # fmt: skip
     return reply
+
+
+def _link(token: str) -> str:
+    return f"/enter?t={quote(token)}"
 
 
 async def home(request: web.Request) -> web.Response:

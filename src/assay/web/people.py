@@ -22,6 +22,9 @@ from assay.model.errors import LedgerError
 
 FILE = "workbench.sqlite"
 
+SESSION = 90 * 86400
+"""Seconds that a cookie lets in."""
+
 _VERSION = 2
 _TABLES = files("assay.web").joinpath("tables.sql").read_text("utf-8")
 
@@ -118,7 +121,7 @@ class Person(NamedTuple):
 
 def hashed(token: str) -> bytes:
     """What is stored of a link's token or a cookie."""
-    return hashlib.sha256(token.encode()).digest()
+    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
 
 
 def _place(path: Path) -> str:
@@ -174,22 +177,29 @@ class People(Database):
         )
         return token
 
+    def invited(self, token: str) -> Person | None:
+        """Whom a link's token lets in; None for one that lets nobody in."""
+        row = self.one(
+            "SELECT people.id, name, role FROM links JOIN people ON people.id = person "
+            "WHERE hash = ? AND until > ?", hashed(token), time.time(),
+        )  # fmt: skip
+        return None if row is None else self._person(row)
+
     def enter(self, token: str) -> str | None:
         """The cookie of a new session for a link's token; None for a token that lets nobody in. The
         token is used up by the first session that does something (:meth:`session`): programs of
         mail and chat open links, too, to show what is behind them."""
         now = time.time()
         with self.writing():
-            row = self.one(
-                "SELECT person FROM links WHERE hash = ? AND until > ?", hashed(token), now
-            )
-            if row is None:
+            person = self.invited(token)
+            if person is None:
                 return None
+            self.execute("DELETE FROM sessions WHERE made < ?", (now - SESSION,))
             self._forget("link IN (SELECT hash FROM links WHERE until <= ?)", now)
             cookie = secrets.token_urlsafe(32)
             self.execute(
                 "INSERT INTO sessions VALUES (?, ?, ?, ?)",
-                (hashed(cookie), row[0], secrets.token_urlsafe(24), now),
+                (hashed(cookie), person.id, secrets.token_urlsafe(24), now),
             )
             self.execute("INSERT INTO entering VALUES (?, ?)", (hashed(cookie), hashed(token)))
         return cookie
@@ -201,9 +211,10 @@ class People(Database):
             "SELECT people.id, name, role, csrf, link, until FROM sessions "
             "JOIN people ON people.id = sessions.person "
             "LEFT JOIN entering ON session = sessions.hash "
-            "LEFT JOIN links ON links.hash = link WHERE sessions.hash = ?",
-            hashed(cookie),
-        )
+            "LEFT JOIN links ON links.hash = link "
+            "WHERE sessions.hash = ? AND sessions.made > ?",
+            hashed(cookie), time.time() - SESSION,
+        )  # fmt: skip
         if row is None:
             return None
         link, until = row[4:]

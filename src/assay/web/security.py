@@ -1,10 +1,13 @@
-"""What lets a request in: the right host, the right origin, a session, and for every change a token
-that only our own pages know. And what every reply says: nothing but our own files runs."""
+"""What lets a request in: the right host, the right origin, a session, no more requests than a
+person makes, and for every change a token that only our own pages know. And what every reply says:
+nothing but our own files runs."""
 
 from __future__ import annotations
 
 import html
 import secrets
+import time
+import traceback
 from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import urlsplit
 
@@ -22,6 +25,7 @@ MAX_BODY = 64 << 10
 PERSON: web.RequestKey[Person] = web.RequestKey("person", Person)
 TOKEN: web.RequestKey[str] = web.RequestKey("token", str)
 NONCE: web.RequestKey[str] = web.RequestKey("nonce", str)
+COOKIE: web.RequestKey[str] = web.RequestKey("cookie", str)
 NOTHING = "default-src 'none'"
 NO_FRAMES = "frame-ancestors 'none'"
 _FREE = ("/enter", "/static/")
@@ -50,19 +54,50 @@ def policy(nonce: str) -> str:
     )
 
 
-def cookie_of(request: web.Request) -> str:
-    """The cookie's name: browsers hold cookies by host, and two workbenches may stand on one."""
-    return f"assay_{urlsplit('//' + request.headers.get(hdrs.HOST, '')).port or 80}"
+class Allowance:
+    """How many requests each person may make: some at once, and so many a second from then on. A
+    program with somebody's cookie fills no disk and keeps nobody else waiting."""
+
+    AT_ONCE = 1000
+    A_SECOND = 10
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._used: dict[int, tuple[float, float]] = {}  # by person: requests, and when
+
+    def has(self, person: Person) -> bool:
+        """Whether a person may make one more, which is then made."""
+        now = self._clock()
+        used, then = self._used.get(person.id, (0.0, now))
+        used = max(0.0, used - self.A_SECOND * (now - then)) + 1
+        if used > self.AT_ONCE:
+            return False
+        self._used[person.id] = used, now
+        return True
 
 
-def guard(hosts: Collection[str], session: Session) -> Middleware:
+def cookie_of(request: web.Request, secure: bool) -> str:
+    """The cookie's name: browsers hold cookies by host, and two workbenches may stand on one. One
+    that is ``secure`` no other host of the domain can set."""
+    port = urlsplit("//" + request.headers.get(hdrs.HOST, "")).port or 80
+    return f"{'__Host-' if secure else ''}assay_{port}"
+
+
+def guard(hosts: Collection[str], session: Session, secure: bool = False) -> Middleware:
     """The middleware that all requests pass. ``hosts`` are the names (with port) that the server
-    goes by, ``session`` tells who comes with a cookie, and whether that is more than a look."""
+    goes by, ``session`` tells who comes with a cookie, and whether that is more than a look;
+    ``secure``, whether people come by https."""
+    allowance = Allowance()
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         request[NONCE] = secrets.token_urlsafe(16)
-        reply = await _let_in(request, handler)
+        try:
+            reply = await _let_in(request, handler)
+        except Exception:  # noqa: BLE001 (the terminal has it)
+            traceback.print_exc()
+            told = "Something went wrong; the terminal of the workbench says what."
+            reply = _no(request, 500, told)
         reply.headers.setdefault(hdrs.CONTENT_SECURITY_POLICY, policy(request[NONCE]))
         reply.headers["X-Content-Type-Options"] = "nosniff"
         reply.headers["Referrer-Policy"] = "no-referrer"
@@ -77,13 +112,14 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
         if request.headers.get(hdrs.HOST, "").casefold() not in hosts:
             why = "This server goes by another name (assay ui --url gives it one more)."
             return _no(request, 403, why)
+        request[COOKIE] = cookie_of(request, secure)
         free = request.path.startswith(_FREE) and request.method == hdrs.METH_GET
         if not free and not _from_here(request, hosts):
             return _no(request, 403, "This request comes from another site.")
         try:
             # Where a link leads to, its preview may be led, too; a browser asks for the style.
             looks = request.path in ("/enter", "/")
-            found = await session(request.cookies.get(cookie_of(request), ""), looks)
+            found = await session(request.cookies.get(request[COOKIE], ""), looks)
         except AssayError as error:
             return _no(request, 503, str(error))
         if free:
@@ -91,6 +127,8 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
         if found is None:
             return _no(request, 401, "Open the link that you were given (or ask for a new one).")
         request[PERSON], request[TOKEN] = found
+        if not allowance.has(request[PERSON]):
+            return _no(request, 429, "That is more than a person asks for. Wait a moment.")
         if request.method not in _READS:
             given = request.headers.get(CSRF, "")
             if not secrets.compare_digest(
@@ -124,7 +162,7 @@ def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
     if site is not None and site not in ({"same-origin"} if changes else {"same-origin", "none"}):
         return False
     origin = request.headers.get(hdrs.ORIGIN)
-    return origin is None or urlsplit(origin).netloc.casefold() in hosts
+    return origin is None or origin.partition("://")[2].casefold() in hosts
 
 
 def _no(request: web.Request, status: int, why: str) -> web.Response:

@@ -7,6 +7,7 @@ in one thread, in the order in which it came; scoring, which may take long, in a
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import sys
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from aiohttp import web
+from aiohttp.log import server_logger
 
 from assay.api.bank import AddedQuestion, ChangedQuestion, edit_bank
 from assay.api.opened import Opened
@@ -309,7 +311,8 @@ def opened_bench(opened: Opened) -> Iterator[Bench]:
 
 def application(bench: Bench, hosts: Collection[str]) -> web.Application:
     """The web application of a workbench that goes by ``hosts``."""
-    app = web.Application(middlewares=[guard(hosts, bench.session)], client_max_size=MAX_BODY)
+    guarded = guard(hosts, bench.session, bench.address.startswith("https:"))
+    app = web.Application(middlewares=[guarded], client_max_size=MAX_BODY)
     app[BENCH] = bench
     app.add_routes(routes())
     return app
@@ -324,6 +327,8 @@ def serve(
         ready()
 
     sys.setswitchinterval(SHARED)
+    # What is no HTTP is refused with a traceback each, which has the request's words (a link's).
+    server_logger.setLevel(logging.CRITICAL)
     app = application(bench, hosts)
     app.on_startup.append(started)
     with suppress(web.GracefulExit):  # of a second signal while it ends

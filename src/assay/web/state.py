@@ -57,8 +57,10 @@ class WorkbenchState(People):
 
     def set_units(self, units: Iterable[Sequence[Any]], each: Each = iter) -> None:
         """Make these the units that labels are wanted of: task, hash, topic, place, content and
-        passes. What was there before stays as it was, but is wanted no longer. Writes a part at a
-        time, each once ``each`` gives it: others may write in between."""
+        passes. What was there before stays as it was, but is wanted no longer. Those that are new
+        get their numbers in the order of their places, which is drawn: people see them, and what is
+        asked of one run stands together. Writes a part at a time, each once ``each`` gives it:
+        others may write in between."""
         columns = ("task", "hash", "topic", "place", "content", "passes")
         with self.gathered("asked", ("hash",)), self.gathered("fresh", columns):
             # What is new is found before anybody is kept from writing.
@@ -78,12 +80,13 @@ class WorkbenchState(People):
                     "INSERT INTO topics (name) SELECT topic FROM fresh WHERE true "
                     "GROUP BY topic ORDER BY MIN(place) ON CONFLICT DO NOTHING"
                 )
+            self.made("placed", "SELECT * FROM fresh ORDER BY place, hash")
             self._by_parts(
-                "fresh",
+                "placed",
                 "INSERT INTO units (task, hash, topic, place, content, passes) "
-                "SELECT task, hash, topics.id, place, content, passes FROM fresh "
-                "JOIN topics ON topics.name = topic WHERE fresh.rowid BETWEEN ? AND ? "
-                "ORDER BY fresh.rowid ON CONFLICT (hash) DO UPDATE SET "
+                "SELECT task, hash, topics.id, place, content, passes FROM placed "
+                "JOIN topics ON topics.name = topic WHERE placed.rowid BETWEEN ? AND ? "
+                "ORDER BY placed.rowid ON CONFLICT (hash) DO UPDATE SET "
                 "wanted = 1, passes = excluded.passes, topic = excluded.topic",
                 each,
             )

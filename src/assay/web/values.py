@@ -15,6 +15,8 @@ from assay.tasks.base import AnyTask, canonical, content_hash
 Json = dict[str, Any]
 
 _MOST_TEXT = 4000
+"""Characters of a text, and of all evidence of a label together."""
+_MOST_PARTS = 20
 
 
 def comparable(verdict: Mapping[str, Any]) -> str:
@@ -101,10 +103,12 @@ def anchor(question: str) -> str:
 
 
 def evidence_in(given: Any, content: Mapping[str, Any]) -> list[Json]:
-    """Parts of the unit's texts that a person marked: the field, and where in it (characters)."""
-    found = []
+    """Parts of the unit's texts that a person marked: the field, where in it (characters), and the
+    text, as far as there is room for all of them."""
+    found: list[Json] = []
+    left = _MOST_TEXT
     for one in given if isinstance(given, list) else []:
-        if not isinstance(one, dict):
+        if not isinstance(one, dict) or len(found) == _MOST_PARTS:
             continue
         name, start, end = one.get("field"), one.get("start"), one.get("end")
         text = content.get(str(name))
@@ -113,11 +117,13 @@ def evidence_in(given: Any, content: Mapping[str, Any]) -> list[Json]:
         if not isinstance(text, str) or type(start) is not int or type(end) is not int:
             continue
         if 0 <= start < end <= len(text):
-            place = {"field": name, "start": start, "end": end, "text": text[start:end]}
+            words = text[start : min(end, start + left)]
+            left -= len(words)
+            place = {"field": name, "start": start, "end": end, "text": words}
             found.append(
                 place | ({"item": one["item"]} if isinstance(one.get("item"), int) else {})
             )
-    return found[:20]
+    return found
 
 
 def uids_in(said: Mapping[str, Any]) -> Sequence[str]:
