@@ -114,6 +114,8 @@ def test_unreadable_files(tmp_path, write):
         read_text("a\0b")
     with pytest.raises(FormatError, match="UTF-16"):
         read_text(write("a".encode("utf-16")))
+    with pytest.raises(FormatError, match="a Parquet file"):
+        read_text(write(b"PAR1\x15\x04"))
     packed = tmp_path / "x.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("a", "b")

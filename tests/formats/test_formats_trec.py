@@ -64,9 +64,23 @@ def test_run_faults_all_at_once(write):
 
 
 def test_several_runs_and_odd_second_column(write):
-    parsed = read_trec_run(write("1 Q0 a 1 2 one\n1 X b 2 1 two\n"))
+    # The documents that both have are no faults of their own.
+    parsed = read_trec_run(write("1 Q0 a 1 2 one\n1 X b 2 1 two\n1 Q0 a 3 0 two\n"))
     assert places(parsed) == [(2, None, "error"), (2, None, "warning")]
     assert "one, two" in parsed.faults[0].why
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "cure"),
+    [
+        (read_trec_run, '{"q1": {"d1": 0.5}}', "JSON"),
+        (read_qrels, '{"q1": {"d1": 1, "d2": 0}}', "JSON"),
+        (read_qrels, "q1,0,d1,1", "not with commas"),
+        (read_trec_run, "q1\td1\t1", "MS MARCO"),
+    ],
+)
+def test_files_of_other_tools_are_known(write, read, text, cure):
+    assert cure in read(write(text)).faults[0].cure
 
 
 @pytest.mark.parametrize("text", ["1 Q0 a 1 1 r\n1 Q0 b 2 2 r\n", "1 Q0 a 1 2 r\n1 Q0 b 1 1 r\n"])

@@ -115,3 +115,4 @@ def test_inputs_that_came_or_were_put_in_place_whole_are_told(uneven: Path, assa
         TOML.replace("[inputs]", '[inputs]\nonly_questions = "ids.txt"')
     )
     assert "; 1 input file changed since" in assay("status", uneven).stdout
+    assert "1 input file changed after" in assay("compare", uneven, "-m", "HMR").stderr

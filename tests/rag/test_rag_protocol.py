@@ -80,6 +80,16 @@ def test_a_refusal_an_empty_answer_and_a_missing_record_are_the_worst(tmp_path: 
     assert not any(one["unit"].get("text") == "dunno" for one in _labels(place, "rag.claims"))
 
 
+def test_a_run_that_its_pattern_passes_over_is_told(tmp_path: Path, assay: Assay):
+    place = folder(tmp_path, {"main": [record("q1", "a0", ["a0"], [])]})
+    for name in (".hidden", "README.md"):
+        (place / "runs" / name).write_text("")
+    assert "does not match" not in assay("evaluate", place).stderr
+    (place / "runs" / "new.json").write_text("{}")
+    told = " ".join(assay("score", place).stderr.split())
+    assert "answers = “runs/*.jsonl” does not match runs/new.json, which is not read" in told
+
+
 def test_a_file_of_other_questions_is_one_fault(tmp_path: Path):
     (tmp_path / "questions.jsonl").write_text('{"id": "a", "question": "Why?"}\n')
     main = [record(f"q{n}", "a0", [], []) for n in (1, 2)]

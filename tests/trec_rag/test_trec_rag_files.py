@@ -126,6 +126,10 @@ def test_segments_and_candidates_are_read(tmp_path: Path):
     lists["candidates"] = [{"docid": "shard_1_2", "score": 1, "doc": "text"}]
     write(path, lists)
     assert passages.read_candidates(path).require()["14"][0].text == "text"
+    other = {"query": {"qid": "15"}, "candidates": [{"docid": "shard_1_2", "doc": "more"}]}
+    write(path, lists, other)
+    (fault,) = passages.read_texts(path).errors
+    assert "another text in another topic" in str(fault)
 
 
 def test_judgment_runs(tmp_path: Path):

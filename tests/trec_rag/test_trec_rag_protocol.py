@@ -692,6 +692,16 @@ def test_passages_without_a_text_are_gaps(tmp_path: Path):
     assert "retrieved document without a text" in said
 
 
+def test_a_segment_has_one_text_in_all_files(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    lines(folder / "more.jsonl", [{**rows_of(folder / "segments.jsonl")[0], "segment": "Other."}])
+    toml = (folder / "assay.toml").read_text()
+    wider = toml.replace('["segments.jsonl"]', '["segments.jsonl", "more.jsonl"]')
+    (folder / "assay.toml").write_text(wider)
+    with pytest.raises(FormatError, match="another text in another file"):
+        judged(folder)
+
+
 def test_judgment_runs_off_the_scale_have_no_kappa(tmp_path: Path):
     folder = make(tmp_path / "e")
     (folder / "rj" / "rj.txt").write_text("1 Q0 d1 9 1 rj\n1 Q0 d2 9 1 rj\n1 Q0 d3 1 1 rj\n")

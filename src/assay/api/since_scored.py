@@ -4,7 +4,7 @@ may be compared."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from assay.model.places import file_sha256
 from assay.model.wording import counted, printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import MANIFEST, read_manifest
+from assay.protocols.registry import find_protocol
 from assay.protocols.standing import UNEVEN
 
 
@@ -41,7 +42,7 @@ def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[s
     if local and (count := later_labels(manifest, folder)):
         came = f"{counted(count, 'label')} came to the ledger after it was written"
         yield f"{came}. 'assay score {place}' takes in those that count for scores."
-    if changed := changed_inputs(out, folder, _files(manifest, folder)):
+    if changed := changed_inputs(out, folder, _files(manifest, out, folder)):
         yield (
             f"{counted(len(changed), 'input file')} changed after it was written. 'assay evaluate "
             f"{place}' judges what is new of it and scores anew."
@@ -69,7 +70,7 @@ def changed_inputs(out: Path, folder: Folder, files: Iterable[Path]) -> set[str]
     if not isinstance(before, dict):
         return set()
     now = {relative_to(folder.path, path): path for path in files}
-    written = (out / MANIFEST).stat().st_mtime_ns
+    written = _written(out)
     others = {
         name
         for name in before.keys() & now.keys()
@@ -78,16 +79,26 @@ def changed_inputs(out: Path, folder: Folder, files: Iterable[Path]) -> set[str]
     return (before.keys() ^ now.keys()) | others
 
 
-def _files(manifest: Mapping[str, Any], folder: Folder) -> Iterator[Path]:
-    """The files now of the entries of ``[inputs]`` of which a manifest names any: a protocol need
-    not read all that stand there."""
+def _files(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[Path]:
+    """The files now of the entries of ``[inputs]`` of which a manifest names any, and of those that
+    its protocol reads where ``assay.toml`` was touched since: that one need not read all that stand
+    there."""
     before = manifest.get("inputs") or {}
+    new: Sequence[str] = ()
+    if _touched(folder.path / "assay.toml", folder.path) >= _written(out):
+        with suppress(SettingsError):  # a protocol that is not installed
+            new = find_protocol(str(manifest.get("protocol"))).entries
     for entry in folder.config.inputs:
         files: list[Path] = []
         with suppress(SettingsError):  # no file matches any more: all that were read are gone
             files = folder.input_files(entry)
-        if any(relative_to(folder.path, path) in before for path in files):
+        if entry in new or any(relative_to(folder.path, path) in before for path in files):
             yield from files
+
+
+def _written(out: Path) -> int:
+    """When what lies in ``out`` was written."""
+    return (out / MANIFEST).stat().st_mtime_ns
 
 
 def _touched(path: Path, folder: Path) -> int:

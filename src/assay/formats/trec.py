@@ -175,7 +175,18 @@ def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
         cure = f"Put a 0 between topic and document id. {cure}"
     elif len(cells) == _RUN_COLUMNS:
         cure = f"This looks like a run file (--format trec-run). {cure}"
+    else:
+        cure = _no_columns(line, cells, _QRELS_COLUMNS) + cure
     return f"The line has {_count(line, cells)}, not {_QRELS_COLUMNS}.", cure
+
+
+def _no_columns(line: str, cells: list[str], wanted: int) -> str:
+    """What to say of a line that is JSON, or that commas separate."""
+    if line.lstrip()[:1] in ("{", "["):
+        return "This is JSON: have it written in columns (ranx: save(…, kind='trec')). "
+    if len(cells) == 1 and line.count(",") == wanted - 1:
+        return "Separate the columns with spaces or tabs, not with commas. "
+    return ""
 
 
 def _no_grade(raw: str) -> str:
@@ -277,6 +288,8 @@ class _RunReader:
                 _bad_number(self.faults.at(number, topic), raw_rank, raw_score)
                 continue
             if doc in scores:
+                if len(self.names) > 1:
+                    continue  # that they are several runs is said once
                 self.faults.at(number, topic).error(
                     f"The document {quoted(doc)} is listed twice in the topic.",
                     "Keep the better one; the first was read.",
@@ -294,8 +307,10 @@ class _RunReader:
             cure = f"Is this a qrels file (--format qrels)? {cure}"
         elif line.count(";") >= 3 and re.match(r"[^;]+;\s*\d+\s*;", line):
             cure = f"This looks like an R2C2 PR run (--format r2c2-pr). {cure}"
-        elif len(cells) == 1 and line.count(",") == _RUN_COLUMNS - 1:
-            cure = f"Separate the columns with spaces or tabs, not with commas. {cure}"
+        elif len(cells) == 3 and parse_integer(cells[2]) is not None:
+            cure = f"This looks like a run as MS MARCO has it, which has no scores. {cure}"
+        else:
+            cure = _no_columns(line, cells, _RUN_COLUMNS) + cure
         self.faults.error(number, f"The line has {_count(line, cells)}, not {_RUN_COLUMNS}.", cure)
 
     def done(self) -> TrecRun:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -112,10 +111,14 @@ def read_texts(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
     if "candidates" not in (first_object(source) or {}):
         return read_segments(source)
     parsed = read_candidates(source)
+    faults = FaultList(source.file, parsed.faults)
     found: dict[str, Segment] = {}
-    for one in chain.from_iterable((parsed.value or {}).values()):
-        found.setdefault(one.docid, one)
-    return Parsed(found, parsed.faults)
+    for topic, listed_there in (parsed.value or {}).items():
+        for one in listed_there:
+            if found.setdefault(one.docid, one).text != one.text:
+                why = f"The segment {quoted(one.docid)} has another text in another topic."
+                faults.error(0, why, "Give each text an id of its own.", topic)
+    return Parsed(found, faults.done())
 
 
 @reads_file

@@ -6,9 +6,11 @@ ledger, files, reports and the command line are the same for all (docs/protocols
 
 from __future__ import annotations
 
+import re
 import typing
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +24,7 @@ from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.places import Stamp, file_stamp
-from assay.model.wording import quoted
+from assay.model.wording import listed, quoted
 from assay.protocols.answers.marked import Originals
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
@@ -36,6 +38,12 @@ from assay.tasks.base import AnyTask
 
 _MOST_TOLD = 100
 """Passages of two texts that are told of a file."""
+_NO_INPUT = re.compile(r"^\.|^README|~$", re.IGNORECASE)
+"""Names of files that are likely no inputs."""
+
+
+def _stem(path: Path) -> str:
+    return path.name.partition(".")[0]
 
 
 class Named(typing.Protocol):
@@ -156,15 +164,56 @@ class Reading:
             found[run.name] = run
         return found
 
-    def texts(self, name: str, read: Callable[[Path], Parsed[Mapping[str, str]]]) -> dict[str, str]:
-        """The texts of passages in all files of an entry, by id: none has another in another."""
-        found: dict[str, str] = {}
-        for path, texts in self.many(name, read):
-            differ = [one for one, text in texts.items() if found.setdefault(one, text) != text]
+    def texts(
+        self,
+        name: str,
+        read: Callable[[Path], Parsed[Mapping[str, T]]],
+        text_of: Callable[[T], str] = str,
+    ) -> dict[str, T]:
+        """The passages in all files of an entry, by id: none has another text in another."""
+        found: dict[str, T] = {}
+        for path, passages in self.many(name, read):
+            differ = [
+                one
+                for one, passage in passages.items()
+                if text_of(found.setdefault(one, passage)) != text_of(passage)
+            ]
             for one in differ[:_MOST_TOLD]:
                 why = f"The passage {quoted(one)} has another text in another file."
                 self.fault(path, why, "Give each text an id of its own.")
         return found
+
+    def passed_over(self) -> Iterator[str]:
+        """Says which files lie beside all of one ending that an entry names (``runs/*.txt``) and
+        are named by none: nothing would be scored of a run with another ending. What is called as
+        a file that is read, but for what follows a dot, belongs to that one."""
+        folder, of = self.folder, {}
+        for name in folder.config.inputs:
+            with suppress(SettingsError):  # of a pattern that matches nothing, nothing lies beside
+                of[name] = folder.input_files(name)
+        named = {path.resolve() for files in of.values() for path in files}
+        for name, files in of.items():
+            given = folder.config.inputs[name]
+            patterns = [
+                one for one in ([given] if isinstance(given, str) else given) if "/*." in one
+            ]
+            read = {_stem(path) for path in files}
+            places = {path.parent for path in files} - {folder.path}
+            others = [
+                one
+                for place in sorted(places if patterns else ())
+                for one in sorted(place.iterdir())
+                if not _NO_INPUT.search(one.name)
+                and _stem(one) not in read
+                and one.is_file()
+                and one.resolve() not in named
+            ]
+            if others:
+                yield (
+                    f"[inputs] {name} = {quoted(patterns[0])} does not match "
+                    f"{listed([relative_to(folder.path, one) for one in others], 5)}, which is not "
+                    "read. Name it too, or put it elsewhere."
+                )
 
     def done(self) -> None:
         """Raise FormatError with the faults of *all* files, if there are any."""

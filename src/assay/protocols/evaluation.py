@@ -77,7 +77,7 @@ class Evaluation:
         inputs = protocol.load(folder, settings, reading)
         reading.done()
         folder = replace(folder, policy=policy or None)
-        warnings = tuple(reading.warnings)
+        warnings = (*reading.warnings, *reading.passed_over())
         return cls(folder, protocol, settings, chosen, inputs, reading.files, warnings)
 
     def quick(self) -> Self:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -171,10 +172,7 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     read_run = partial(read_answers, topics=texts, limits=False)
     answers = reading.named("rag_runs", read_run)
     rj_runs = reading.named("rj_runs", read_judgment_run)
-    segments: dict[str, Segment] = {}
-    for _, found in reading.many("segments", read_texts):
-        for doc, segment in found.items():
-            segments.setdefault(doc, segment)
+    segments = reading.texts("segments", read_texts, attrgetter("text"))
     qrels = reading.optional("qrels", read_qrels)
     assignments = _labelled(reading, "assignments", read_assignments)
     support = _labelled(reading, "support", read_support)
