@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from assay.api.opened import Opened
 from assay.model.locking import PassingFolder
+from assay.web.server import opened_bench
+from tests.web.conftest import write_folder
 
 MAKES_ONE = """
 import sys
@@ -34,6 +37,16 @@ def other(temporary: Path):
     with subprocess.Popen(command, env=os.environ | {"TMPDIR": str(temporary)}, **pipes) as process:
         yield process, Path(process.stdout.readline().strip())
         process.kill()
+
+
+def test_a_workbench_takes_away_the_report_of_one_that_was_killed(other, tmp_path: Path):
+    process, left = other
+    with opened_bench(Opened.open(write_folder(tmp_path / "f"))):
+        assert left.is_dir()
+    process.kill()
+    process.wait()
+    with opened_bench(Opened.open(tmp_path / "f")):
+        assert not left.exists()
 
 
 def test_what_a_killed_process_left_is_taken_away_by_the_next(other, temporary: Path):

@@ -449,6 +449,20 @@ def test_no_word_is_wider_than_a_phone(serve, visit, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
 
 
+def test_lines_have_directions_of_their_own_unless_they_are_very_long(serve, visit, tmp_path):
+    server = serve(write_folder(tmp_path / "f"))
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    shown = """(text) => {
+      const made = textOf({ name: "passage", label: "Passage", value: text }, []);
+      find("against").replaceChildren(made);
+      return getComputedStyle(made.querySelector("p")).unicodeBidi;
+    }"""
+    assert page.evaluate(shown, "one\nשתיים") == "plaintext"
+    for text in ("one", f"one\n{'x' * 20_000}", "x " * 20_000):  # quadratic in Chromium
+        assert page.evaluate(shown, text) == "isolate"
+
+
 def test_a_bank_is_no_wider_than_a_phone(serve, visit, tmp_path):
     ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
     shutil.copytree(EXAMPLES / "exam", tmp_path / "f", ignore=ignored)

@@ -198,6 +198,29 @@ def test_two_commands_may_change_their_keys_with_each_other(tmp_path):
     )
 
 
+@pytest.mark.parametrize("name", ["kim kong", "ＫＩＭ KONG", "KIM  KONG"])
+def test_a_name_that_people_take_for_anothers_is_refused(tmp_path, name):
+    with opened_bench(Opened.open(write_folder(tmp_path / "f"))) as bench:
+        assert bench.link("KIM KONG", Role.LABELLER)[0] == bench.link("KIM KONG", None)[0]
+        bench.link("KÏM KONG", None)
+        with pytest.raises(SettingsError, match=r"There is KIM KONG already, .*Write KIM KONG"):
+            bench.link(name, None)
+
+
+def test_labels_by_names_that_people_take_for_one_are_told_of(tmp_path, assay):
+    folder = write_folder(tmp_path / "f")
+    unit = {"passage": "It is old.", "nugget": "It is."}
+    row = {"task": ENTAILMENT, "verdict": {"entailed": "YES"}, "unit": unit}
+    file = tmp_path / "labels.jsonl"
+    names = ("human:KIM", "human:LEE", "human:kim", "human:LEE")
+    lines = (json.dumps(row | {"labeller": one}) + "\n" for one in names)
+    file.write_text("".join(lines), encoding="utf-8")
+    done = assay("labels", "import", folder, file)
+    assert done.returncode == 0
+    assert "human:kim and human:KIM are two people here." in done.stderr
+    assert "LEE" not in done.stderr
+
+
 def test_who_is_invited_again_stays_what_they_are(serve, tmp_path):
     folder = write_folder(tmp_path / "f")
     server = serve(folder, "--invite", "KIM", "--role", "adjudicator")

@@ -17,7 +17,7 @@ from assay.formats.cells import is_table
 from assay.formats.naming import normal_id, run_name
 from assay.formats.text import read_text
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.exchange import person
+from assay.ledger.exchange import person, spelt_alike
 from assay.ledger.incoming import Incoming
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import LabellerId
@@ -113,6 +113,7 @@ def import_marked(
             )
         if not edits.labels:
             return LabelsImported(0, 0, 0, labels=())
+        _tell_of_another_spelling(who.name, _people(ledger), note)
         trial.add(edits.labels)
         after = scored.score(ledger, whole=True)
         faults = unlike(edits, after.findings.detail.answers, rulings)
@@ -129,6 +130,19 @@ def import_marked(
         )
     was, now = (Results(policy.name, {one.protocol: one}) for one in (before, after))
     return LabelsImported(len(labels), 0, 0, labels, consequences(was, now))
+
+
+def _people(ledger: Ledger) -> set[str]:
+    return {one.name for one in ledger.labellers().values() if one.is_human}
+
+
+def _tell_of_another_spelling(name: str, people: Iterable[str], note: Note) -> None:
+    other = spelt_alike(name, people)
+    if other is not None:
+        note(
+            f"{printable(name)} and {printable(other)} are two people here. If they are one, write "
+            "the name as it was first: with --by, or in the file."
+        )
 
 
 def _marked(opened: Folder, path: Path) -> Evaluation:
@@ -244,7 +258,7 @@ def import_labels(
     if len(paths) != 1:
         raise SettingsError("Give one file of labels at a time.")
     with opened.open_ledger(create=not dry_run) as ledger:
-        return _import_lines(opened, ledger, paths[0], who, dry_run=dry_run)
+        return _import_lines(opened, ledger, paths[0], who, dry_run=dry_run, note=note)
 
 
 def _is_marked(path: Path) -> bool:
@@ -257,7 +271,7 @@ def _is_marked(path: Path) -> bool:
 
 
 def _import_lines(
-    folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
+    folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool, note: Note
 ) -> LabelsImported:
     opened = Opened.of(folder).quick() if dry_run else None
 
@@ -270,7 +284,11 @@ def _import_lines(
         ledger.checked()  # before anybody's label takes the place of another
         before = None if opened is None else opened.score(ledger)
         incoming = Incoming(ledger, path, who, asked)
+        people = _people(ledger)
         added = sum(len(trial.add(some)) for some in incoming.new())
+        for name in sorted(_people(ledger) - people):
+            _tell_of_another_spelling(name, people, note)
+            people.add(name)
         follows = None
         if opened is not None and before is not None:
             follows = consequences(before, opened.score(ledger))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args, get_origin
 
@@ -13,6 +14,7 @@ from assay.ledger.ledger import NewLabel
 from assay.ledger.lines import WHOLE
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
+from assay.model.records import folded_text
 from assay.model.secrets import secret_in, secret_told
 from assay.tasks.base import AnyTask, Verdict, canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
@@ -42,6 +44,18 @@ def person(name: str) -> LabellerId:
     if found is None or not found.is_human:
         raise SettingsError(f"--by '{name}' names no person. Write --by human:NAME.")
     return found
+
+
+def spelt_alike(name: str, names: Iterable[str]) -> str | None:
+    """The one among ``names`` that is another to a ledger, and the same to people: in another case
+    or width, or with other white space."""
+    if name in (names := set(names)):
+        return None
+    return next((one for one in sorted(names) if _read(one) == _read(name)), None)
+
+
+def _read(name: str) -> str:
+    return folded_text(unicodedata.normalize("NFKC", name))
 
 
 def said_by(

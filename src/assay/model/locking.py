@@ -35,12 +35,9 @@ class PassingFolder:
 
     def __init__(self, kind: str) -> None:
         self._held: int | None = None
-        prefix = f"assay-{kind}-"
-        for left in Path(tempfile.gettempdir()).glob(f"{prefix}*") if HAS_LOCKS else ():
-            with suppress(OSError):  # somebody else's, gone meanwhile, or no folder
-                _take_away(left)
+        take_away_left(kind)
         while self._held is None:
-            self.path = Path(tempfile.mkdtemp(prefix=prefix))
+            self.path = Path(tempfile.mkdtemp(prefix=f"assay-{kind}-"))
             if not HAS_LOCKS:
                 return
             # Until it is held, another process may take it for one that was left.
@@ -57,6 +54,13 @@ class PassingFolder:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+
+
+def take_away_left(kind: str) -> None:
+    """Remove this person's folders of a kind whose processes were killed."""
+    for left in Path(tempfile.gettempdir()).glob(f"assay-{kind}-*") if HAS_LOCKS else ():
+        with suppress(OSError):  # somebody else's, gone meanwhile, or no folder
+            _take_away(left)
 
 
 def _take_away(path: Path) -> None:

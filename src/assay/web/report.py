@@ -18,7 +18,7 @@ from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.errors import AssayError
 from assay.model.going import Told
-from assay.model.locking import PassingFolder
+from assay.model.locking import PassingFolder, take_away_left
 from assay.model.wording import lasting
 from assay.protocols.manifest import REPORT
 from assay.web.desk import Refused
@@ -33,6 +33,9 @@ _TOP = '<header class="top">'
 
 _NOT_MADE = "The report could not be made; the terminal of the workbench says why."
 
+_KIND = "report"
+"""Of its folder."""
+
 Write = Callable[[Path, Told], Awaitable[None]]
 
 
@@ -43,6 +46,7 @@ class LiveReport:
 
     def __init__(self, write: Write, head: Callable[[], Awaitable[Head]]) -> None:
         self._write, self._head = write, head
+        take_away_left(_KIND)
         self._folder: PassingFolder | None = None
         self._forgotten = 0
         self._of: tuple[Head, int] | None = None
@@ -103,7 +107,7 @@ class LiveReport:
     def _its_folder(self) -> Path:
         if self._folder is None or not self._folder.path.is_dir():
             self.close()
-            self._folder = PassingFolder("report")
+            self._folder = PassingFolder(_KIND)
         return self._folder.path
 
     def _told(self, what: str, done: int, share: float | None) -> None:

@@ -30,6 +30,7 @@ from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.ledger.claims import claim
 from assay.ledger.exchange import person as named
+from assay.ledger.exchange import spelt_alike
 from assay.ledger.opening import move_log
 from assay.model.errors import AssayError, LedgerError, SettingsError
 from assay.model.going import Told
@@ -277,7 +278,7 @@ class Bench:
 
     def link(self, name: str, role: Role | None) -> tuple[Person, str]:
         """A person, who is what they were before where ``role`` is None, and a link that lets them
-        in, once. Raises SettingsError for what is no name."""
+        in, once. Raises SettingsError for what is no name, or one that reads like another's."""
         return self.now(self._link, name, role)
 
     async def invited(self, name: str, role: Role) -> str:
@@ -292,6 +293,12 @@ class Bench:
             told = f"{name!r} names no person. Give a name whose every character can be seen."
             raise SettingsError(told) from error
         state = self.desk.state
+        other = spelt_alike(name, (one.name for one in state.people()))
+        if other is not None:
+            raise SettingsError(
+                f"There is {other} already, and people would take {name} for the same. Write "
+                f"{other} (--as, --invite); give somebody else another name."
+            )
         person = state.person(name, role)
         return person, f"{self.address}/enter?t={state.link(person, hours=_HOURS)}"
 

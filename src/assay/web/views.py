@@ -213,7 +213,7 @@ async def invite(request: web.Request) -> Any:
     try:
         link = await bench_of(request).invited(name, Role(role))
     except SettingsError as error:
-        raise Refused("That is no name.", 422) from error
+        raise Refused(str(error), 422) from error
     return {"told": f"For {name}, once: {link}"}
 
 

@@ -99,17 +99,20 @@ function lit(text, words) {
   return found;
 }
 
+// Each line of a text may run in its own direction; where one is very long, browsers take minutes.
+const byLines = (text) => text.includes("\n") && !/[^\n]{10000}/.test(text) && "lines";
+
 function textOf(one, given) {
   const words = one.query ? [] : given; // the query itself is no find
   const block = make("div", { class: "text" }, make("h2", {}, one.label));
   if (Array.isArray(one.value)) {
     const list = make("ol");
     one.value.forEach((text, item) => {
-      list.append(make("li", { dir: "auto", lang: languageOf(text), "data-field": one.name, "data-item": item, "aria-label": `${one.label} ${item + 1}: ${text}`, tabindex: "0" }, ...lit(text, words)));
+      list.append(make("li", { class: byLines(text), dir: "auto", lang: languageOf(text), "data-field": one.name, "data-item": item, "aria-label": `${one.label} ${item + 1}: ${text}`, tabindex: "0" }, ...lit(text, words)));
     });
     block.append(list);
   } else {
-    block.append(make("p", { dir: "auto", lang: languageOf(one.value), "data-field": one.name, role: "group", "aria-label": `${one.label}: ${one.value}`, tabindex: "0" }, ...lit(one.value, words)));
+    block.append(make("p", { class: byLines(one.value), dir: "auto", lang: languageOf(one.value), "data-field": one.name, role: "group", "aria-label": `${one.label}: ${one.value}`, tabindex: "0" }, ...lit(one.value, words)));
     const edit = editOf(one.value);
     if (edit) block.append(edit);
   }
