@@ -166,6 +166,20 @@ def test_another_answer_of_the_same_value_is_no_change_of_nothing(folder: Path, 
     assert "nothing " not in done.stdout
 
 
+def test_labels_by_people_that_came_since_are_told(folder: Path, assay: Assay, tmp_path: Path):
+    base, lines = tmp_path / "base.json", tmp_path / "kim.jsonl"
+    assay("judge", folder)
+    assert assay("gate", folder, "--save", base).returncode == 0
+    assert "stood on" not in assay("gate", folder, "--baseline", base).stdout
+    exported = assay("labels", "export", folder, "--task", "r2c2.answer").stdout.splitlines()
+    one = json.loads(exported[0])
+    one["verdict"]["correct"] = not one["verdict"]["correct"]
+    lines.write_text(json.dumps(one) + "\n")
+    assert assay("labels", "import", folder, lines, "--by", "human:KIM").returncode == 0
+    told = " ".join(assay("gate", folder, "--baseline", base).stdout.split())
+    assert "The baseline stood on: judge alone, never checked here." in told
+
+
 def test_another_labeller_is_not_comparable(folder: Path, assay: Assay, tmp_path: Path):
     base = tmp_path / "base.json"
     assay("judge", folder)

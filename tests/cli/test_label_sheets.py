@@ -55,6 +55,16 @@ def test_a_sheet_shows_units_and_not_what_was_said(rows):
     assert {(row["verdict.entailed"], row["reason"]) for row in rows} == {("", "")}
 
 
+def test_a_sheet_that_says_nothing_and_a_table_that_is_none_are_refused(folder, rows, assay):
+    filled = [{**row, "entailed": "YES"} for row in rows]  # a column of one's own
+    done = assay(*IMPORT, folder, write(folder / "sheet.csv", filled), "--by", "human:KIM")
+    assert (done.returncode, "No row has a verdict" in done.stderr) == (2, True)
+    assert "verdict.entailed" in done.stderr
+    done = assay("labels", "export", folder, "-o", folder / "labels.csv")
+    assert (done.returncode, "--sheet" in done.stderr) == (2, True)
+    assert not (folder / "labels.csv").exists()
+
+
 def test_units_that_nobody_has_labelled_can_be_filled_in(tmp_path, assay):
     ignore = shutil.ignore_patterns("out", "labels.sqlite*")
     folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))

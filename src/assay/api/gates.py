@@ -111,13 +111,14 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
     absent = [name for name, one in contents.items() if one.answer is None and one.passages is None]
     if len(absent) == len(contents):  # what runs handed in the protocol does not tell
         absent = []
+    before = None if path is None else read_baseline(path).require()
     found = gate(
         now,
-        None if path is None else read_baseline(path).require(),
+        before,
         terms,
         texts=texts,
         bounds=_corrected(trusted, run),
-        stands_on=tuple(_stands_on(result)),
+        stands_on=tuple(_stands_on(result, before)),
     )
     against = f"{path} ({found.against})" if found.against else ""
     return replace(found, against=against, absent=tuple(absent))
@@ -151,13 +152,18 @@ def _corrected(trusted: Trusted | None, run: str) -> dict[str, Range]:
     return found
 
 
-def _stands_on(result: Result) -> Sequence[str]:
+def _stands_on(result: Result, before: Baseline | None) -> Sequence[str]:
     basis = stands_on(result)
+    was = "" if before is None else before.stands_on
     who = sorted({one.name for one in result.labellers.values() if one is not None})
     said = [
         f"Policy {result.policy}: {policy_in_words(result.policy)}.",
         f"Labellers: {', '.join(who)}." if who else "",
         f"Stands on: {basis}." if basis else "",
+        f"The baseline stood on: {was}. Labels that came since count on one side alone: save the "
+        "baseline of its run anew."
+        if was and was != basis
+        else "",
     ]
     return [one for one in (*said, _unlabelled(result)) if one]
 
@@ -211,6 +217,7 @@ def snapshot(part: Evaluation, result: Result, run: str) -> Baseline:
         run=run,
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         policy=result.policy,
+        stands_on=stands_on(result),
         settings={
             name: value
             for name, value in {**result.settings, **result.findings.grounds}.items()

@@ -62,11 +62,15 @@ def export_sheet(
     return [*header, *said, "reason"], by_place
 
 
-def require_unfilled(path: Path, *, sure: bool) -> None:
-    """Raises SettingsError for a sheet in which verdicts were filled in, or may have been: to write
-    over it would lose them. Where it is not ``sure`` that a sheet is written, which may have been
-    forgotten to say, what is not called as tables are is none."""
-    if not path.is_file() or not (sure or is_table(path)):  # a pipe would be waited for
+def require_place(path: Path, *, sheet: bool) -> None:
+    """Raises SettingsError where what is no ``sheet`` would be written to a table; and for a sheet
+    in which verdicts were filled in, or may have been: to write over it would lose them."""
+    if not sheet and is_table(path):
+        raise SettingsError(
+            f"{path}: labels are written as JSON Lines: name the file .jsonl. A table that people "
+            "fill in is --sheet with --task."
+        )
+    if not sheet or not path.is_file():  # a pipe would be waited for
         return
     cure = "Name another file, or import it and delete it."
     try:

@@ -30,7 +30,7 @@ from assay.api.labels import (
 from assay.api.labels_parquet import write_parquet
 from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
 from assay.api.paths import expanded
-from assay.api.spreadsheet import Which, export_sheet, require_unfilled
+from assay.api.spreadsheet import Which, export_sheet, require_place
 from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
@@ -166,7 +166,7 @@ def export_command(
     if output is not None and not parquet:
         require_plain(output)
         Folder.open(folder).require_no_input(output)
-        require_unfilled(output, sure=sheet)
+        require_place(output, sheet=sheet)
     if units is not Which.ALL and not sheet:
         raise SettingsError(f"--units {units.value} is of a sheet: give --sheet with it.")
     if sheet:

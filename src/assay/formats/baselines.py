@@ -67,7 +67,7 @@ class GatedMeasure(_Record):
 
 
 class Baseline(_Record):
-    """What ``assay gate --save`` writes."""
+    """What ``assay gate --save`` writes; ``stands_on`` is whose labels its scores rest on."""
 
     assay_gate: Literal[1] = 1
     assay: str
@@ -75,6 +75,7 @@ class Baseline(_Record):
     run: str
     made: str
     policy: str
+    stands_on: str = ""
     settings: dict[str, Any]
     tasks: dict[str, GatedTask]
     measures: dict[str, GatedMeasure]

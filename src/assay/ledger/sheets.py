@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from assay.formats.cells import read_cells
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText
-from assay.model.wording import quoted
+from assay.model.wording import listed, named, quoted
 from assay.tasks.base import unit_hash
 from assay.tasks.registry import REGISTRY
 
@@ -46,10 +46,12 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
             cells.line, f"Columns are there twice: {', '.join(sorted(twice))}.", "Keep one."
         )
         return
+    empty = True
     for line, record in cells.records():
         verdict = {
             name.removeprefix(VERDICT): _value(record[name]) for name in said if record[name]
         }
+        empty &= not verdict
         who = record.get("labeller", "").strip()
         if verdict and who and not who.startswith("human:"):
             why = f"A sheet is filled in by people, and {quoted(who)} names none."
@@ -58,6 +60,9 @@ def sheet_rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dic
         elif verdict:
             row = {"verdict": verdict} | {n: record[n] for n in _READ if record.get(n)}
             yield line, row | {name: record[name] for name in shown}
+    if empty:
+        why = f"No row has a verdict: {listed(said)} {named(len(said), 'is', 'are')} empty."
+        faults.error(cells.line, why, "Fill in these columns; others are not read.")
 
 
 def shown_unit(row: Mapping[str, Any]) -> dict[str, Any] | None:
