@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -82,6 +83,29 @@ def test_what_cannot_be_had_anew_is_shown_till_it_is_too_old(monkeypatch):
         assert (await work.fresh())[0] == "there"
 
     asyncio.run(visits())
+
+
+def test_all_who_ask_for_scores_before_they_are_begun_wait_for_the_same(tmp_path, monkeypatch):
+    begun, go_on, scored = threading.Event(), threading.Event(), []
+
+    def score():
+        scored.append(len(scored))
+        begun.set()
+        assert go_on.wait(10)
+        return scored[-1]
+
+    async def asked(bench):
+        first = asyncio.ensure_future(bench.scored())
+        await asyncio.to_thread(begun.wait, 10)
+        others = [asyncio.ensure_future(bench.scored()) for _ in range(20)]
+        await asyncio.sleep(0)
+        others.pop().cancel()  # somebody goes away
+        go_on.set()
+        return await asyncio.gather(first, *others)
+
+    with opened_bench(Opened.open(write_folder(tmp_path / "f"))) as bench:
+        monkeypatch.setattr(bench, "_score", score)
+        assert asyncio.run(asked(bench)) == [0] + [1] * 19
 
 
 def test_the_disk_is_told_to_keep_labels_which_nobody_waits_for(tmp_path, monkeypatch, capsys):

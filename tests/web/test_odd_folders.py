@@ -14,7 +14,7 @@ import pytest
 from assay.api.opened import Opened
 from assay.ledger import NewLabel
 from assay.ledger.exchange import person, said_by
-from assay.model.errors import AssayError, SettingsError
+from assay.model.errors import AssayError, LedgerError, SettingsError
 from assay.model.labels import Status
 from assay.model.places import TRUSTED
 from assay.web import people
@@ -155,7 +155,33 @@ def test_a_copy_of_the_state_lets_nobody_in(tmp_path):
     with WorkbenchState(copy) as state:
         assert state.session(cookie) is None
         assert state.enter(token) is None
-        assert state.people() == [ann]
+        assert state.people() == [ann._replace(role=Role.LABELLER)]
+
+
+PREPARED = {
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON links BEGIN "
+    "INSERT INTO sessions VALUES ({known}, NEW.person, '', 4e9); END",
+    "view": "DROP TABLE sessions; CREATE VIEW sessions AS SELECT {known} AS hash, 1 AS person",
+    "table": "DROP TABLE sessions; CREATE TABLE sessions "
+    "(junk, person, csrf, made, hash GENERATED ALWAYS AS ({known}) VIRTUAL)",
+}
+
+
+@pytest.mark.parametrize("what", PREPARED)
+def test_a_state_that_somebody_prepared_lets_nobody_in(tmp_path, what):
+    path, sent = tmp_path / "w.sqlite", tmp_path / "sent.sqlite"
+    with WorkbenchState(path) as state:
+        state.person("EVE", Role.ORGANISER)
+    shutil.copy(path, sent)
+    with sqlite3.connect(sent) as db:
+        db.executescript(PREPARED[what].format(known=f"x'{people.hashed('known').hex()}'"))
+    if what != "table":
+        with pytest.raises(LedgerError, match=rf"holds a {what} .* Move the file away"):
+            WorkbenchState(sent)
+        return
+    with WorkbenchState(sent) as state:
+        assert state.enter(state.link(state.person("ANN", Role.ORGANISER), hours=1))
+        assert state.session("known") is None
 
 
 def test_a_cookie_lets_in_for_three_months(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Self
 
 from assay.ledger.opening import LONGEST_LOG, explained, transaction
 from assay.model.errors import LedgerError
+from assay.model.wording import printable
 
 FILE = "workbench.sqlite"
 
@@ -37,6 +38,7 @@ class Database:
         with explained(path):
             self.db = sqlite3.connect(path, isolation_level=None, timeout=30)
             self.db.execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
+            self._refuse_programs()
             self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = NORMAL")
             # Whoever moves the log waits for the disk: nobody who labels (assay.web.server).
@@ -45,6 +47,17 @@ class Database:
                 self.db.execute("DROP TABLE IF EXISTS given")  # found again in the ledger
                 self.db.execute(f"PRAGMA user_version = {_VERSION}")
             self.db.executescript(_TABLES)
+
+    def _refuse_programs(self) -> None:
+        """Raise LedgerError where the file does things by itself: one that lets somebody in could
+        be sent with a folder."""
+        programs = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view')"
+        for what, name in self.db.execute(programs):
+            raise LedgerError(
+                f"{self.path}: holds a {what} ({printable(name)}), and so was not made by Assay. "
+                "Move the file away: invitations, skips, flags and notes are lost with it, and no "
+                "label."
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -139,10 +152,13 @@ class People(Database):
         super().__init__(path)
         here = _place(path)
         if self.one("SELECT value FROM facts WHERE name = 'place'") != (here,):
-            with self.writing():
-                for table in ("entering", "sessions", "links"):
-                    self.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
-                self.execute("INSERT OR REPLACE INTO facts VALUES ('place', ?)", (here,))
+            # It may have been made by whoever sent the folder, tables and all.
+            for table in ("entering", "sessions", "links", "facts"):
+                self.execute(f"DROP TABLE {table}")
+            with explained(path):
+                self.db.executescript(_TABLES)
+            self.execute("UPDATE people SET role = ?", (Role.LABELLER,))
+            self.execute("INSERT INTO facts VALUES ('place', ?)", (here,))
 
     def person(self, name: str, role: Role | None = None) -> Person:
         """The person of this name, who is made where there is none, with another role if given."""

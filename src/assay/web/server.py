@@ -76,6 +76,7 @@ class Bench:
     _context: Context = field(default_factory=copy_context, init=False)
     _rests_until: float = field(default=0.0, init=False)
     _scored: ScoredFolder | None = field(default=None, init=False)
+    _scores_due: Future[ScoredFolder] | None = field(default=None, init=False)
     _pairs: tuple[Head | None, Sequence[live.LabellerPair]] | None = field(default=None, init=False)
     _tried: tuple[ScoredFolder, Prospects] | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
@@ -200,8 +201,12 @@ class Bench:
 
     async def scored(self) -> ScoredFolder:
         """The scores as the labels stand, which are computed once for each state of the ledger;
-        labelling goes on meanwhile."""
-        return await self._in_scoring_thread(self._score)
+        labelling goes on meanwhile. All who ask before that is begun wait for the same."""
+        due = self._scores_due
+        if due is None or due.running() or due.done():
+            due = self._scores_due = self._in(self._scoring, self._score)
+        # Whoever goes away ends nothing that others wait for.
+        return await asyncio.shield(asyncio.wrap_future(due))
 
     def _score(self) -> ScoredFolder:
         with self.opened.ledger() as ledger:
