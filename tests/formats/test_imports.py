@@ -546,6 +546,16 @@ def test_hugging_face_data_sets(tmp_path: Path):
         run(tmp_path, "hf", qa)
     (row,) = run(tmp_path, "hf", qa, fields={"answer": "references"})
     assert row["references"] == ["1932"]
+    both = [{**qa[0], "response": "Then.", "contexts": ["c"]}]
+    with pytest.raises(SettingsError, match=r"which is the system's answer\? .* response=answer"):
+        run(tmp_path, "hf", both)
+    (row,) = run(tmp_path, "hf", both, fields={"answer": "references"})
+    assert (row["answer"], row["references"]) == ("Then.", ["1932"])
+    said: list[Any] = [[{"role": "assistant", "content": "Then."}], [{"selected": []}]]
+    shapes = [{"id": n, "question": "When?", "contexts": ["c"], "output": one}
+              for n, one in enumerate(said)]  # fmt: skip
+    found, (row,) = done(tmp_path, "hf", shapes)
+    assert (row["answer"], list(found.dropped.values())) == ("Then.", [1])
     checker = {"results": [{"query_id": "0", "query": "When?", "gt_answer": "1932", "response": "a",
                             "retrieved_context": [{"doc_id": "d", "text": "t"}]}]}  # fmt: skip
     (row,) = run(tmp_path, "hf", checker, "in.json")

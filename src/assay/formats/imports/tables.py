@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.formats.imports.common import (
+    ANSWER_KEYS,
     ASSISTANT,
     USER,
     Choices,
@@ -25,6 +26,7 @@ from assay.formats.imports.common import (
     passages_of,
     question_id,
     snake,
+    text_in,
 )
 from assay.model.errors import SettingsError
 from assay.model.records import text_id
@@ -38,9 +40,10 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "query", "user_input", "input"),
     "answer": ("answer", "response", "generated_answer", "output", "prediction"),
     "passages": ("contexts", "retrieved_contexts", "documents", "passages", "context",
-                 "retrieved_context"),
+                 "retrieved_context", "docs", "retrieved_documents", "retrieved_passages"),
     "references": ("ground_truth", "ground_truths", "reference", "references", "gt_answer",
-                   "expected_output"),
+                   "expected_output", "reference_answer", "expected_answer", "gold_answer",
+                   "golden_answers"),
     "run": ("query_run", "run"),
 }  # fmt: skip
 _RAGAS = {
@@ -150,24 +153,28 @@ def read_hf(files: Files, choices: Choices) -> Imported:
     if {"query_id", "passage_id", "passage"} <= names:
         rows = _grouped(rows)
         names = {name for row in rows for name in row}
+    free = names - choices.fields.keys()  # a column that is named for a field is no other's
     chosen = {
-        what: next((name for name in known if name in names), None)
-        for what, known in FIELDS.items()
+        what: next((name for name in known if name in free), None) for what, known in FIELDS.items()
     }
-    chosen["references"] = chosen["references"] or ("answers" if "answers" in names else None)
-    alone = chosen["answer"] == "answer" and not chosen["passages"] and not chosen["references"]
-    if alone and "answer" not in choices.fields:
+    chosen["references"] = chosen["references"] or ("answers" if "answers" in free else None)
+    if chosen["answer"] == "answer" and not chosen["passages"] and not chosen["references"]:
         raise SettingsError(
             "The data set has an 'answer' and no contexts: it is likely a reference. Say so: --map "
             "answer=references (or --map answer=answer)."
+        )
+    several = [name for name in FIELDS["answer"] if name in free]
+    if len(several) > 1 and "answer" not in choices.fields.values():
+        raise SettingsError(
+            f"The data set has {listed(several, 5)}: which is the system's answer? Say so: --map "
+            f"{several[1]}=answer; the other may be a reference: --map {several[0]}=references."
         )
     for name, what in choices.fields.items():
         if what not in FIELDS:
             raise SettingsError(f"--map {name}={what}: a field is one of {', '.join(FIELDS)}.")
         if name not in names:
             raise SettingsError(f"--map {name}={what}: the data set has no '{name}'.")
-        # A column that is named for one field is no longer another's.
-        chosen = {k: None if v == name else v for k, v in chosen.items()} | {what: name}
+        chosen[what] = name
     if rows and chosen["question"] is None:
         raise SettingsError(
             f"No column is the question; there are {listed(sorted(names), 10)}. Say which: "
@@ -260,6 +267,8 @@ def _record(
     record: Row = {"id": name, "question": question, "passages": passages}
     if answer is None or is_nan(answer):
         record |= {"answer": "", "error": "no answer in the file"}
+    elif isinstance(answer, list | dict):
+        record["answer"] = text_in(answer, ANSWER_KEYS, ASSISTANT)
     else:
         record["answer"] = str(answer)
     return record | {key: value for key, value in (("references", references),
