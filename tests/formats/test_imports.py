@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -437,6 +438,12 @@ def test_a_table_is_the_same_rows_however_it_is_written(tmp_path: Path):
     cells = [{"": str(n), **{k: v if isinstance(v, str) else repr(v) for k, v in row.items()}}
              for n, row in enumerate(rows)]  # fmt: skip
     assert run(tmp_path, "ragas", cells, "in.csv") == by_lines
+    pl.DataFrame(cells).write_csv(tmp_path / "in.tsv", separator="\t")
+    packed = gzip.compress((tmp_path / "in.csv").read_bytes())
+    (tmp_path / "in.csv.gz").write_bytes(packed)
+    for name in ("in.tsv", "in.csv.gz"):
+        import_files("ragas", [tmp_path / name], tmp_path / "out.jsonl", Choices())
+        assert [json.loads(one) for one in (tmp_path / "out.jsonl").open()] == by_lines
     for write in (pl.DataFrame.write_ipc, pl.DataFrame.write_ipc_stream):
         write(pl.DataFrame(rows), tmp_path / "in.arrow")
         import_files("ragas", [tmp_path / "in.arrow"], tmp_path / "out.jsonl", Choices())

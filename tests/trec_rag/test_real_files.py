@@ -76,6 +76,14 @@ def test_new_sub_narratives_count_though_the_list_lacks_them(
         assert float(rows["coverage"]) == pytest.approx(9 / 12), done.stderr
 
 
+def test_assignments_to_documents_are_no_answers(assay: Assay, tmp_path: Path):
+    nugget = {"text": "a", "importance": "vital", "assignment": "support"}
+    row = {"text": "Why?", "qid": "q", "candidate_text": "c", "docid": "d", "nuggets": [nugget]}
+    (tmp_path / "a.jsonl").write_text(json.dumps(row))
+    done = assay("nuggets", tmp_path / "a.jsonl")
+    assert (done.returncode, "retrieved documents (docid)" in done.stderr) == (2, True)
+
+
 def test_a_bank_is_no_file_of_assignments(assay: Assay, bank: Path):
     done = assay("nuggets", bank)
     assert done.returncode == 2

@@ -112,6 +112,13 @@ def read_assignments(source: SourceText, faults: FaultList) -> tuple[AssignedAns
             "Give assignments: a record an answer, with run_id, its nuggets with assignment.",
         )
         return None
+    if "docid" in example and "run_id" not in example:
+        faults.error(
+            0,
+            "These are assignments to retrieved documents (docid), not to answers.",
+            "Give those of answers, as nuggetizer writes them with --input-kind answers.",
+        )
+        return None
     for number, record in read_objects(source, faults):
         topic = _topic(record, number, faults)
         if topic is None:

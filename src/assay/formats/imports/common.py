@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import orjson
 import polars as pl
 
+from assay.formats.cells import is_table, separator
 from assay.formats.jsonl import read_json, read_values
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
@@ -103,15 +104,16 @@ def rows_of(path: Path) -> Parsed[list[Any]]:
             magic = file.read(4)
         if magic in _TABLES:
             return Parsed(_TABLES[magic](path).to_dicts(), ())
-        if path.suffix.lower() == ".csv":
-            frame = pl.read_csv(path, infer_schema=False)
+        source = read_text(path)
+        if is_table(path):
+            mark = separator(source.first_line)
+            frame = pl.read_csv(source.data, infer_schema=False, separator=mark)
             rows = [{k: v for k, v in row.items() if v is not None} for row in frame.to_dicts()]
             return Parsed(rows, ())
     except (OSError, pl.exceptions.PolarsError) as error:
         why = f"It cannot be read: {str(error).partition(chr(10))[0]}."
-        cure = "Give JSON, JSON Lines, Parquet, Arrow or CSV as the tool exports it."
+        cure = "Give JSON, JSON Lines, Parquet, Arrow or CSV as the tool exports it, in UTF-8."
         raise FormatError([Fault(str(path), 0, None, why, cure)]) from error
-    source = read_text(path)
     faults = FaultList(source.file, source.faults)
     try:
         whole, _ = read_json("\n".join(source.lines))

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.formats.cells import is_table
 from assay.formats.imports.common import (
     ANSWER_KEYS,
     ASSISTANT,
@@ -84,7 +85,7 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
         ]
         meta: Row = {}
         for name, value in _beside(row, _RAGAS, choices).items():
-            number = number_in(value) if name != choices.id_from else None
+            number = None if name in (choices.id_from, *FIELDS["id"]) else number_in(value)
             meta |= {name: value} if number is None else {f"score.{name}": number}
         references = _texts(first_of(row, ("reference", "ground_truth", "ground_truths")))
         found.records.append(
@@ -101,7 +102,7 @@ def read_deepeval(files: Files, choices: Choices) -> Imported:
     questions."""
     found = Imported()
     for path, _ in files:
-        joined = path.suffix.lower() in (".csv", ".jsonl")
+        joined = is_table(path) or path.suffix.lower() == ".jsonl"
         if joined and choices.split is None:
             raise SettingsError(
                 f"{path}: deepeval joins contexts by a sign in CSV and JSON Lines. Say which: "
