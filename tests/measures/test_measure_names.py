@@ -99,6 +99,10 @@ def test_other_spellings(text: str, canonical: str) -> None:
         ("Recal(rel=2)@10", r"mean Recall\(rel=2\)@10\?"),
         ("nDCG20", r"is not a measure name.*mean nDCG@20\?"),
         ("HMR", "unknown measure 'HMR' in 'HMR'. Known measures"),
+        ("R@100", r"mean Recall@100\?"),  # not RR
+        ("hit_rate@10", r"mean Success@10\?"),
+        ("ndcg_burges@10", r"mean nDCG\(gain=exp\)@10\?"),
+        ("bpref", "unknown measure 'bpref' in 'bpref'. Known measures"),  # Rprec is another
         ("nDCG@", "is not a measure name"),
         ("nDCG@20@5", "is not a measure name"),
         ("nDCG(gain=exp@20", "is not a measure name"),

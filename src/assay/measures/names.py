@@ -29,6 +29,11 @@ _TREC_EVAL_STEMS = {
 }
 _TREC_EVAL_NAMES = {"ndcg": "nDCG", "map": "AP", "recip_rank": "RR"}
 _SPELLINGS = {"alpha-ndcg": "α-ndcg"}
+_ELSEWHERE = {
+    "r": "Recall", "precision": "P", "r-precision": "Rprec", "hit-rate": "Success",
+    "ndcg-burges": "nDCG(gain=exp)",
+}  # fmt: skip
+"""What ir_measures and ranx call measures whose names here are not near."""
 
 
 def parse_measure(text: str) -> Measure:
@@ -71,10 +76,10 @@ def _meant(text: str) -> str:
     nothing."""
     parts = _ALMOST.match(text)
     folded = parts["name"].casefold().replace("_", "-").replace("alpha", "α") if parts else ""
-    near = get_close_matches(folded, _by_folded_name(), n=1)
-    if parts is None or not near:
+    near = get_close_matches(folded, _by_folded_name(), n=1, cutoff=0.65)
+    if parts is None or not (near or folded in _ELSEWHERE):
         return ""
-    name = _by_folded_name()[near[0]].name
+    name = _ELSEWHERE.get(folded) or _by_folded_name()[near[0]].name
     whole = name + parts["rest"].rstrip()
     if _NAME.fullmatch(whole) is None:
         numbers = re.findall("[0-9]+", parts["rest"])
