@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, root
 from scipy.special import expit
 
+from assay.measures.bootstrap import ends_of, percentile_interval
 from assay.statistics.battles import (
     components,
     error_interval,
@@ -146,10 +147,10 @@ def test_intervals_and_ranks_are_of_topics_drawn_anew(model):
     assert 0 < unrated < 40
     for run in range(3):
         rating, rate_of = found.intervals[run], found.rate_intervals[run]
-        expected = np.nanquantile(ratings_drawn[:, run], [0.1, 0.9])
+        expected = ends_of(percentile_interval(ratings_drawn[:, run], 0.8, 4))
         assert (rating.low, rating.high) == pytest.approx(expected)
         assert rating.undefined == unrated
-        expected = np.quantile(np.array(rates)[:, run], [0.1, 0.9])
+        expected = ends_of(percentile_interval(np.array(rates)[:, run], 0.8, 4))
         assert (rate_of.low, rate_of.high) == pytest.approx(expected)
     spread = np.cov(ratings_drawn[~np.isnan(ratings_drawn[:, 0])].T)
     together = ranks_between(found.rating, spread, 3, level=0.8, seed=6)
@@ -197,8 +198,8 @@ def test_what_has_no_verdict_is_lost_at_worst_and_won_at_best(how):
     for run in range(4):
         assert found.rate[run] == pytest.approx(completed(run, 0, rows))
         assert found.rate_ceiling[run] == pytest.approx(completed(run, 1, rows))
-        worst, best = ([completed(run, end, one) for one in samples] for end in (0, 1))
-        ends = np.nanquantile(worst, 0.1), np.nanquantile(best, 0.9)
+        worst, best = (np.array([completed(run, end, one) for one in samples]) for end in (0, 1))
+        ends = percentile_interval(worst, 0.8, 4).low, percentile_interval(best, 0.8, 4).high
         interval = found.rate_intervals[run]
         assert (interval.low, interval.high) == pytest.approx(ends)
         assert interval.undefined == np.isnan(worst).sum()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from assay.measures import bootstrap
 from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
@@ -20,10 +21,30 @@ answers = st.lists(
 )
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.floats(0.01, 0.99))
-def test_percentiles_are_the_very_numbers_of_numpy(values: list[float], level: float) -> None:
-    wanted = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    assert bootstrap.percentiles(np.array(values), level) == tuple(wanted)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.floats(0.01, 0.99), st.integers(1, 50))
+def test_percentiles_are_the_very_numbers_of_numpy(
+    values: list[float], level: float, n: int
+) -> None:
+    beyond = bootstrap.tail(level, n)
+    wanted = np.quantile(values, [beyond, 1 - beyond])
+    assert bootstrap.percentiles(np.array(values), level, n) == tuple(wanted)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("n", [4, 5, 8, 14, 25, 100, 10_000])
+def test_tails_are_those_beyond_students_t(level: float, n: int) -> None:
+    t = stats.t.ppf((1 + level) / 2, n - 1)
+    wanted = stats.norm.sf(math.sqrt(n / (n - 1)) * t)
+    assert bootstrap.tail(level, n) == pytest.approx(wanted, rel=0.02, abs=1e-7)
+
+
+@pytest.mark.parametrize(("n", "least"), [(5, 0.9), (10, 0.93), (20, 0.93)])
+def test_intervals_over_few_topics_hold_the_true_mean(n: int, least: float) -> None:
+    # Percentiles alone would hold it in .83, .90 and .92 of these samples.
+    samples = list(np.random.default_rng(6).normal(size=(1000, n)))
+    found = bootstrap.mean_intervals(samples, resamples=1000, seed=0)
+    held = [one is not None and one.low <= 0 <= one.high for one in found]
+    assert least < np.mean(held) < 0.97
 
 
 @given(answers, st.integers(1, 12), st.sampled_from(["right", "left"]))
@@ -61,7 +82,8 @@ def test_the_vectorised_measures_are_the_plain_ones(
         )
         assert alone == {name: intervals[name] for name in [name] if name in intervals}
     for name, interval in intervals.items():
-        low, high = np.nanquantile(plain[name], [0.05, 0.95])
+        beyond = bootstrap.tail(0.9, len(p))
+        low, high = np.nanquantile(plain[name], [beyond, 1 - beyond])
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
         assert interval.undefined == np.isnan(plain[name]).sum()
 

@@ -51,7 +51,7 @@ def test_the_tables_fit_and_hold_scores_policy_and_gaps(films, width):
     assert max(map(len, text.splitlines())) <= width
     for words in (
         "UNDERCONFIDENT",
-        ".877 .82–.96",
+        ".877 .82–.97",
         "ORACLE",
         "person’s label",
         "left out by a run",

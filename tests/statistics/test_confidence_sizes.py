@@ -10,7 +10,7 @@ import pytest
 from assay.measures.confidence import hmr
 from assay.statistics.confidence import compare_confidence
 from assay.statistics.confidence_sizes import Pilot, Simulation, simulated_sizes
-from assay.statistics.samplesize import paired_t_power, paired_t_topics
+from assay.statistics.samplesize import expected_width, paired_t_power, paired_t_topics
 
 
 def answers(n: int, bolds=(0.0, 0.8), seed: int = 1):
@@ -35,9 +35,9 @@ def test_accuracy_needs_what_the_paired_t_test_needs():
         powers = [paired_t_power(n, 0.1, variance, 0.05) for variance in variances]
         assert seen.power[0] == pytest.approx(np.mean(powers), abs=0.03)
         assert seen.least_power[0] == pytest.approx(min(powers), abs=0.04)
-        widths = [2 * 1.96 * np.sqrt(2 * variance / n) for variance in variances]
+        widths = [expected_width(n, variance, 0.05) for variance in variances]
         assert seen.width == pytest.approx(np.mean(widths), rel=0.05)
-        alone = np.mean([2 * 1.96 * np.sqrt(np.var(c[:, run]) / n) for run in range(3)])
+        alone = np.mean([expected_width(n, np.var(c[:, run]) / 2, 0.05) for run in range(3)])
         assert seen.run_width == pytest.approx(alone, rel=0.05)
     row = simulated_sizes(simulation, differences=[0.1])[0]
     needed = [paired_t_topics(0.05, 0.2, 0.1, variance) for variance in variances]

@@ -108,7 +108,7 @@ def _interval(one: RankedBoard, other: RankedBoard, runs: list[str]) -> Interval
     taus = np.full(len(weights), np.nan)
     known = ~(np.isnan(first) | np.isnan(second)).any(axis=1)
     taus[known] = tau_rows(near_ranks(first[known]), near_ranks(second[known]))
-    return percentile_interval(taus, _LEVEL)
+    return percentile_interval(taus, _LEVEL, len(topics))
 
 
 @dataclass(frozen=True)

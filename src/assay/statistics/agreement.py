@@ -143,7 +143,7 @@ def agree(
     if topics is not None and count > 1:
         drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
         found = _coefficients(pairs, thresholds, drawn)
-        intervals = {name: percentile_interval(values, level) for name, values in found}
+        intervals = {name: percentile_interval(values, level, count) for name, values in found}
     estimates = {
         name: Estimate(value, None if value is None else intervals.get(name))
         for name, value in ((name, defined(point[0])) for name, point in points)

@@ -264,7 +264,7 @@ def rate(
             judged, np.concatenate([*topic_counts(topics, resamples, seed)]), model, prior, found
         )[:, active]
     intervals: list[Interval | None] = [None] * n
-    for run, interval in zip(active, _intervals(drawn, level), strict=False):
+    for run, interval in zip(active, _intervals(drawn, level, topics), strict=False):
         intervals[run] = interval
     return Rated(
         parts,
@@ -299,7 +299,8 @@ def _rates(
     floor = end(won=False)
     ceiling = end(won=True) if lacks else floor
     intervals: list[Interval | None] = [None] * battles.runs
-    ends = zip(_intervals(floor[1:], level), _intervals(ceiling[1:], level), strict=True)
+    both = (_intervals(drawn[1:], level, topics) for drawn in (floor, ceiling))
+    ends = zip(*both, strict=True)
     for run, (worst, best) in enumerate(ends):
         if worst is not None and best is not None:
             intervals[run] = replace(worst, high=best.high)
@@ -412,8 +413,10 @@ def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> Bools:
     return np.asarray(good)
 
 
-def _intervals(drawn: Floats, level: float) -> tuple[Interval | None, ...]:
-    return tuple(percentile_interval(column, level) for column in drawn.T) if len(drawn) else ()
+def _intervals(drawn: Floats, level: float, topics: int) -> tuple[Interval | None, ...]:
+    if not len(drawn):
+        return ()
+    return tuple(percentile_interval(column, level, topics) for column in drawn.T)
 
 
 def _ranks(value: Floats, drawn: Floats, level: float, topics: int, seed: int) -> RankSets | None:

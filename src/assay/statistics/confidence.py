@@ -199,7 +199,7 @@ def paired_differences(
         interval = p_value = p_below = None
         if difference is not None:
             if n >= FEWEST:
-                interval = percentile_interval(drawn[:, a] - drawn[:, b], level)
+                interval = percentile_interval(drawn[:, a] - drawn[:, b], level, n)
             p_value = count / swaps if exact else (count + 1) / (swaps + 1)
             p_below = least / (2 * swaps) if exact else (least + 1) / (swaps + 1)
         results.append(

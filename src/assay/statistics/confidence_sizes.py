@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
+from assay.measures.bootstrap import tail
 from assay.measures.settings import probability, whole_number
 from assay.statistics.confidence import MeasuredDraws
 
@@ -131,7 +132,8 @@ class Simulation:
         range."""
         probability(alpha, "alpha")
         whole_number(questions, "questions", 2)
-        ends = [alpha / 2, 1 - alpha / 2]
+        beyond = tail(1 - alpha, questions)
+        ends = [beyond, 1 - beyond]
         powers, widths, run_widths = [], [], []
         for values in self._drawn(questions):
             defined = (values[~np.isnan(values[:, run]), run] for run in range(values.shape[1]))

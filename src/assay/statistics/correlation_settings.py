@@ -92,7 +92,7 @@ def all_settings(
             value = defined(values[0])
             interval = None
             if drawn and value is not None:
-                interval = percentile_interval(values[1:], level)
+                interval = percentile_interval(values[1:], level, topics)
             reason = why if value is None else None
             rows.append(Correlation(setting, name, value, interval, n, reason))
     return rows

@@ -124,7 +124,7 @@ class ItemBoard:
     def tau(self) -> Estimate | None:
         """Kendall's τ-b with the other leaderboard; ``None`` where labels are missing, it is
         undefined, or fewer than two runs are on both."""
-        return _estimate(self._taus) if self._certain else None
+        return self._estimate(self._taus) if self._certain else None
 
     def tau_without(self, topic: str, column: int) -> Estimate | None:
         """How much τ-b changes where an item is left out (with its topic, if it is alone)."""
@@ -139,7 +139,15 @@ class ItemBoard:
         drawn = self._weights[:, place] > 0
         changes = np.where(np.isnan(self._taus), np.nan, 0.0)  # a draw without the topic: none
         changes[drawn] = self._taus_of(means, counts, self._weights[drawn]) - self._taus[drawn]
-        return _estimate(changes)
+        return self._estimate(changes)
+
+    def _estimate(self, rows: Floats) -> Estimate | None:
+        """The first row with the interval that the others make; ``None`` where it is undefined."""
+        value, topics = defined(rows[0]), self._weights.shape[1]
+        if value is None:
+            return None
+        interval = percentile_interval(rows[1:], _LEVEL, topics) if len(rows) > 1 else None
+        return Estimate(value, interval)
 
     def settles(self, topic: str, column: int | None, *, goes: bool) -> Range:
         """Of how many pairs of runs a proposal changes the order on the topic, from surely to
@@ -201,14 +209,6 @@ class ItemBoard:
         """Pairs of runs that the topic does not tell apart; ``None`` where labels are missing."""
         one = self._topics[topic]
         return int(np.triu(_order(one.values.sum(axis=1)) == 0, 1).sum()) if one.certain else None
-
-
-def _estimate(rows: Floats) -> Estimate | None:
-    """The first row with the interval that the others make; ``None`` where it is undefined."""
-    value = defined(rows[0])
-    if value is None:
-        return None
-    return Estimate(value, percentile_interval(rows[1:], _LEVEL) if len(rows) > 1 else None)
 
 
 def _mean(values: Floats) -> Floats:

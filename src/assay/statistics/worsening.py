@@ -95,7 +95,7 @@ def session_interval(
     drawn = [
         (counts @ sums) / (counts @ sizes) for counts in topic_counts(len(sums), resamples, seed)
     ]
-    interval = percentile_interval(np.concatenate(drawn), level)
+    interval = percentile_interval(np.concatenate(drawn), level, len(sums))
     return interval if len(sums) >= FEWEST else None
 
 

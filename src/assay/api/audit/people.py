@@ -306,7 +306,7 @@ def length_slope(one: Labelled, ledger: Ledger, *, level: float, seed: int) -> I
     yield replace(
         own, n=len(twice), figure="slope on log length", value=None if math.isnan(value) else value,
         note="the texts are equally long" if math.isnan(value) else "at equal label by people",
-        **low_high(percentile_interval(slopes, level) if len(names) > 1 else None),
+        **low_high(percentile_interval(slopes, level, len(names)) if len(names) > 1 else None),
     )  # fmt: skip
 
 
