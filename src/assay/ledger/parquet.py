@@ -65,8 +65,8 @@ class ParquetLedger:
 
     def __init__(self, folder: Path, told: Told = unheard) -> None:
         self.name = str(folder)
+        self._head = _head(folder)  # first: a folder that is another may be a whole disk
         self._pieces = _pieces(folder)
-        self._head = _head(folder)
         self._tasks: dict[str, int] = {}
         self._who: dict[Who, int] = {}
         self._versions = Counter[tuple[str, str]]()
@@ -298,7 +298,8 @@ def _head(folder: Path) -> Head:
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise SettingsError(
             f"{folder / WRITTEN}: does not say how many labels were exported ({error}): the export "
-            "was stopped, or is an older Assay's. Export the labels anew."
+            "was stopped, or is an older Assay's, or the folder is another. 'assay labels export "
+            f"FOLDER -o {folder.name or 'labels'} --parquet' writes it."
         ) from error
 
 
