@@ -1,9 +1,12 @@
 """What an evaluation folder names lies in it: one that somebody sends can take no files."""
 
+import re
 import shutil
 
 import pytest
 
+from assay.model.errors import SettingsError
+from assay.protocols.folder import Folder
 from tests.conftest import ROOT
 
 
@@ -101,3 +104,46 @@ def test_a_labeller_that_the_person_names_may_lie_anywhere(assay, slide):
     recorded = outside(slide, "recorded.jsonl")
     done = assay("evaluate", slide, "--labeller", f"recorded:{recorded}")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("postgresql://me@db.example.org/x", "db.example.org"),
+        ("postgresql://me@localhost,DB.example.org:5432/x", "db.example.org"),
+        ("postgresql://me@[fd00::1]:5432/x", "fd00::1"),
+        ("postgresql://localhost/x?host=db.example.org", "db.example.org"),
+        ("postgresql://localhost/x?hostaddr=192.0.2.1", "192.0.2.1"),
+        ("postgresql:///x?hostaddr=%3192.0.2.1", "192.0.2.1"),
+        ("postgresql:///x?service=theirs", "?"),
+    ],
+)
+def test_labels_and_passwords_go_to_no_host_that_only_a_file_names(slide, monkeypatch, url, host):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text() + f'[ledger]\nurl = "{url}"\n')
+    with pytest.raises(SettingsError, match=f"would go to {re.escape(host)}, which only a file"):
+        Folder.open(slide)
+    if host != "?":
+        monkeypatch.setenv("ASSAY_TRUSTED_HOSTS", f"other.example, {host}")
+        assert Folder.open(slide).ledger_place == url
+        monkeypatch.delenv("ASSAY_TRUSTED_HOSTS")
+    monkeypatch.setenv("ASSAY_LEDGER", "postgresql://me@mine.example/x")
+    assert Folder.open(slide).ledger_place == "postgresql://me@mine.example/x"
+
+
+def test_an_address_is_read_as_by_the_library_that_connects(slide):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text() + '[ledger]\nurl = "postgresql://x@evil,y@localhost/x"\n')
+    with pytest.raises(SettingsError, match="URL cannot be read"):
+        Folder.open(slide)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql:///x", "postgresql://me@127.0.0.1:5432/x", "postgresql://%2Fvar%2Frun/x",
+     "postgresql://me@[::1]/x?host=/tmp"],
+)  # fmt: skip
+def test_a_folder_may_name_a_ledger_of_this_machine(slide, url):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text() + f'[ledger]\nurl = "{url}"\n')
+    assert Folder.open(slide).ledger_place == url

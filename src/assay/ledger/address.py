@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
@@ -19,13 +20,15 @@ _MOST = 1024  # partitions
 class Address:
     """Where a ledger is. ``url`` is for libpq and holds no ``password``; ``name`` is for people.
     The tables lie in ``schema``; where they have to be made, the labels in so many ``partitions``
-    (0: undivided)."""
+    (0: undivided). ``hosts`` are all that it may lead to; of sockets their folders, and ``?`` for
+    what a file of libpq's says."""
 
     url: str
     name: str
     schema: str
     partitions: int
     settings: frozenset[str]
+    hosts: frozenset[str]
     password: str | None = field(repr=False)
 
     @classmethod
@@ -46,6 +49,8 @@ class Address:
         ):  # a / in a password would make it the path
             raise _unreadable()
         user, _, password = who.partition(":")
+        if "@" in user:  # libpq takes what follows the first for the host
+            raise _unreadable()
         in_query = given.pop("password", None)
         secret = unquote(password) or in_query
         schema, number = given.pop("schema", "assay"), given.pop("partitions", "0")
@@ -58,7 +63,18 @@ class Address:
         named = "" if schema == "assay" else f"?schema={schema}"
         name = f"postgresql://{netloc}{parts.path}{named}"
         url = urlunsplit(("postgresql", netloc, parts.path, urlencode(given), ""))
-        return cls(url, printable(name), schema, int(number), frozenset(given), secret)
+        settings = frozenset(given)
+        to = frozenset(_hosts(hosts, given))
+        return cls(url, printable(name), schema, int(number), settings, to, secret)
+
+
+def _hosts(netloc: str, given: Mapping[str, str]) -> Iterator[str]:
+    for one in netloc.casefold().split(","):
+        yield unquote(one[1 : one.index("]")] if "]" in one else one.partition(":")[0])
+    for name in ("host", "hostaddr"):
+        yield from given.get(name, "").casefold().split(",")
+    if any(name.startswith("service") for name in given):
+        yield "?"
 
 
 def without_password(text: str) -> str:

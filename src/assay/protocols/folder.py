@@ -17,15 +17,17 @@ from pydantic import BaseModel, ValidationError
 from assay.labellers.base import Labeller, for_task
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.hosted import Hosting
+from assay.labellers.keys import trusted
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
-from assay.ledger.address import without_password
+from assay.ledger.address import Address, without_password
 from assay.ledger.places import exists
 from assay.ledger.store import Place
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.places import files_like, inside
+from assay.model.wording import printable
 from assay.protocols import registry
 from assay.protocols.config import Config
 from assay.protocols.output import file_name
@@ -103,7 +105,7 @@ class Folder:
                 )
         if config.ledger.url is not None:
             try:
-                without_password(config.ledger.url)
+                _check_ledger(config.ledger.url)
             except SettingsError as error:
                 raise SettingsError(f"{file}: [ledger] url: {error}") from None
         return folder
@@ -181,7 +183,7 @@ class Folder:
     @property
     def ledger_place(self) -> Place:
         """The URL in ASSAY_LEDGER, or else that of ``[ledger]``; without these a file."""
-        url = os.environ.get(LEDGER_VARIABLE) or self.config.ledger.url
+        url = _ledger_of_all() or self.config.ledger.url
         if url is not None:
             return url
         return inside(self.path, self.config.ledger.path, self._entry("[ledger] path"))
@@ -415,3 +417,21 @@ def relative_to(folder: Path, path: Path) -> str:
         if real.is_relative_to(place()):
             return real.relative_to(place()).as_posix()
     return path.name
+
+
+def _ledger_of_all() -> str | None:
+    return os.environ.get(LEDGER_VARIABLE) or None
+
+
+def _check_ledger(url: str) -> None:
+    """Raises SettingsError where the URL that a folder names holds a password, or would draw the
+    person's password and labels to a host that the person did not name."""
+    without_password(url)
+    for host in sorted(Address.of(url).hosts if _ledger_of_all() is None else ()):
+        # None at all, and a folder, is a socket of this machine's.
+        if host and not host.startswith("/") and not trusted(host):
+            raise SettingsError(
+                f"your password and the labels would go to {printable(host)}, which only a file "
+                f"names. Put the URL into {LEDGER_VARIABLE}, or add the host to "
+                "ASSAY_TRUSTED_HOSTS (separated by commas)."
+            )
