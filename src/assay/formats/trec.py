@@ -176,15 +176,15 @@ def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
     elif len(cells) == _RUN_COLUMNS:
         cure = f"This looks like a run file (--format trec-run). {cure}"
     else:
-        cure = _no_columns(line, cells, _QRELS_COLUMNS) + cure
+        cure = _no_columns(line, cells) + cure
     return f"The line has {_count(line, cells)}, not {_QRELS_COLUMNS}.", cure
 
 
-def _no_columns(line: str, cells: list[str], wanted: int) -> str:
+def _no_columns(line: str, cells: list[str]) -> str:
     """What to say of a line that is JSON, or that commas separate."""
     if line.lstrip()[:1] in ("{", "["):
         return "This is JSON: have it written in columns (ranx: save(…, kind='trec')). "
-    if len(cells) == 1 and line.count(",") == wanted - 1:
+    if len(cells) == 1 and "," in line:
         return "Separate the columns with spaces or tabs, not with commas. "
     return ""
 
@@ -310,7 +310,7 @@ class _RunReader:
         elif len(cells) == 3 and parse_integer(cells[2]) is not None:
             cure = f"This looks like a run as MS MARCO has it, which has no scores. {cure}"
         else:
-            cure = _no_columns(line, cells, _RUN_COLUMNS) + cure
+            cure = _no_columns(line, cells) + cure
         self.faults.error(number, f"The line has {_count(line, cells)}, not {_RUN_COLUMNS}.", cure)
 
     def done(self) -> TrecRun:

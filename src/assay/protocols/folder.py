@@ -27,7 +27,7 @@ from assay.ledger.places import exists
 from assay.ledger.store import Place
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.places import files_like, inside
-from assay.model.wording import printable
+from assay.model.wording import listed, printable
 from assay.protocols import registry
 from assay.protocols.config import Config
 from assay.protocols.output import file_name
@@ -226,11 +226,14 @@ class Folder:
             entry_name = self._entry(f"[inputs] {name}")
             # What comes before the first wildcard, so that nothing else is searched.
             start = re.split(r"[*?[]", pattern)[0]
-            inside(self.path, start[: start.rfind("/") + 1], entry_name)
+            start = start[: start.rfind("/") + 1]
+            place = inside(self.path, start, entry_name)
             matches = files_like(self.path, pattern, entry_name)
             if not matches:
+                there = listed(sorted(one.name for one in place.glob("*") if one.is_file()), 5)
                 raise SettingsError(
-                    f"{self.path / 'assay.toml'}: [inputs] {name} = '{pattern}' matches no file."
+                    f"{entry_name} = '{pattern}' matches no file"
+                    + (f"; {start} has {there}." if start and there else ".")
                 )
             files.update(dict.fromkeys(matches))
         return list(files)
