@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 
@@ -208,7 +209,7 @@ def test_a_plain_answer_is_none_of_these() -> None:
     ("text", "language"),
     [
         ("カサブランカは1942年の映画です。", "Japanese"),
-        ("《卡萨布兰卡》由迈克尔·柯蒂兹执导。", "Chinese"),
+        ("《卡萨布兰卡》是一九四二年的电影，由迈克尔·柯蒂兹执导。", "Chinese"),
         ("Le film a été réalisé par Michael Curtiz.", "French"),
         ("Der Film wurde von Michael Curtiz gedreht.", "German"),
         ("Casablanca es una película de 1942.", "Spanish"),
@@ -224,11 +225,22 @@ def test_a_plain_answer_is_none_of_these() -> None:
         ("Rocky ganó tres premios Óscar.", "Spanish"),
         ("Warszawa jest stolicą Polski", "Polish"),
         ("Hà Nội là thủ đô của Việt Nam", "another language"),
-        ("黒澤明", "Chinese"),
+        ("黒澤明", "Chinese or Japanese"),
+        ("ﾄｳｷｮｳﾀﾜｰ", "Japanese"),
+        ("Ｔｏｋｙｏ　Ｔｏｗｅｒ", "full-width letters"),
+        ("１９５８", "full-width letters"),
+        ("1958", None),
+        (unicodedata.normalize("NFD", "La tour a été achevée."), "French"),
+        (unicodedata.normalize("NFD", "The café in Malmö"), None),
+        ("Tokyo wa Nihon no shuto desu", "Japanese"),
+        ("Murió en Madrid en el año 1616.", "Spanish"),
+        ("12 de octubre de 1492", "another language"),
+        ("Mae Heddlu De Cymru wedi eu disgrifio gan yr heddlu", "another language"),
+        ("One lemming will die.", None),
         ("はい", "Japanese"),
         ("NHK は何の略?", "Japanese"),
         ("IBM Watson AI GPU ですか", "Japanese"),
-        ("iPhone 是 Apple 的手机", "Chinese"),
+        ("iPhone 是 Apple 的手机", "Chinese or Japanese"),
         ("서울의 인구는?", "Korean"),
         ("Кто?", "a language in Cyrillic letters"),
         ("Tokyo (東京) is the capital.", None),
@@ -262,7 +274,7 @@ def test_what_it_cannot_read_is_refused_and_says_so() -> None:
     asked = AnswerUnit(question="Qui l'a réalisé ?", answer="Michael Curtiz", gold=("Curtiz",))
     assert "the question is in French" in (unit_questions(ANSWER, asked)[1] or "")
     other = AnswerUnit(question="Who directed it?", answer="It was Curtiz.", gold=("柯蒂兹",))
-    assert "the gold answer is in Chinese" in (unit_questions(ANSWER, other)[1] or "")
+    assert "the gold answer is in Chinese or Japanese" in (unit_questions(ANSWER, other)[1] or "")
     # One wording that it can read is enough.
     both = other.model_copy(update={"gold": ("柯蒂兹", "Curtiz")})
     assert unit_questions(ANSWER, both)[1] is None

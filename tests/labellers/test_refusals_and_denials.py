@@ -13,7 +13,7 @@ from assay.formats.r2c2_questions import read_questions
 from assay.labellers.base import BaseLabeller, Request, request_key
 from assay.labellers.denials import NOT_PLAIN, fault_in, named_only
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.refusals import gold_declines, refusal_in
+from assay.labellers.refusals import gold_declines, refusal_in, same_words
 from assay.labellers.rules import RulesLabeller, states
 from assay.tasks.r2c2 import (
     ANSWER,
@@ -333,3 +333,42 @@ def test_a_question_with_thousands_of_gold_answers() -> None:
     golds = [f"Person {n} of Rome" for n in range(5_000)]
     assert fault_in("Who?", "It is not Person 4999 of Rome.", golds) is not None
     assert fault_in("Who?", "It is Person 4999 of Rome.", golds) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "stated"),
+    [
+        ("12,5 mètres", "5", False),
+        ("12.5 metres", "12", False),
+        ("0.5", "5", False),
+        ("12 000 habitants", "12", False),
+        ("12\u202f000 habitants", "12000", True),
+        ("about 12,000 people", "12000", True),
+        ("1,5 km", "1.5", True),
+        ("5, or so", "5", True),
+        ("in March 1932, 5 years later", "1932", True),
+        ("1914–1918", "1918", True),
+        ("−5 °C", "5 °C", False),
+        ("5 °C", "-5 °C", False),
+        ("−5 °C", "-5 °C", True),
+        ("十五人", "五人", False),
+        ("3亿", "3", False),
+        ("1958年です", "1958年", True),
+        ("高橋陽子です", "高橋 陽子", True),
+        ("バリです", "パリ", False),
+        ("ﾊﾟﾘです", "パリ", True),
+        ("Hélène Coeurderoy", "Hélène Cœurderoy", True),
+        ("C++", "C", False),
+        ("It is C.", "C++", False),
+    ],
+)
+def test_numbers_are_whole_and_letters_are_their_own(answer: str, gold: str, stated: bool) -> None:
+    assert states(answer, gold) is stated
+
+
+def test_what_is_word_for_word_has_the_sign_of_a_number_and_may_lack_spaces_without_words() -> None:
+    assert not same_words("-5 degrees", "5 degrees")
+    assert same_words("−5 degrees", "-5 degrees")
+    assert not same_words("C", "C++")
+    assert same_words("斎藤一", "斎藤 一")
+    assert same_words("1914 – 1918", "1914-1918")

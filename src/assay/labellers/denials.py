@@ -14,6 +14,7 @@ from functools import cache
 
 from assay.labellers.refusals import (
     LONGEST,
+    UNSPACED,
     folded,
     gold_declines,
     is_title,
@@ -23,9 +24,10 @@ from assay.labellers.refusals import (
 )
 from assay.labellers.undecided import called_mistake, dismissed, plainly_given, unsettled
 
-VERSION = 11
-"""Of the rules here and of those on refusals: part of the identity of whoever answers by them.
-Changes whenever the same answer may come out otherwise."""
+VERSION = 12
+"""Of the rules here, of those on refusals, and of what the embedded judge does not read for its
+language: part of the identity of whoever answers by them. Changes whenever the same answer may come
+out otherwise."""
 
 NEAR = 80
 """Characters beside a name in which its denial stands."""
@@ -39,7 +41,11 @@ NOT_PLAIN = "It names the gold answer and does not plainly give it."
 LISTED = 4
 """Items from which a list is none of them, where one item alone is the gold answer."""
 
-_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
+_DIGIT = "0-9〇零一二三四五六七八九十百千万萬億亿"
+_GROUP = r"[ '\u202f]\d{3}(?!\d)"
+_NUMBER_BEFORE = rf"(?<![{_DIGIT}])(?<!\d[.,])(?<!(?<!\w)[-−–])"
+_NUMBER_AFTER = rf"(?![{_DIGIT}]|[.,]\d|{_GROUP})"
+"""What stands beside a number that is whole: 5 is none in 12.5, 0,5, −5, 5 000 or 十五."""
 _NOT = (
     r"(?:not|never|neither|nor|except(?: for)?|(?<!none )(?<!no one )(?<!nobody )other than|"
     r"(?:no ?one|nobody|no (?:man|woman|person)) (?:named|called)|"
@@ -113,7 +119,7 @@ _KIN = (
     r"sibling|twin|son|daughter|child|children|wife|husband|spouse|widow|widower|uncle|aunt|"
     r"nephew|niece|"
     r"cousin|friend|rival|assistant|student|teacher|predecessor|successor)s?(?:-in-law)?|"
-    r"vater|mutter|bruder|schwester|sohn|tochter|père|mère|frère|sœur|fils|fille|padre|madre|"
+    r"vater|mutter|bruder|schwester|sohn|tochter|père|mère|frère|soeur|fils|fille|padre|madre|"
     r"hermano|hermana|hijo|hija|fratello|sorella|figlio|figlia|pai|mãe|irmão|irmã|filho|filha|"
     r"vader|moeder|broer|zus|zoon|dochter|отец|мать|брат|сестра|сын|дочь)"
 )
@@ -245,7 +251,7 @@ def _places(said: str, gold: str) -> list[tuple[int, int]]:
     """Where ``gold`` stands in ``said``; scripts without spaces have no edges of words."""
     if not gold:
         return []
-    said, gold = _plain(said), _plain(gold)
+    said, gold = plain(said), plain(gold)
     if re.fullmatch(r"[\w\s.,:'-]*\w[.']*", gold):  # else marks are part of it: C++, 5 %
         words = re.split(r"([\W_]+)", gold.rstrip(".'"))
         parts = words[::2]
@@ -253,17 +259,29 @@ def _places(said: str, gold: str) -> list[tuple[int, int]]:
         words, parts = [], gold.split()
     if any(one not in said for one in parts):
         return []  # nearly always; to make the pattern takes a hundred times as long
-    body = "".join(
-        re.escape(one) if at % 2 == 0 else r"[\W_]{0,3}" if one in ("'", "-") else r"[\W_]{1,3}"
+    sign = "[-−–]" if re.match(r"[-−–]\d", gold) else ""
+    body = sign + "".join(
+        re.escape(one) if at % 2 == 0 else _between(*words[at - 1 : at + 2])
         for at, one in enumerate(words)
+        if at > 1 or not sign
     ) or r"\s+".join(map(re.escape, parts))
-    before = "" if re.match(f"[{_CJK}]", gold) else rf"(?<![^\W{_CJK}])"
-    after = "" if re.search(f"[{_CJK}]$", gold) else rf"(?![^\W{_CJK}])"
+    before = "" if re.match(f"[{UNSPACED}]", gold) else rf"(?<![^\W{UNSPACED}])"
+    after = "" if re.search(f"[{UNSPACED}]$", gold) else rf"(?![^\W{UNSPACED}]|\+\+|#)"
+    if re.match(f"[{_DIGIT}]", gold):
+        before += _NUMBER_BEFORE
+    if re.search(f"[{_DIGIT}]$", gold):
+        after += _NUMBER_AFTER
     return [hit.span() for hit in re.finditer(before + body + after, said)]
 
 
-def _plain(text: str) -> str:
-    """``text``, letter for letter, without accents."""
+def _between(word: str, joint: str, following: str) -> str:
+    """What may stand for the ``joint`` between two words of a gold answer."""
+    unspaced = re.search(f"[{UNSPACED}]$", word) and re.match(f"[{UNSPACED}]", following)
+    return r"[\W_]{0,3}" if joint in ("'", "-") or unspaced else r"[\W_]{1,3}"
+
+
+def plain(text: str) -> str:
+    """``text``, letter for letter, without accents (パ and バ are other letters than ハ)."""
     if text.isascii() or all(one == _unaccented(one) for one in set(text)):
         return text
     return "".join(map(_unaccented, text))
@@ -272,7 +290,8 @@ def _plain(text: str) -> str:
 @cache
 def _unaccented(char: str) -> str:
     base = unicodedata.normalize("NFD", char)
-    return base[0] if all(map(unicodedata.combining, base[1:])) else char
+    voiced = base[1:] in ("\u3099", "\u309a")
+    return base[0] if all(map(unicodedata.combining, base[1:])) and not voiced else char
 
 
 def _whole(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

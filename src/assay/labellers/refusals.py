@@ -42,6 +42,10 @@ _MARKUP = re.compile(
 )  # fmt: skip
 _GAP = re.compile(r"\s{9,}")
 _NO_WORD = re.compile(r"[\s.?!…_\"'–—−-]*")
+UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
+"""Letters of scripts in which words have no edges, as a part of a pattern's class."""
+_WORDS = re.compile(r"(?:(?<![\w.,)%])[-−–]?\.?(?=\d))?\w+(?:[+#]+(?!\w))?")
+"""A sign before a number belongs to it, and what tells C++ from C."""
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
 _SHORT_TITLE = frozenset(("Nobody", "Everybody", "Who"))
 
@@ -116,10 +120,10 @@ def same_words(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=64)  # of an answer the same few texts are looked at time and again
 def folded(text: str) -> str:
-    """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes, no wide
-    gaps."""
+    """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes, œ and æ as two
+    letters, no wide gaps."""
     plain = _APOSTROPHE.sub("'", unicodedata.normalize("NFKC", text)).casefold()
-    return without_gaps(plain).strip()
+    return without_gaps(plain.replace("œ", "oe").replace("æ", "ae")).strip()
 
 
 def without_gaps(text: str) -> str:
@@ -139,15 +143,18 @@ def _means_none(text: str) -> bool:
 
 
 def _bare(text: str) -> str:
-    words = re.findall(r"\w+", folded(text).replace("'", ""))
-    return " ".join(words[1:] if words[:1] and words[0] in ("a", "an", "the") else words)
+    words = [re.sub("^[−–]", "-", word) for word in _WORDS.findall(folded(text).replace("'", ""))]
+    plain = " ".join(words[1:] if words[:1] and words[0] in ("a", "an", "the") else words)
+    return re.sub(rf"(?<=[{UNSPACED}]) (?=[{UNSPACED}])", "", plain)
 
 
 @cache
 def _phrases() -> _Phrases:
     text = resources.files("assay.labellers").joinpath("refusals.toml").read_text("utf-8")
     # As texts are folded; all of it is in lower case but for escapes.
-    text = unicodedata.normalize("NFKC", text).replace("ß", "ss").replace("ς", "σ")
+    text = unicodedata.normalize("NFKC", text)
+    for one, other in (("ß", "ss"), ("ς", "σ"), ("œ", "oe"), ("æ", "ae")):
+        text = text.replace(one, other)
     document = tomllib.loads(text)
     parts: dict[str, str] = {}
     for name, part in document["parts"].items():

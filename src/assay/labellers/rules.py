@@ -18,9 +18,10 @@ from assay.labellers.denials import (
     fault_of_one,
     named_only,
     names,
+    plain,
     same_set,
 )
-from assay.labellers.refusals import refusal_in
+from assay.labellers.refusals import folded, refusal_in
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict
 from assay.tasks.r2c2 import (
@@ -42,13 +43,19 @@ from assay.tasks.r2c2 import (
 _ARTICLES = frozenset(("a", "an", "the"))
 
 
+_WORD = re.compile(r"(?:(?<!\w)[-−–](?=\d))?(?:\d+(?:[.,]\d+)+|\w+(?:[+#]+(?!\w))?)")
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)|(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
+
+
 def normalise(text: str) -> tuple[str, ...]:
-    """Words in lower case without accents, punctuation and articles (the usual QA matching)."""
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    accents = dict.fromkeys(map(ord, filter(unicodedata.combining, set(folded))))
-    plain = folded.translate(accents) if accents else folded
-    plain = re.sub(r"['’`]", "", plain)
-    return tuple(word for word in re.findall(r"\w+", plain) if word not in _ARTICLES)
+    """Words in lower case without accents, punctuation and articles (the usual QA matching), a
+    number as one word: 12,000 and 12 000 are 12000, 1,5 is 1.5."""
+    said = plain(folded(text))
+    if not said.isascii():
+        said = "".join(one for one in said if not unicodedata.combining(one))
+    said = _THOUSANDS.sub(lambda one: re.sub("[, ]", "", one.group()), said.replace("'", ""))
+    words = (re.sub("^[−–]", "-", word.replace(",", ".")) for word in _WORD.findall(said))
+    return tuple(word for word in words if word not in _ARTICLES)
 
 
 def states(text: str, gold: str) -> bool:

@@ -21,8 +21,12 @@ _READ = 200
 _UNKNOWN = 4
 """Words of no vocabulary that tell without any known one of another language: fewer are terms."""
 
+_TOLD = 6
+"""One word in so many must be of a language's own, and more than of any other's, to name it."""
+
 _SCRIPTS = (
-    ("HIRAGANA", "Japanese"), ("KATAKANA", "Japanese"), ("HANGUL", "Korean"), ("CJK", "Chinese"),
+    ("HIRAGANA", "Japanese"), ("KATAKANA", "Japanese"), ("HALFWIDTH KATAKANA", "Japanese"),
+    ("HANGUL", "Korean"), ("HALFWIDTH HANGUL", "Korean"), ("CJK", "Chinese"),
     ("CYRILLIC", "a language in Cyrillic letters"), ("ARABIC", "a language in Arabic letters"),
     ("HEBREW", "Hebrew"), ("GREEK", "Greek"), ("DEVANAGARI", "a language in Devanagari"),
     ("BENGALI", "Bengali"), ("THAI", "Thai"), ("TAMIL", "Tamil"), ("TELUGU", "Telugu"),
@@ -31,34 +35,40 @@ _SCRIPTS = (
 _DENSE = frozenset(("Japanese", "Korean", "Chinese"))
 """Of these a letter is a syllable or a word."""
 _DENSITY = 3
+_SURELY_CHINESE = 20
+"""Letters from which a text without any kana is not Japanese."""
 _COMMON = {
-    "English": "a in on no as the of and to is was that it for with as his he be by this are "
-    "from at which have "
-    "an or had not but they their were been has its who what when where did does how why can",
+    "English": "a in on no as the of and to is was that it for with as his he be by this are from "
+    "at which have an or had not but they their were been has its who what when where did does "
+    "how why can will would could should may must than then there if so more most some such into",
     "German": "der die das und ist nicht mit von den dem ein eine einer eines wird wurde werden "
-    "für "
-    "auf sich auch als aus bei nach wie sind zu im zum zur wer wann welche welcher haben "
-    "er sie ich wir ihr kein keine zwei drei vier noch mehr über unter durch wo warum dass",
+    "für auf sich auch als aus bei nach wie sind zu im zum zur wer wann welche welcher haben er "
+    "sie ich wir ihr kein keine zwei drei vier noch mehr über unter durch wo warum dass hatte "
+    "ihre ihren sein seine seiner vom oder aber etwa rund seit bis zwischen",
     "French": "le la les de des en est et une dans du que qui pour pas sur au aux avec par ce "
-    "cette "
-    "son sa "
-    "ses sont être été il elle nous ne où quand quel quelle ont "
-    "je tu vous leur mais donc fut deux trois",
+    "cette son sa ses sont être été il elle nous ne où quand quel quelle ont je tu vous leur mais "
+    "donc fut deux trois ces leurs était étaient entre chez depuis après avant aussi même très "
+    "environ vers cent mille cinq sept huit neuf dix vingt trente peut doit ou",
     "Spanish": "el los las de del que en una es por con para se su sus al lo como más fue ha este "
-    "esta "
-    "pero son qué quién cuándo dónde cuál un quien donde cuando cual tres y",
+    "esta pero son qué quién cuándo dónde cuál un quien donde cuando cual tres y no la está "
+    "están puede desde hasta también muy hay",
     "Italian": "il lo gli di che è e una per con del della dei delle non si nel nella sono da al "
-    "alla "
-    "come più anche ha chi quando dove quale un",
-    "Portuguese": "os de do da dos das que em uma um é para com não na por se foi ao mais "
-    "são ele ela quem quando onde qual pelo pela",
-    "Dutch": "de het een en van is dat niet met op voor zijn werd wordt aan ook bij naar uit "
-    "door die "
-    "wie wanneer waar welke hoe",
+    "alla come più anche ha chi quando dove quale un la questo questa nei essere stato",
+    "Portuguese": "os de do da dos das que em uma um é para com não na por se foi ao mais são ele "
+    "ela quem quando onde qual pelo pela no pode até muito nos nas sem está ou",
+    "Dutch": "de het een en van is dat niet met op voor zijn werd wordt aan ook bij naar uit door "
+    "die wie wanneer waar welke hoe",
     "Swedish": "och att det som en ett är av för på med den till inte var har om vem när vad",
     "Polish": "na że się nie do jest to przez od po jak był była kto kiedy gdzie który",
     "Finnish": "ja on ei että se oli hän mutta kun tai joka kuka milloin missä mikä ovat",
+    "Japanese": "wa wo desu deshita masu imasu arimasu shita shimashita kara nani dare doko itsu",
 }  # fmt: skip
+_LETTERS = {
+    "German": "äöüßé", "French": "éèêëàâæçîïôùûüœÿ", "Spanish": "áéíñóúü", "Italian": "àèéìòù",
+    "Portuguese": "áâàãçéêíóõúü", "Dutch": "éèëïöüó", "Swedish": "åäöé", "Polish": "ąćęłńóśźż",
+    "Finnish": "äöå", "Japanese": "āēīōūâêîôû",
+}  # fmt: skip
+"""Those that English lacks. A language that lacks one of a text's is not the text's."""
 _WORDS = {name: frozenset(text.split()) for name, text in _COMMON.items()}
 _ENGLISH = _WORDS.pop("English")
 _OTHERS = frozenset().union(*_WORDS.values()) - _ENGLISH
@@ -71,6 +81,8 @@ _PARTICLES = re.compile(
     r"der|den|zu|y|e|et))+\s(?=[A-ZÀ-Þ])"
 )
 """Between two words with capitals they are of a name."""
+_WIDE = re.compile("[０-９Ａ-Ｚａ-ｚ]")
+"""To the network they are words that it does not know."""
 _BESIDE = re.compile(r"[(（\[「『][^()（）\[\]「」『』]*[)）\]」』]")
 
 
@@ -78,10 +90,13 @@ _BESIDE = re.compile(r"[(（\[「『][^()（）\[\]「」『』]*[)）\]」』]"
 def other_language(text: str) -> str | None:
     """The language of ``text`` where it is not English (``another language`` where that cannot be
     told); None where it is, or where there are names and numbers alone."""
+    text = unicodedata.normalize("NFC", text)
     found = _WORD.findall(text)[:_READ]
     script = _other_script(found, text)
     if script is not None:
         return script
+    if 2 * len(_WIDE.findall(text)) > sum(map(str.isalnum, text)):
+        return "full-width letters"
     if "¿" in text or "¡" in text:
         return "Spanish"
     return _other_words(text.casefold() if text.isupper() else text)
@@ -99,7 +114,11 @@ def _other_script(found: list[str], text: str) -> str | None:
     foreign = sum(size.values())
     if foreign < 2 or (foreign <= letters[""] and not _in_kana(letters, found)):
         return None  # "α" is a sign
-    return "Japanese" if letters["Japanese"] else max(size, key=lambda one: (size[one], one))
+    if letters["Japanese"]:
+        return "Japanese"
+    most = max(size, key=lambda one: (size[one], one))
+    short = most == "Chinese" and letters[most] <= _SURELY_CHINESE
+    return "Chinese or Japanese" if short else most
 
 
 def _letters(words: list[str]) -> Counter[str]:
@@ -132,13 +151,24 @@ def _other_words(text: str) -> str | None:
     foreign = signs + unknown
     if foreign < 2 or foreign <= english + known or not (signs or unknown >= _UNKNOWN):
         return None
-    hits = {
-        name: sum(1 / sum(word in one for one in _WORDS.values()) for word in said if word in own)
-        for name, own in _WORDS.items()
-    }
-    hits["French"] += elided
-    best = max(hits, key=hits.__getitem__)
-    return best if hits[best] else "another language"
+    return _named([word for word in found if word in small or word == found[0]], elided)
+
+
+def _named(found: list[str], elided: int) -> str:
+    """The language of words that are not English, by its own words and letters."""
+    words = [word.casefold() for word in found]
+    letters = {char for word in words for char in word if char.isalpha() and not char.isascii()}
+    hits = {name: 0.0 for name, own in _LETTERS.items() if letters.issubset(own)}
+    for word in words:
+        for signs, own in ((_WORDS, {word}), (_LETTERS, set(word))):
+            names = [name for name, of in signs.items() if own.intersection(of)]
+            for name in hits.keys() & names:
+                hits[name] += 1 / len(names)
+    if "French" in hits:
+        hits["French"] += elided
+    best = max(hits.values(), default=0.0)
+    first = [name for name, one in hits.items() if one == best]
+    return first[0] if len(first) == 1 and best * _TOLD >= len(words) else "another language"
 
 
 @cache
