@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from assay.formats.trec import read_qrels, read_trec_run
+from assay.formats.trec_fast import read_runs
 from assay.formats.trec_writing import format_qrels
+from assay.measures.frames import to_judgements
 from assay.model.errors import AssayError
 
 
@@ -88,6 +90,17 @@ def test_ranks_against_scores(write, text):
     parsed = read_trec_run(write(text))
     assert places(parsed) == [(2, "1", "warning")]
     assert "disagree" in parsed.faults[0].why
+
+
+def test_a_topic_of_one_score(write):
+    text = "1 Q0 a 1 1 r\n1 Q0 b 2 1 r\n2 Q0 a 1 1 r\n3 Q0 a 1 2 r\n3 Q0 b 2 1 r\n"
+    path = write(text)
+    (told,) = read_trec_run(path).faults
+    assert "All documents of 1 topic have one score: 1." in told.why
+    (batch,) = read_runs([path], to_judgements({"1": {"a": 1}}))
+    assert batch.warnings == ((told,),)  # the fast reader's
+    mixed = write("3 Q0 a 1 1 r\n1 Q0 a 1 1 r\n3 Q0 b 2 1 r\n")
+    assert "topic have one score: 3." in read_trec_run(mixed).faults[0].why
 
 
 def test_unsorted_but_consistent_run(write):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from assay.formats.naming import parse_integer
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import counted, listed, printable, quoted
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 """What the unused second column of a run may hold without a warning."""
@@ -231,6 +231,19 @@ def warn_of_ranks(faults: FaultList, topics: Sequence[str], line: int = 0) -> No
         )
 
 
+def warn_of_ties(faults: FaultList, topics: Sequence[str]) -> None:
+    """Warns of the topics of a run all of whose documents have one score."""
+    if topics:
+        faults.warning(
+            0,
+            f"All documents of {counted(len(topics), 'topic')} have one score: "
+            f"{listed(topics, 10)}.",
+            "Ranks do not decide: as in trec_eval the last id comes first (assay measure --ties "
+            "file: the first line). Write scores that fall as ranks rise.",
+            topics[0],
+        )
+
+
 class _RunReader:
     """The state of reading one run file."""
 
@@ -325,6 +338,7 @@ class _RunReader:
         warn_of_second_column(self.faults, self.second)
         wrong = [topic for topic in self.unordered if topic in scores and self._against(topic)]
         warn_of_ranks(self.faults, wrong, self.unordered[wrong[0]] if wrong else 0)
+        warn_of_ties(self.faults, [topic for topic in scores if self._tied(topic)])
         if not scores and not self.faults.faulty:
             self.faults.error(
                 0,
@@ -333,6 +347,12 @@ class _RunReader:
             )
         name = next(iter(self.names), "")
         return TrecRun(printable(name), scores, ranks)
+
+    def _tied(self, topic: str) -> bool:
+        """True where all documents, of which there are several, have one score."""
+        values = self.scores[topic].values()
+        first = next(iter(values))
+        return len(values) > 1 and all(value == first for value in values)
 
     def _against(self, topic: str) -> bool:
         """True where two documents share a rank or a lower-ranked one has the higher score."""

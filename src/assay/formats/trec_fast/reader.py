@@ -13,7 +13,12 @@ import numpy as np
 
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, most_bytes, read_text
-from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
+from assay.formats.trec import (
+    read_trec_run,
+    warn_of_ranks,
+    warn_of_second_column,
+    warn_of_ties,
+)
 from assay.formats.trec_fast.blocks import Block, Lists, Names, parse
 from assay.formats.trec_fast.columns import PAD, hashed
 from assay.formats.trec_fast.files import Window, is_passage_run, open_run, padded, read_into, tidy
@@ -83,6 +88,7 @@ class _Found:
         self.shown: Integers = np.zeros(lists, dtype=np.int64)
         self.unjudged: dict[int, list[str]] = {}
         self.disagreeing: dict[int, dict[str, int]] = {}
+        self.tied: dict[int, list[str]] = {}
         self.second: dict[int, dict[str, int]] = {}
         self.lines: int | None = 0
 
@@ -301,7 +307,8 @@ class _BatchReader:
         return True
 
     def _remarks(self, found: _Found, block: Block, groups: Lists) -> None:
-        """Note what the strict reader warns of: ranks against scores, an odd second column."""
+        """Note what the strict reader warns of: ranks against scores, lists of one score, an odd
+        second column."""
 
         def line(row: int, file: int) -> int:
             """The row's line in its file, 0 if that is not known."""
@@ -323,6 +330,17 @@ class _BatchReader:
                 file = int(groups.files[group])
                 place = line(first[group], file) if group in first else 0
                 found.disagreeing.setdefault(file, {})[groups.topics[group]] = place
+        if returning:
+            rows, scores = rows[order], scores[order]
+        equal = np.bincount(
+            rows[1:][(rows[1:] == rows[:-1]) & (scores[1:] == scores[:-1])],
+            minlength=len(groups.topics),
+        )
+        if equal.any():
+            sizes = np.bincount(rows, minlength=len(groups.topics))
+            for group in np.flatnonzero((sizes > 1) & (equal == sizes - 1)).tolist():
+                file = int(groups.files[group])
+                found.tied.setdefault(file, []).append(groups.topics[group])
         for file, odd in block.second.items():
             for token, row in odd.items():
                 found.second.setdefault(file, {}).setdefault(token, line(row, file))
@@ -357,4 +375,5 @@ def _warnings(found: _Found, number: int, path: Path) -> tuple[Fault, ...]:
     warn_of_second_column(faults, found.second.get(number, {}))
     topics = found.disagreeing.get(number, {})
     warn_of_ranks(faults, list(topics), next(iter(topics.values()), 0))
+    warn_of_ties(faults, found.tied.get(number, ()))
     return faults.done()
