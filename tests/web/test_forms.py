@@ -94,6 +94,17 @@ def test_what_does_not_fit_is_said_in_words():
     assert "'nuggets' may hold the numbers 1 to 1" in wrong
 
 
+def test_a_nugget_is_not_split_without_end():
+    task = REGISTRY["trec_rag.nugget_edit"]
+    unit = task.unit(narrative="n", nugget="It is old.")
+    assert controls(task, unit)[0]["most"] == 100
+    given = [{"text": f"It is {n} years old."} for n in range(101)]
+    assert verdict_of(task, unit, {"becomes": given[1:]})[1] is None
+    assert verdict_of(task, unit, {"becomes": given}) == (
+        None, "'becomes' must hold at most 100 entries; it holds 101.",
+    )  # fmt: skip
+
+
 def test_words_of_the_query_without_those_that_stand_everywhere():
     task = REGISTRY["trec_rag.relevance"]
     unit = task.unit(question="Who built the Old bridge? 橋", passage="p")

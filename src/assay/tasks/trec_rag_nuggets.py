@@ -21,7 +21,6 @@ from assay.tasks.schemas import (
     by_number,
     closed_object,
     distinct,
-    fields,
     numbered,
     readable,
     readable_text,
@@ -29,6 +28,8 @@ from assay.tasks.schemas import (
 )
 
 MOST_NUGGETS = 30
+MOST_EDITED = 100
+"""Nuggets that a person makes of one: each is asked of every answer."""
 DOCUMENTS = 10
 """Documents in one window."""
 WINDOW = 10
@@ -182,11 +183,13 @@ class NuggetEdit(Verdict):
     becomes: tuple[EditedNugget, ...]
 
 
-def _check_edit(_unit: EditUnit, verdict: NuggetEdit) -> str | None:
-    texts = [one.text.strip() for one in verdict.becomes]
-    if not all(map(readable, texts)):
-        return "a nugget is empty"
-    return "a nugget is listed twice" if len(set(texts)) < len(texts) else None
+_EDITED = list_of_texts("becomes", lambda _: (0, MOST_EDITED), model=EditedNugget)
+
+
+def _check_edit(unit: EditUnit, verdict: NuggetEdit) -> str | None:
+    texts = {one.text.strip() for one in verdict.becomes}
+    twice = "a nugget is listed twice" if len(texts) < len(verdict.becomes) else None
+    return _EDITED["check"](unit, verdict) or twice
 
 
 EDIT = Task(
@@ -195,7 +198,7 @@ EDIT = Task(
     unit=EditUnit,
     verdict=NuggetEdit,
     check=_check_edit,
-    narrow=lambda _, schema: fields(schema, EditedNugget).update(text=readable_text()),
+    narrow=_EDITED["narrow"],
     max_tokens=600,
     joins=False,
     by_people=True,
