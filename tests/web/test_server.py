@@ -13,14 +13,17 @@ import socket
 import sqlite3
 import time
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from assay.model.errors import SettingsError
+from assay.web import replies
 from assay.web import server as web_server
 from assay.web.addresses import address_of, hosts_of, public_address
+from assay.web.desk import Refused
 from assay.web.people import Person, Role
 from assay.web.security import Allowance, guard
 from tests.web.conftest import write_folder
@@ -204,6 +207,14 @@ def test_what_goes_wrong_in_a_page_is_told_in_the_terminal_alone(capsys):
     assert (status, sniffing) == (500, "nosniff")
     assert "secret" not in text
     assert "the secret" in capsys.readouterr().err
+
+
+def test_a_request_that_never_ends_is_refused(monkeypatch):
+    monkeypatch.setattr(replies, "_SLOWEST", 0.01)
+    never = SimpleNamespace(content_type="application/json", read=asyncio.Event().wait)
+    with pytest.raises(Refused, match="too long") as refused:
+        asyncio.run(replies.body_of(never))
+    assert refused.value.status == 408
 
 
 def test_a_person_may_ask_for_no_more_than_people_do():

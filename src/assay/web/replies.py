@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from assay.web.server import Bench
 
 HERE = Path(__file__).parent
+_SLOWEST = 30.0
+"""Seconds for 64 KiB at most to come: a connection is not held for nothing."""
 BENCH: web.AppKey[Any] = web.AppKey("bench", object)
 PAGES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
@@ -83,7 +86,10 @@ async def body_of(request: web.Request) -> dict[str, Any]:
     if request.content_type != "application/json":
         raise Refused("JSON is wanted.", 415)
     try:
-        found = orjson.loads(await request.read())
+        async with asyncio.timeout(_SLOWEST):
+            found = orjson.loads(await request.read())
+    except TimeoutError as error:
+        raise Refused("The request took too long to come.", 408) from error
     except orjson.JSONDecodeError as error:
         raise Refused("That is no JSON.", 400) from error
     if not isinstance(found, dict):
