@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,8 @@ def test_names_of_policies_are_safe_names_of_folders():
     assert file_name("only:../../etc/x y") == "only-..-..-etc-x-y"
     assert file_name("..") == "-."
     assert file_name("only:human:金") == "only-human-金"
+    assert file_name(unicodedata.normalize("NFD", "équipe が")) == "équipe-が"
+    assert file_name("हिन्दी") == "हिन्दी"
     long = file_name("only:openai:" + "ü" * 200)
     assert len(long.encode()) <= 120
     assert long != file_name("only:openai:" + "ü" * 201)

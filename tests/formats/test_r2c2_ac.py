@@ -252,13 +252,21 @@ def test_untidy_tags(write):
         ("1;WASEDA-PR-2;1;x", "error", "Known PR runs: Café-PR, WASEDA-PR-1."),
         ("1;waseda-pr-1;1;x", "error", "upper and lower case"),
         ("1;WASEDA-PR-1.txt;1;x", "error", "without ending"),
-        (f"1;{unicodedata.normalize('NFD', 'Café-PR')};1;x", "error", "normal form"),
     ],
 )
 def test_nugget_records(write, record, severity, cure):
     found = read_ac_run(write(block("A;90", "", record)), pr_runs=RUNS).faults
     assert {(f.line, f.topic, f.severity) for f in found} <= {(4, "0001", severity)}
     assert any(cure in fault.cure for fault in found)
+
+
+def test_names_of_runs_may_be_taken_apart(write):
+    apart = unicodedata.normalize("NFD", "Café-PR")
+    parsed = read_ac_run(write(block("A;90", f"1;{apart};1;x"), f"{apart}.txt"), pr_runs=RUNS)
+    assert not parsed.faults
+    (answer,) = parsed.value.run.answers.values()
+    assert [nugget.key.run for nugget in answer.nuggets] == ["Café-PR"]
+    assert parsed.value.run.name == "Café-PR"
 
 
 def test_nugget_numbers_are_unique_and_at_most_ten(write):

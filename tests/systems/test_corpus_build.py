@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -237,12 +238,14 @@ def test_jsonl_and_tsv_with_faults(assay, tmp_path):
 def test_ids_made_of_titles_and_file_names_can_stand_in_any_run(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "Barry Lyndon.wikitext").write_text("text")
+    (tmp_path / "in" / f"{unicodedata.normalize('NFD', 'Été')}.md").write_text("text")
     (tmp_path / "in" / "d.xml").write_bytes(dump(page(1, "text", "Steins;Gate (film)")))
     how = BuildSettings(source=SourceSettings(ids="title"))
     build_corpus(tmp_path / "in", tmp_path / "out", how, processes=1)
     found = [(p.doc, p.title) for p in read_passages(tmp_path / "out")]
     assert found == [
         ("Barry_Lyndon", "Barry Lyndon"),
+        ("Été", unicodedata.normalize("NFD", "Été")),
         ("Steins%3BGate_(film)", "Steins;Gate (film)"),
     ]
 

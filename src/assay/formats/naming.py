@@ -1,7 +1,7 @@
 """Run names, question ids, integers: how they are read, when two are the same, how to mend them.
 
-Source: R2C2 paper, section 3.4 (a run is known by its file name); ids compare as strings after
-NFC and stripping, so that 0001 and 1 are different questions.
+Source: R2C2 paper, section 3.4 (a run is known by its file name); ids and runs' names compare as
+strings after NFC and stripping, so that 0001 and 1 are different questions.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def normal_id(text: str) -> str:
-    """A question id as it is compared: NFC, stripped."""
+    """A question id or a run's name as it is compared: NFC, stripped."""
     return unicodedata.normalize("NFC", clean(text))
 
 
 def run_name(path: str | PathLike[str]) -> str:
-    """A run's name: its file's name without endings.
+    """A run's name: its file's name without endings, in NFC (Macs take names apart).
 
     ``WASEDA-PR-1.txt.gz`` is ``WASEDA-PR-1``; ``run.v2.txt`` is ``run.v2``. Only the endings of
     compressed and text files are taken off, so a name with a dot (``run.v2``) stays whole.
     """
-    name = Path(path).name
+    name = unicodedata.normalize("NFC", Path(path).name)
     for endings in (_PACKED, _TEXT):
         for ending in endings:
             if name.lower().endswith(ending) and len(name) > len(ending):
@@ -160,12 +160,6 @@ def _unpad(one: str) -> str:
 def name_cure(name: str, known: Iterable[str]) -> str:
     """What to do about a run name that is not among the ``known`` ones."""
     names = sorted(known)
-    for other in names:
-        if unicodedata.normalize("NFC", other) == unicodedata.normalize("NFC", name):
-            return (
-                f"Write {printable(other)} in the same Unicode normal form as its file name: "
-                "the two look alike but differ in NFC/NFD."
-            )
     for other in names:
         if _fold(other) == _fold(name):
             return f"Write {printable(other)}: only upper and lower case differ."

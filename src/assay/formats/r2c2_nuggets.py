@@ -18,6 +18,7 @@ from assay.formats.naming import (
     clean,
     integer_cure,
     name_cure,
+    normal_id,
     parse_integer,
     ranged_integer,
 )
@@ -56,7 +57,7 @@ def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bo
     confidence = parse_integer(clean(found.group(2).rpartition(";")[2]))
     if confidence is None:
         return True
-    return pr_runs is not None and clean(found.group(1)) in pr_runs
+    return pr_runs is not None and normal_id(found.group(1)) in pr_runs
 
 
 def read_answer(line: str, at: Spot) -> tuple[str, int, int] | None:
@@ -273,7 +274,7 @@ class NuggetReader:
         head = clean(cells[0])
         before = cells[0][: cells[0].index(head)] if head else cells[0]
         mark, length, num = self._head(head, at, used)
-        key = self._key(clean(cells[1]), clean(cells[2]), at)
+        key = self._key(normal_id(cells[1]), clean(cells[2]), at)
         if num is None or key is None:
             return None
         return Nugget(num, key, text, mark, at.line), start + len(before.encode()), length

@@ -8,6 +8,7 @@ import io
 import os
 import re
 import tempfile
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +41,12 @@ _LONGEST = 120
 def file_name(name: str) -> str:
     """A name as a part of a path, ``-`` for whatever is no letter, digit, ``.``, ``_``, ``+`` or
     ``@`` (``only:human:KIM`` is ``only-human-KIM``); a long one is cut, and ends with a digest."""
-    plain = re.sub(r"[^\w.+@]", "-", name)
+    # (The marks on letters of scripts such as Devanagari are no letters themselves.)
+    marks = {one for one in name if unicodedata.category(one)[0] == "M"}
+    plain = "".join(
+        one if one in marks or re.match(r"[\w.+@]", one) else "-"
+        for one in unicodedata.normalize("NFC", name)
+    )
     plain = "-" + plain[1:] if plain.startswith(".") else plain or "-"
     if len(plain.encode()) <= _LONGEST:
         return plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -164,7 +165,7 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
 
 def search(state: WorkbenchState, text: str) -> tuple[list[UnitRow], bool]:
     """Units whose texts hold all words of ``text``, and whether there are more."""
-    words = text.casefold().split()[:8]
+    words = unicodedata.normalize("NFKC", text).casefold().split()[:8]
     if not words:
         return [], False
     state.db.create_function("folded", 1, _folded, deterministic=True)
@@ -175,4 +176,5 @@ def search(state: WorkbenchState, text: str) -> tuple[list[UnitRow], bool]:
 
 def _folded(content: str) -> str:
     """The texts of a unit, without the names of its fields."""
-    return "\n".join(map(str, orjson.loads(content).values())).casefold()
+    texts = "\n".join(map(str, orjson.loads(content).values()))
+    return unicodedata.normalize("NFKC", texts).casefold()

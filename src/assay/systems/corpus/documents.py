@@ -12,6 +12,7 @@ import io
 import os
 import re
 import sys
+import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -418,8 +419,8 @@ class Source:
 
 def made_id(name: str) -> str:
     """An id from a page's title or a file's name that can stand in runs of any format: no white
-    space, no semicolon."""
-    return "_".join(name.split()).replace(";", "%3B")
+    space, no semicolon, and NFC, as ids are compared."""
+    return "_".join(unicodedata.normalize("NFC", name).split()).replace(";", "%3B")
 
 
 def _stem(name: str) -> str:
