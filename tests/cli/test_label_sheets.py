@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
@@ -32,7 +33,7 @@ def rows(folder: Path, assay) -> list[dict[str, str]]:
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         return list(csv.DictReader(file))
 
 
@@ -335,3 +336,20 @@ def test_what_is_exported_is_called_as_it_is_and_packed_sheets_are_read(folder, 
     (folder / "kim.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
     done = assay(*IMPORT, folder, folder / "kim.csv.gz", "--by", "human:KIM")
     assert "5 labels added" in done.stdout, done.stderr
+
+
+def test_a_sheet_opens_with_its_letters_in_spreadsheets_and_with_semicolons_where_asked(
+    folder, rows, assay
+):
+    assert (folder / "sheet.csv").read_bytes().startswith(codecs.BOM_UTF8 + b"task,unit_hash,")
+    sheet = folder / "french.csv"
+    asked = ("labels", "export", folder, "--semicolons", "-o")
+    refused = assay(*asked, folder / "labels.jsonl")
+    assert (refused.returncode, "--semicolons is of a sheet" in refused.stderr) == (2, True)
+    assert assay(*asked, sheet, "--task", "entailment", "--sheet").returncode == 0
+    with sheet.open(newline="", encoding="utf-8-sig") as file:
+        found = list(csv.DictReader(file, delimiter=";"))
+    assert found == rows
+    write(sheet, [{**row, "verdict.entailed": "yes"} for row in found], delimiter=";")
+    done = assay(*IMPORT, folder, sheet, "--by", "human:ZOÉ")
+    assert (done.returncode, "separated" in done.stderr) == (0, False), done.stderr

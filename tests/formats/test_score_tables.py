@@ -197,7 +197,8 @@ def test_a_bad_cell_does_not_make_another_column_the_score(tmp_path, cell):
             assert parsed.errors[0].why == "The file has 2 scores: AP, n."
         else:
             assert [(fault.line, fault.topic) for fault in parsed.errors] == [(2, "1")]
-            assert f"“{cell}” is not a finite number" in parsed.errors[0].why
+            fault = "has a decimal comma" if "," in cell else "is not a finite number"
+            assert f"“{cell}” {fault}" in parsed.errors[0].why
         assert parsed.value is None or "n" not in parsed.value.name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -21,6 +22,7 @@ from assay.ledger.sheets import UNIT, VERDICT
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Status
 from assay.model.wording import counted, listing
+from assay.protocols.output import csv_bytes, csv_lines
 from assay.protocols.places import Place, WhereUsed
 from assay.tasks.registry import REGISTRY
 
@@ -84,6 +86,15 @@ def require_place(path: Path, *, sheet: bool) -> None:
     if rows or (said and faults.faulty):
         what = f"{counted(len(rows), 'row')} filled in" if rows else "rows that cannot be read"
         raise SettingsError(f"{path} is a sheet with {what}, which would be lost. {cure}")
+
+
+def sheet_bytes(
+    header: list[str], rows: Iterable[tuple[str, ...]], path: Path, *, semicolons: bool
+) -> bytes:
+    """A sheet as a file that begins as spreadsheets have it of UTF-8: without that, Excel shows
+    letters that are not English as others."""
+    text = b"".join(csv_lines(header, rows, ";")) if semicolons else csv_bytes(header, rows, path)
+    return codecs.BOM_UTF8 + text
 
 
 def _wanted(opened: Opened, ledger: Ledger, task: str, which: Which) -> Iterator[Request]:

@@ -30,7 +30,7 @@ from assay.api.labels import (
 from assay.api.labels_parquet import write_parquet
 from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
 from assay.api.paths import expanded
-from assay.api.spreadsheet import Which, export_sheet, require_place
+from assay.api.spreadsheet import Which, export_sheet, require_place, sheet_bytes
 from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
@@ -41,7 +41,7 @@ from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
 from assay.protocols.folder import Folder
-from assay.protocols.output import csv_bytes, require_plain, write_bytes, write_pieces
+from assay.protocols.output import require_plain, write_bytes, write_pieces
 from assay.tasks.registry import REGISTRY
 
 _MOST = 8
@@ -158,6 +158,13 @@ def export_command(
             "the newest draw no person has labelled."
         ),
     ] = Which.ALL,
+    semicolons: Annotated[
+        bool,
+        Option(
+            "Of --sheet: semicolons between cells, as Excel opens them where numbers have commas "
+            "(French, German, Spanish …)."
+        ),
+    ] = False,
 ) -> None:
     """Write labels as JSON Lines, oldest first, each with the places (run, topic, position) that
     it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
@@ -167,8 +174,9 @@ def export_command(
         require_plain(output)
         Folder.open(folder).require_no_input(output)
         require_place(output, sheet=sheet)
-    if units is not Which.ALL and not sheet:
-        raise SettingsError(f"--units {units.value} is of a sheet: give --sheet with it.")
+    if not sheet and (units is not Which.ALL or semicolons):
+        given = "--semicolons" if units is Which.ALL else f"--units {units.value}"
+        raise SettingsError(f"{given} is of a sheet: give --sheet with it.")
     if sheet:
         if parquet or output is None:
             raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
@@ -176,7 +184,7 @@ def export_command(
         with opened.ledger() as ledger:
             where = where_used(lambda: opened, ledger, remark)
             header, rows = export_sheet(opened, ledger, task, units, where)
-        write_bytes(output, csv_bytes(header, rows, output))
+        write_bytes(output, sheet_bytes(header, rows, output, semicolons=semicolons))
         say(f"{counted(len(rows), 'unit')} written to {output}")
         return
     if parquet:

@@ -61,13 +61,14 @@ def read_cells(
     """Split the lines of a CSV or TSV file into cells; None where there is no line with text.
 
     The header decides what separates: commas, tabs (with a warning where not ``tabs``) or, with a
-    warning, semicolons. Rows that are not as wide as the header are reported and left out. Cells
-    of ``texts`` may be of any length; elsewhere a long one is what two stray quotes make of lines.
+    warning, semicolons. Rows that are not as wide as the header are reported and left out. Tables
+    of ``texts``, made in spreadsheets, may have either, and cells of any length; elsewhere a long
+    one is what two stray quotes make of lines.
     """
     header = next((line for line in lines if line.strip()), "")
     mark = separator(header)
     odd = {";": "semicolons"} if tabs else {";": "semicolons", "\t": "tabs"}
-    if mark in odd:
+    if mark in odd and not texts:
         why = f"The columns are separated by {odd[mark]}."
         faults.warning(1, why, "Write commas; read all the same.")
     text = "\n".join(lines)
@@ -139,6 +140,8 @@ def finite_number(text: str) -> float | None:
 
 def number_fault(text: str) -> str:
     """What is wrong with a cell that :func:`finite_number` takes for none."""
+    if "," in text and finite_number(text.replace(",", ".", 1)) is not None:
+        return "has a decimal comma where a point is read"
     try:
         beyond = LARGEST < abs(float(text)) < math.inf
     except ValueError:
