@@ -42,6 +42,44 @@ def test_drawn_items_leave_the_width_that_was_expected(design):
     assert np.var(errors, axis=0) == pytest.approx(np.diag(covariance), rel=0.35)
 
 
+@pytest.mark.parametrize(("agreement", "n"), [(0.99, 30), (0.99, 120), (0.95, 30), (0.8, 30)])
+def test_few_drawn_items_of_a_good_judge_leave_the_width_that_was_expected(agreement, n):
+    """Disagreements that nobody has seen are foreseen, too: without them a third of the width."""
+    rng, weights, topic, judge, _ = world(5)
+    m = np.where(judge == 1, agreement, 1 - agreement)
+    pi = corrected.draw(weights, n, seed=1).pi
+    covariance, df = corrected.items_covariance(weights, m, pi)
+    planned = corrected.expected(np.zeros(RUNS), covariance, df, level=0.95, deciding=0.95).half
+    halves = []
+    for seed in range(100):
+        people = (rng.random(len(m)) < m).astype(float)
+        drawn = corrected.draw(weights, n, seed=seed).drawn
+        given = np.where(drawn, people, np.nan)
+        found = corrected.items(weights, given, judge, pi, drawn, topic)
+        halves.append((found.high - found.low) / 2)
+    assert planned.mean() == pytest.approx(np.mean(halves), rel=0.15)
+
+
+@pytest.mark.parametrize(("items", "agreement"), [(1, 0.8), (1, 0.97), (5, 0.97)])
+@pytest.mark.parametrize("n", [5, 15])
+def test_few_topics_of_a_good_judge_leave_the_width_that_was_expected(items, agreement, n):
+    rng = np.random.default_rng(9)
+    topic = np.repeat(np.arange(TOPICS), items * RUNS)
+    weights = np.tile(np.repeat(np.eye(RUNS), items, axis=1), TOPICS) / (TOPICS * items)
+    judge = (rng.random(len(topic)) < 0.5).astype(float)
+    m = agreement * judge + (1 - agreement) * (1 - judge)
+    covariance, df = corrected.topics_covariance(weights, m, topic, n)
+    planned = corrected.expected(np.zeros(RUNS), covariance, df, level=0.95, deciding=0.95).half
+    halves = []
+    for seed in range(100):
+        people = (rng.random(len(m)) < m).astype(float)
+        y, f = (one.reshape(TOPICS, RUNS, items).mean(axis=2).T for one in (people, judge))
+        drawn = corrected.draw_topics(TOPICS, n, seed)
+        found = corrected.topics(np.where(drawn, y, np.nan), f, drawn)
+        halves.append((found.high - found.low) / 2)
+    assert planned.mean() == pytest.approx(np.mean(halves), rel=0.2)
+
+
 def test_whole_topics_leave_the_width_that_was_expected():
     rng, weights, topic, _, m = world(4)
     n = 20

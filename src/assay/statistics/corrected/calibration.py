@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats, Integers
 
-_FOLDS = 5
+FOLDS = 5
 _MANY = 11
 """From so many different labels on, a judge's labels are cut into :data:`_BINS` bins."""
 
@@ -69,7 +69,7 @@ def cross_fitted(
     labels of J judges. ``pi``: with what probability each item was drawn. ``drawn``: whether it
     was. ``topic``: the numbers of the items' topics, from 0 without gaps; number mod 5 is the fold.
     """
-    fold = topic % _FOLDS
+    fold = topic % FOLDS
     places = np.flatnonzero(drawn)
     expectation = _by_ridge(judge) if len(judge) > 1 else _by_grade(judge[0])
     given_judge = np.zeros(len(people))

@@ -11,7 +11,12 @@ from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.ranges import ROUNDING
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import cross_fitted
-from assay.statistics.corrected.estimates import LEAST_DF, Estimates, half_widths, rare_spread
+from assay.statistics.corrected.estimates import (
+    LEAST_DF,
+    Estimates,
+    half_widths,
+    modelled_variance,
+)
 from assay.statistics.corrected.given import (
     LEAST_LABELS,
     LEAST_TOPICS,
@@ -28,7 +33,7 @@ from assay.statistics.corrected.given import (
 _OWN = 10.0
 """A run's own variance weighs as much as the pooled one at so many (effective) drawn items."""
 
-_LEAST_SPREAD = 1e-4
+LEAST_SPREAD = 1e-4
 """The least variance of a label around its expectation, in squares of the labels' range."""
 
 
@@ -156,8 +161,8 @@ def _estimate(
         return value, of_design, design_df
     # The noise of the draw is in the topics' spread already, but for disagreements nobody has seen:
     # where topics happen to differ by less, the interval is as wide as that of these items.
-    parts = _topic_sums(sample.weights * m, sample.topic, sample.topics)
-    parts += _topic_sums(own * e, sample.topic[seen], sample.topics)
+    parts = topic_sums(sample.weights * m, sample.topic, sample.topics)
+    parts += topic_sums(own * e, sample.topic[seen], sample.topics)
     covariance = np.atleast_2d(np.cov(sample.topics * parts)) / sample.topics
     df = np.full(len(value), sample.topics - 1.0)
     unit = half_widths(np.ones(len(value)), df, level)
@@ -165,7 +170,7 @@ def _estimate(
     return value, covariance + np.diag(np.maximum(least - np.diag(covariance), 0.0)), df
 
 
-def _topic_sums(values: Floats, topic: Integers, topics: int) -> Floats:
+def topic_sums(values: Floats, topic: Integers, topics: int) -> Floats:
     """The sums of runs × items over the items of each topic, runs × topics."""
     return np.stack([np.bincount(topic, weights=row, minlength=topics) for row in values])
 
@@ -180,30 +185,30 @@ def _design_covariance(sample: _Sample, m: Floats) -> tuple[Floats, Floats]:
     own = w[:, seen]
     own_scale = odds[seen] / pi[seen]
     from_own = (own * (own_scale * e**2)) @ own.T
-    q = np.maximum((high - m) * (m - low), _LEAST_SPREAD * (high - low) ** 2)
+    q = np.maximum((high - m) * (m - low), LEAST_SPREAD * (high - low) ** 2)
     h = 1.0 / pi[seen]
     h /= h.mean()
-    # Two whole disagreements that nobody has seen yet: a judge who was right in all drawn items
-    # is not perfect for that.
-    unseen = 2.0 * (high - low) ** 2
-    excess = (h @ e**2 + unseen) / (h @ q[seen] + unseen)
-    modelled = excess * q
-    least = rare_spread(sample.people[seen], h, high - low)
-    modelled += max(0.0, least - float(h @ modelled[seen]) / len(seen))
+    labels = sample.people[seen]
+    spread = h @ (labels - np.average(labels, weights=h)) ** 2
+    modelled = modelled_variance(q, h @ e**2, h @ q[seen], spread, len(seen), high - low)
     pooled = (w * (odds * modelled)) @ w.T
     a = own**2 * own_scale
-    share, effective = own_share(a.sum(axis=1), (a**2).sum(axis=1))
+    return joined(from_own, pooled, a.sum(axis=1), (a**2).sum(axis=1), len(seen))
+
+
+def joined(
+    from_own: Floats, pooled: Floats, sums: Floats, squares: Floats, n: float
+) -> tuple[Floats, Floats]:
+    """The covariance that R runs' own drawn items show and that which all ``n`` show, as one, and
+    its degrees of freedom; the more items of its own a run has in effect, the more counts the
+    former. ``sums``: of what each drawn item adds to a run's variance. ``squares``: of its
+    squares."""
+    effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
+    effective = np.maximum(effective, 0.5)
+    share = effective / (effective + _OWN)
     mine, pools = np.sqrt(share), np.sqrt(1.0 - share)
     covariance = np.outer(mine, mine) * from_own + np.outer(pools, pools) * pooled
     first, second = share * np.diag(from_own), (1.0 - share) * np.diag(pooled)
-    squares = first**2 / effective + second**2 / len(seen)
-    df = np.divide((first + second) ** 2, squares, out=np.full(len(w), LEAST_DF), where=squares > 0)
+    below = first**2 / effective + second**2 / n
+    df = np.divide((first + second) ** 2, below, out=np.full(len(sums), LEAST_DF), where=below > 0)
     return covariance, np.maximum(df, LEAST_DF)
-
-
-def own_share(sums: Floats, squares: Floats) -> tuple[Floats, Floats]:
-    """How much of each run's variance is its own, and how many drawn items that rests on in
-    effect; from the sums of what each drawn item adds to the variance, and of its squares."""
-    effective = np.divide(sums**2, squares, out=np.zeros(len(sums)), where=squares > 0)
-    effective = np.maximum(effective, 0.5)
-    return effective / (effective + _OWN), effective

@@ -13,7 +13,7 @@ from assay.measures import confidence as measures
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import grades
-from assay.statistics.corrected.estimates import LEAST_DF, half_widths, rare_spread
+from assay.statistics.corrected.estimates import LEAST_DF, half_widths, modelled_variance
 from assay.statistics.corrected.given import (
     LEAST_LABELS,
     Population,
@@ -218,11 +218,8 @@ def _half_widths(
     e = (c - sample.seen(m)) / (1.0 - 1.0 / sample.seen(sample.counts))
     q = m * (1.0 - m)
     seen = (e[:, None] * of_drawn).var(axis=2, ddof=1) / n
-    # Two disagreements that nobody has seen yet, as in `items`.
-    excess = ((e * e).sum(axis=1) + 2.0) / (sample.seen(q).sum(axis=1) + 2.0)
-    modelled = excess[:, None] * q
-    least = np.array([rare_spread(labels, np.ones(n), 1.0) for labels in c])
-    modelled += np.maximum(0.0, least - sample.seen(modelled).mean(axis=1))[:, None]
+    around, expected = (e * e).sum(axis=1), sample.seen(q).sum(axis=1)
+    modelled = modelled_variance(q, around, expected, n * c.var(axis=1), n)
     squares = reach**2
     pooled = (modelled[:, None] * squares).mean(axis=2) / n
     omega = q[:, None] * squares

@@ -127,13 +127,19 @@ def _jackknife(
     f_moved = (f.mean(axis=1, keepdims=True) - f) / (n - 1.0)
     left = y.mean(axis=1, keepdims=True) + y_moved + without * (beyond[:, None] - f_moved)
     e = (n - 1.0) * (left - left.mean(axis=1, keepdims=True))
-    seen = e @ e.T / (n * (n - 1.0))
-    unseen = _unseen(y, y - f if weight else y)
+    return value, mean_covariance(e @ e.T, n, _unseen(y, y - f if weight else y))
+
+
+def mean_covariance(products: Floats, n: int, unseen: float | None) -> Floats:
+    """The covariance of R means over ``n`` topics. ``products``: R × R sums of products of the
+    topics' residuals. ``unseen``: the square of a disagreement that no topic shows, of which each
+    run has :data:`_UNSEEN` more; None where disagreements are not rare."""
+    seen = products / (n * (n - 1.0))
     if unseen is None:
-        return value, seen
-    found = (e @ e.T + _UNSEEN * unseen * np.eye(len(y))) / ((n + 1.0) * n)
+        return seen
+    found = (products + _UNSEEN * unseen * np.eye(len(products))) / ((n + 1.0) * n)
     # A run whose own disagreements are larger than those of most has no less than its spread.
-    return value, found + np.diag(np.maximum(np.diag(seen - found), 0.0))
+    return np.asarray(found + np.diag(np.maximum(np.diag(seen - found), 0.0)))
 
 
 def _unseen(y: Floats, apart: Floats) -> float | None:
