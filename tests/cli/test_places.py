@@ -2,11 +2,14 @@
 
 import re
 import shutil
+import struct
 
 import pytest
 
-from assay.model.errors import SettingsError
+from assay.ledger import Ledger
+from assay.model.errors import LedgerError, SettingsError
 from assay.protocols.folder import Folder
+from assay.web.state import WorkbenchState
 from tests.conftest import ROOT
 
 
@@ -147,3 +150,36 @@ def test_a_folder_may_name_a_ledger_of_this_machine(slide, url):
     path = slide / "assay.toml"
     path.write_text(path.read_text() + f'[ledger]\nurl = "{url}"\n')
     assert Folder.open(slide).ledger_place == url
+
+
+MAGIC = bytes.fromhex("d9d505f920a163d7")
+
+
+def journal(path, named):
+    """A rollback journal beside a file of SQLite's; one that names a file has SQLite delete it."""
+    page = int.from_bytes(path.read_bytes()[16:18], "big")
+    head = MAGIC + struct.pack(">5I", 0, 0, path.stat().st_size // page, 512, page)
+    name = str(named).encode() if named else b""
+    end = struct.pack(">I", (1 << 30) // page + 1) + name + struct.pack(">2I", len(name), sum(name))
+    path.with_name(f"{path.name}-journal").write_bytes(
+        head.ljust(512, b"\0") + (end + MAGIC if named else b"")
+    )
+
+
+@pytest.mark.parametrize("opened", [Ledger.open, WorkbenchState], ids=["ledger", "workbench"])
+def test_no_file_is_deleted_that_a_folder_names_to_sqlite(tmp_path, opened):
+    path, precious = tmp_path / "f" / "x.sqlite", tmp_path / "precious"
+    path.parent.mkdir()
+    precious.write_text("kept for years")
+    with opened(path):
+        pass
+    link = tmp_path / "f" / "link.sqlite"
+    link.symlink_to(path)
+    journal(path, precious)
+    for each in (path, link):
+        with pytest.raises(LedgerError, match="SQLite would delete a file that this one names"):
+            opened(each)
+    assert precious.read_text() == "kept for years"
+    journal(path, None)  # as SQLite leaves it where it was killed
+    with opened(path):
+        assert not path.with_name("x.sqlite-journal").exists()

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +18,8 @@ C = TypeVar("C", bound=sqlite3.Connection)
 
 _MAPPED = 1 << 30
 """Bytes of the file that are read through the address space, without a copy."""
+_NAMES = bytes.fromhex("d9d505f920a163d7")
+"""The end of a journal that names another file (SQLite's file format, 3)."""
 _DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatype mismatch")
 """What SQLite says of a file that was damaged."""
 PATIENCE = 30.0
@@ -50,6 +52,7 @@ def connect(path: Path, kind: type[C]) -> C:
 
 def opened(path: Path, kind: type[C]) -> C:
     """A connection to the file at ``path``, for reading alone where it may not be written."""
+    check_journal(path)
     where, is_uri = str(path), False
     if not _writable(path):
         # Without a log the file is all there is. With one SQLite must see what the log holds.
@@ -57,6 +60,20 @@ def opened(path: Path, kind: type[C]) -> C:
         alone = not shared.exists() and not (log.exists() and log.stat().st_size)
         where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
     return sqlite3.connect(where, timeout=PATIENCE, isolation_level=None, uri=is_uri, factory=kind)
+
+
+def check_journal(path: Path) -> None:
+    """Raise LedgerError where what lies beside the file would have SQLite delete another: it takes
+    away what a rollback journal names at its end, wherever that is. Journals of Assay's name
+    nothing; a folder that somebody sends could hold one that does."""
+    real = path.resolve()
+    journal = real.with_name(f"{real.name}-journal")
+    with suppress(OSError), journal.open("rb") if journal.is_file() else nullcontext() as file:
+        if file is not None and file.seek(-len(_NAMES), os.SEEK_END) and file.read() == _NAMES:
+            raise LedgerError(
+                f"{journal}: SQLite would delete a file that this one names. Assay writes no such "
+                "journal: find out who did, and take it away."
+            )
 
 
 def _writable(path: Path) -> bool:

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from assay.ledger.opening import LONGEST_LOG, explained, transaction
+from assay.ledger.opening import LONGEST_LOG, check_journal, explained, transaction
 from assay.model.errors import LedgerError
 from assay.model.wording import printable
 
@@ -35,6 +35,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        check_journal(path)
         with explained(path):
             self.db = sqlite3.connect(path, isolation_level=None, timeout=30)
             self.db.execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
