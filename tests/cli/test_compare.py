@@ -419,14 +419,19 @@ def test_matrices_that_cannot_be_used(tmp_path, assay, text, said):
     assert "Traceback" not in done.stderr
 
 
+def test_runs_of_one_name_are_told_apart_by_their_files(trec, tmp_path, assay):
+    qrels, a, _, _ = trec
+    other = write(tmp_path / "o\x1b.txt", a.read_text())
+    done = assay("compare", qrels, a, other, "-m", "AP", "--csv")
+    assert done.returncode == 0
+    assert "o\\x1b.txt)" in done.stdout
+    assert "their paths are added to the names" in done.stderr
+
+
 def test_runs_that_cannot_be_used(trec, tmp_path, assay):
     qrels, a, b, _ = trec
     cases = [
-        ((qrels, a, a), "are both runs named A"),
-        (
-            (qrels, a, write(tmp_path / "a\x1b.txt", a.read_text())),
-            "a\\x1b.txt are both runs named",
-        ),
+        ((qrels, a, a), "A run file is given twice"),
         ((qrels, a, tmp_path / "none.txt"), "There is no such file."),
         ((a, qrels, b), "This looks like a run file"),
         ((qrels, a, write(tmp_path / "bad.txt", "1 Q0 d1 1 x R\n1 Q0 d2\n")), "bad.txt:2"),

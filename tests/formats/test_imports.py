@@ -394,6 +394,8 @@ def test_cut_texts_are_marked(tmp_path: Path):
     assert found.counts["passages cut"] == 3
     (row,) = run(tmp_path, "otel", spans, not_truncated=True)
     assert "truncated" not in row
+    chunks = [{"user_input": "q", "response": "a.", "retrieved_contexts": cut}]
+    assert not done(tmp_path, "ragas", chunks)[0].counts["passages cut"]  # chunks of one size
 
 
 # -- data sets ------------------------------------------------------------------------------------

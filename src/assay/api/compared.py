@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from assay.api.paths import scores_in
 from assay.api.reading import Note, all_used
-from assay.api.run_files import require_own_names, score_run_files
+from assay.api.run_files import score_run_files
 from assay.api.undefined import explained, undefined_values
 from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
 from assay.formats.parsed import Parsed
@@ -126,22 +126,22 @@ def score_runs(
     """The scores of runs that ``assay measure`` takes its means of, a matrix a measure: over the
     topics of the file ``only`` where there is one, and with ``answered`` without those that some
     run is silent on. Everything is read, so that all faults of all files come at once
-    (FormatError). Raises ValueError for a name that is no measure, SettingsError for two runs of
-    one name, and too few topics."""
+    (FormatError). Runs of one name are called by their files, too. Raises ValueError for a name
+    that is no measure, SettingsError for a file that is given twice, and too few topics."""
     wanted = {name: parse_measure(name) for name in measures}
     try:
         found = score_run_files(qrels, files, wanted.values(), note=note, only=only)
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
-    require_own_names(found.names, files)
-    names = [printable(name) for name in found.names]
+    scores = {printable(name): one for name, one in found.by_name(note).items()}
     mask = np.ones(len(found.judged.topics), dtype=np.bool_)
-    for name, one in zip(names, found.scores, strict=True):
-        _say_what_lacks(name, one, note)
+    for run, one in scores.items():
+        _say_what_lacks(run, one, note)
         if answered:
             mask &= one.answered
     return [
-        _matrix(name, measure, names, found.scores, mask, note) for name, measure in wanted.items()
+        _matrix(name, measure, list(scores), list(scores.values()), mask, note)
+        for name, measure in wanted.items()
     ]
 
 

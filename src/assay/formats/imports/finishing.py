@@ -98,8 +98,9 @@ def _complete(row: Row, choices: Choices, found: Imported) -> None:
 
 
 def _mark_cut(found: Imported) -> None:
-    """Mark texts that an attribute limit cut: those that end so, or three and more of exactly the
-    greatest length that end in no sentence."""
+    """Mark texts that were cut: those that end so, and in traces, whose attributes may be limited,
+    three and more of exactly the greatest length that end in no sentence. (In data sets such are
+    chunks of one size.)"""
     texts = [
         (holder, name)
         for row in found.records
@@ -108,7 +109,7 @@ def _mark_cut(found: Imported) -> None:
     ]
     lengths = Counter(len(holder[name]) for holder, name in texts)
     longest = max(lengths, default=0)
-    limit = longest if lengths[longest] >= 3 and longest >= _LEAST_CUT else -1
+    limit = longest if found.traces and lengths[longest] >= 3 and longest >= _LEAST_CUT else -1
     for holder, name in texts:
         text = holder[name].rstrip()
         at_limit = len(holder[name]) == limit and not text.endswith((".", "!", "?", '"', "”"))
