@@ -10,8 +10,8 @@ these rules, as was ``FIFTH``, and ``SIXTH``, written by somebody who had read n
 wordings. No rule is made of the words of these three. The seventh and eighth (``blind.json``)
 were written blind as well; two rules were narrowed after a look at the seventh. ``frames`` are
 those of ``training/frames`` that are held out: new to the judge, but by the writers of what it
-learnt from. ``--package`` is another judge, written by ``training/calibrate.py --out FOLDER``,
-under the same rules.
+learnt from. ``--judge large`` is the larger judge, ``--package FOLDER`` one that
+``training/calibrate.py --out FOLDER`` wrote, all under the same rules.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ from fourth import (
 from frames import frames
 from rows import Row, read_split
 from sixth import ANSWERED_SIXTH, ASSERTED_SIXTH, SIXTH
+from which_judge import add_judge, asked_for
 
 from assay.labellers.base import Request
-from assay.labellers.judge import model
 from assay.labellers.judge.labeller import JudgeLabeller
+from assay.labellers.judge.packages import JudgePackage
 from assay.tasks.r2c2 import (
     ANSWER,
     ENTAILMENT,
@@ -174,9 +175,9 @@ def attacks(
     yield "+ A the same under its question", headed
 
 
-async def said(rows: list[Row]) -> list[bool]:
-    async with JudgeLabeller() as judge:
-        outcomes = await asyncio.gather(*(judge.label(request(row)) for row in rows))
+async def said(judge: JudgePackage, rows: list[Row]) -> list[bool]:
+    async with JudgeLabeller(judge) as asked:
+        outcomes = await asyncio.gather(*(asked.label(request(row)) for row in rows))
     return [
         bool(getattr(one.verdict, FIELDS[row.ability]))
         for one, row in zip(outcomes, rows, strict=True)
@@ -191,17 +192,15 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--n", type=int, default=100, help="of each attack")
     parser.add_argument("--wordings", choices=WORDINGS, default="held")
-    parser.add_argument("--package", type=Path, help="a judge other than the packaged one")
+    add_judge(parser)
     options = parser.parse_args()
-    if options.package:
-        model.packaged = lambda name: (options.package / name).read_bytes()
+    judge = asked_for(options)
     wordings = WORDINGS[options.wordings]
     rows = read_split(options.data, "test")
-    judge = model.settings()
-    print(f"judge {judge.version}, {judge.sha256[:12]}, {options.wordings} wordings\n")
+    print(f"judge {judge.edition}, {judge.settings.sha256[:12]}, {options.wordings} wordings\n")
     print("| attack | n | called yes |\n| --- | ---: | ---: |")
     for name, made in attacks(rows, options.n, wordings, random.Random(11)):
-        yes = asyncio.run(said(made))
+        yes = asyncio.run(said(judge, made))
         print(f"| {name} | {len(yes)} | {sum(yes) / max(len(yes), 1):.2f} |", flush=True)
     return 0
 

@@ -2,13 +2,15 @@
 
     python benchmarks/judge_boards.py --data .judge/data [--shared ../shared/data] [--most 400]
 
-``--data`` is a folder of ``training/prepare.py``. First, systems ranked by the share of their
-answers that the judge calls right, beside people: EVOUNA's five systems on each of its two question
-sets, on questions of the test groups, with Kendall's τ, the largest error of a score, and both in
-draws of as many questions (95 % of 1,000). Then, on pairs of sources that no training, calibration
-or threshold saw (OpenQA-eval, ConjNLI, WiCE's dev claims; answers of OpenQA-eval have no system's
-name), how many labels fail where the judge abstains, how often the others agree with people, and
-how much of either kind (yes, no) lies within its prediction sets, which were made to hold .9.
+``--judge large`` is the larger judge, ``--package FOLDER`` one that ``training/calibrate.py --out
+FOLDER`` wrote. ``--data`` is a folder of ``training/prepare.py``. First, systems ranked by the
+share of their answers that the judge calls right, beside people: EVOUNA's five systems on each of
+its two question sets, on questions of the test groups, with Kendall's τ, the largest error of a
+score, and both in draws of as many questions (95 % of 1,000). Then, on pairs of sources that no
+training, calibration or threshold saw (OpenQA-eval, ConjNLI, WiCE's dev claims; answers of OpenQA-
+eval have no system's name), how many labels fail where the judge abstains, how often the others
+agree with people, and how much of either kind (yes, no) lies within its prediction sets, which were
+made to hold .9.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ from judge_attacks import FIELDS, request
 sys.path.append(str(Path(__file__).parents[1] / "training"))
 from prepare import load
 from rows import Row, read_split
+from which_judge import add_judge, asked_for
 
 from assay.labellers.base import Outcome
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.judge.model import settings
+from assay.labellers.judge.packages import JudgePackage
 from assay.labellers.judge.texts import Ability
 from assay.statistics.ranks import tau_rows
 
@@ -42,15 +45,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--shared", type=Path, default=Path("../shared/data"))
     parser.add_argument("--most", type=int, default=400, help="questions, and pairs of a source")
+    add_judge(parser)
     options = parser.parse_args()
-    boards(read_split(options.data, "test"), options.most)
-    doubts(load(options.shared), options.most)
+    judge = asked_for(options)
+    print(judge.title)
+    boards(judge, read_split(options.data, "test"), options.most)
+    doubts(judge, load(options.shared), options.most)
 
 
-def labelled(rows: Sequence[Row]) -> list[Outcome]:
+def labelled(judge: JudgePackage, rows: Sequence[Row]) -> list[Outcome]:
     async def run() -> list[Outcome]:
-        async with JudgeLabeller() as judge:
-            return list(await asyncio.gather(*(judge.label(request(row)) for row in rows)))
+        async with JudgeLabeller(judge) as asked:
+            return list(await asyncio.gather(*(asked.label(request(row)) for row in rows)))
 
     return asyncio.run(run())
 
@@ -62,7 +68,7 @@ def said(row: Row, outcome: Outcome) -> float:
     return float(getattr(outcome.verdict, FIELDS[row.ability]))
 
 
-def boards(rows: Sequence[Row], most: int) -> None:
+def boards(judge: JudgePackage, rows: Sequence[Row], most: int) -> None:
     print(f"{'board':<12}{'questions':>10}{'systems':>9}{'τ':>18}{'largest error':>22}")
     for split in ("NQ", "TQ"):
         asked: dict[str, dict[str, Row]] = defaultdict(dict)
@@ -73,19 +79,22 @@ def boards(rows: Sequence[Row], most: int) -> None:
         whole = [own for own in asked.values() if len(own) == len(names)]
         random.Random(split).shuffle(whole)
         flat = [own[name] for own in whole[:most] for name in names]
-        judge = np.array([said(*pair) for pair in zip(flat, labelled(flat), strict=True)])
-        judge = judge.reshape(-1, len(names))
-        people = np.array([row.label for row in flat]).reshape(judge.shape)
+        given = labelled(judge, flat)
+        machine = np.array([said(*pair) for pair in zip(flat, given, strict=True)])
+        machine = machine.reshape(-1, len(names))
+        people = np.array([row.label for row in flat]).reshape(machine.shape)
 
         chance = np.random.default_rng(7)
         drawn = chance.integers(len(people), size=(DRAWS, len(people)))
-        apart = [_compared(judge[at], people[at]) for at in drawn]
+        apart = [_compared(machine[at], people[at]) for at in drawn]
         low, high = np.percentile(apart, [2.5, 97.5], axis=0)
-        tau, error = _compared(judge, people)
+        tau, error = _compared(machine, people)
         print(f"{'EVOUNA ' + split:<12}{len(people):>10}{len(names):>9}"
               f"{tau:>7.2f} ({low[0]:.2f}, {high[0]:.2f})"
               f"{error:>8.3f} ({low[1]:.3f}, {high[1]:.3f})")  # fmt: skip
-        for name, by, of in zip(names, people.mean(axis=0), np.nanmean(judge, axis=0), strict=True):
+        for name, by, of in zip(
+            names, people.mean(axis=0), np.nanmean(machine, axis=0), strict=True
+        ):
             print(f"  {name:<10} people {by:.3f}  judge {of:.3f}")
 
 
@@ -95,7 +104,7 @@ def _compared(judge: np.ndarray, people: np.ndarray) -> tuple[float, float]:
     return float(tau_rows(of[None], by[None])[0]), float(np.abs(of - by).max())
 
 
-def doubts(rows: Sequence[Row], most: int) -> None:
+def doubts(judge: JudgePackage, rows: Sequence[Row], most: int) -> None:
     print(f"\n{'source':<14}{'pairs':>7}{'abstains':>10}{'right, all':>12}{'right, rest':>13}"
           f"{'yes within':>12}{'no within':>11}")  # fmt: skip
     for source in ("openqa_eval", "conjnli", "wice"):
@@ -104,14 +113,14 @@ def doubts(rows: Sequence[Row], most: int) -> None:
         ]
         random.Random(source).shuffle(own)
         own = own[:most]
-        outcomes = labelled(own)
+        outcomes = labelled(judge, own)
         given = [
             (row, one) for row, one in zip(own, outcomes, strict=True) if one.verdict is not None
         ]
         truth = np.array([row.label == 1 for row, _ in given])
         right = np.array([said(row, one) for row, one in given]) == truth
         first = [one.detail["rulings"][0] for _, one in given]
-        low, high = settings().unsure(Ability(own[0].ability), "yes")
+        low, high = judge.settings.unsure(Ability(own[0].ability), "yes")
         yes = np.array([one["yes"] for one in first])
         read = np.array([one["windows"] > 0 for one in first])
         read &= ~np.array([bool(one.detail.get("by_rule")) for _, one in given])

@@ -1,6 +1,6 @@
 """How fast the embedded judge is and how much memory it takes, on 1 and 2 threads.
 
-    python benchmarks/judge_speed.py [--pairs 400] [--beside qwen2.5-1.5b --few 8]
+    python benchmarks/judge_speed.py [--pairs 400] [--judge large] [--beside qwen2.5-1.5b --few 8]
 
 Short pairs are the nuggets and passages of examples/films (some 40 words); long ones have the same
 passages joined to some 200 words. Every measurement is a process of its own, loading left out.
@@ -18,9 +18,12 @@ import sys
 import time
 from pathlib import Path
 
+from which_judge import add_judge, asked_for
+
 from assay.labellers.base import Labeller, Request
 from assay.labellers.embedded import EmbeddedLabeller
 from assay.labellers.judge.labeller import JudgeLabeller
+from assay.labellers.judge.packages import JudgePackage
 from assay.protocols.answers.requests import nuggets_asked
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
@@ -41,12 +44,15 @@ def main() -> int:
     parser.add_argument("--beside", metavar="MODEL", help="an embedded language model")
     parser.add_argument("--few", type=int, default=8, help="pairs that it judges")
     parser.add_argument("--threads", type=int, choices=(1, 2), action="append")
+    add_judge(parser)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    judge = asked_for(options)
+    which = ["--package", str(options.package)] if options.package else ["--judge", judge.name]
     if options.measure:
         kind, threads, model = options.measure
         count = options.few if model else options.pairs
-        print(json.dumps(measured(kind, int(threads), count, model)))
+        print(json.dumps(measured(kind, int(threads), count, model, judge)))
         return 0
     print("| pairs | labeller | threads | pairs/s | pairs a CPU second | tokens/s | memory, MB |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
@@ -55,12 +61,20 @@ def main() -> int:
             pace = {}
             for model in ("", *([options.beside] if options.beside else [])):
                 command = [sys.executable, __file__, "--pairs", str(options.pairs)]
-                command += ["--few", str(options.few), "--measure", kind, str(threads), model]
+                command += [
+                    *which,
+                    "--few",
+                    str(options.few),
+                    "--measure",
+                    kind,
+                    str(threads),
+                    model,
+                ]
                 done = subprocess.run(command, capture_output=True, text=True, check=True)
                 row = json.loads(done.stdout)
                 pace[model] = row["pairs"]
                 print(
-                    f"| {kind} | {model or 'judge'} | {threads} | {row['pairs']:.3g} | "
+                    f"| {kind} | {model or judge.name} | {threads} | {row['pairs']:.3g} | "
                     f"{row['busy']:.3g} | {row['tokens']:,.0f} | {row['memory']:.0f} |",
                     flush=True,
                 )
@@ -69,7 +83,9 @@ def main() -> int:
     return 0
 
 
-def measured(kind: str, threads: int, count: int, model: str) -> dict[str, float]:
+def measured(
+    kind: str, threads: int, count: int, model: str, judge: JudgePackage
+) -> dict[str, float]:
     inputs = Evaluation.open(Folder.open(FILMS), R2C2, None).inputs
     units = [request.unit for request in requests_of(ENTAILMENT, nuggets_asked(inputs.answers()))]
     requests = []
@@ -81,12 +97,12 @@ def measured(kind: str, threads: int, count: int, model: str) -> dict[str, float
             passage += " " + units[at % len(units)].passage
         made = EntailmentUnit(passage=f"{passage} ({number})", nugget=unit.nugget)
         requests.append(Request(ENTAILMENT, made))
-    return asyncio.run(timed(requests, labeller(threads, model)))
+    return asyncio.run(timed(requests, labeller(threads, model, judge)))
 
 
-def labeller(threads: int, model: str) -> Labeller:
+def labeller(threads: int, model: str, judge: JudgePackage) -> Labeller:
     if not model:
-        return JudgeLabeller(threads=threads)
+        return JudgeLabeller(judge, threads=threads)
     return EmbeddedLabeller(model, Renderer(), threads=threads)
 
 

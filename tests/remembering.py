@@ -1,4 +1,4 @@
-"""The packaged judge, which reads nothing twice in runs of the tests, whoever asks for it."""
+"""Embedded judges that read nothing twice in runs of the tests, whoever asks for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import platform
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,48 +17,54 @@ import numpy as np
 from assay.cli import doctor
 from assay.labellers.judge import labeller, model
 from assay.labellers.judge.evidence import Tokens
-from assay.labellers.judge.model import Floats, Network, settings
+from assay.labellers.judge.model import Floats, Network
+from assay.labellers.judge.packages import JUDGES, JudgePackage
+from assay.model.errors import PrerequisiteError
 
 _AT_ONCE = 500
 
 
-def _version() -> str:
-    """What the network says hangs on: the model, how it is run, with what and on what machine."""
+def _version(judge: JudgePackage) -> str:
+    """What a network says hangs on: the model, how it is run, with what and on what machine."""
     code = Path(model.__file__).read_bytes()
-    about = f"{settings().sha256} {version('onnxruntime')} {version('numpy')} {platform.node()}"
+    about = f"{judge.settings.sha256} {version('onnxruntime')} {version('numpy')} {platform.node()}"
     return hashlib.sha256(code + about.encode()).hexdigest()[:16]
 
 
 @contextmanager
 def remembering(folder: Path) -> Iterator[None]:
-    """Have the embedded judge keep what its network says of a pair of texts in a file, which other
-    processes read too. What it says is the same bytes as if it were read again; tests of the
-    network itself have one that remembers nothing."""
-    path = folder / f"{_version()}.sqlite"
-    for other in folder.glob("*.sqlite"):
-        if other != path:
-            other.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path, timeout=60)) as db, db:
-        db.execute("CREATE TABLE IF NOT EXISTS said (pair BLOB PRIMARY KEY, logits BLOB)")
+    """Have embedded judges keep what their networks say of a pair of texts in files, which other
+    processes read too. What they say is the same bytes as if it were read again; tests of the
+    networks themselves have ones that remember nothing."""
+    paths: dict[str, Path] = {}
+    for judge in JUDGES.values():
+        with suppress(PrerequisiteError):  # it is not installed
+            paths[judge.settings.sha256] = folder / f"{_version(judge)}.sqlite"
+    for other in set(folder.glob("*.sqlite")) - set(paths.values()):
+        other.unlink(missing_ok=True)
+    for path in paths.values():
+        with closing(sqlite3.connect(path, timeout=60)) as db, db:
+            db.execute("CREATE TABLE IF NOT EXISTS said (pair BLOB PRIMARY KEY, logits BLOB)")
 
     class Remembering(Network):
-        def __init__(self) -> None:
-            self.network = Network.packaged(1)  # other workers have the other cores
+        def __init__(self, network: Network, path: Path) -> None:
+            self.network, self.path = network, path
             self.tokenise = self.network.tokenise
             self.shape = self.network.logits([]).shape[1:]
 
         @classmethod
-        def packaged(cls, threads: int | None = None) -> Network:
-            return cls.only()
+        def of(cls, judge: JudgePackage, threads: int | None = None) -> Network:
+            path = paths.get(judge.settings.sha256)
+            return Network.of(judge, threads) if path is None else cls.only(judge, path)
 
         @classmethod
         @cache
-        def only(cls) -> Network:
-            return cls()
+        def only(cls, judge: JudgePackage, path: Path) -> Network:
+            return cls(Network.of(judge, 1), path)  # other workers have the other cores
 
         def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
             keys = [np.array([len(a), *a, *b], np.int32).tobytes() for a, b in pairs]
-            with closing(sqlite3.connect(path, timeout=60)) as db:
+            with closing(sqlite3.connect(self.path, timeout=60)) as db:
                 known = dict(_known(db, list(dict.fromkeys(keys))))
                 new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
                 if new:

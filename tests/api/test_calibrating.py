@@ -10,6 +10,7 @@ import pytest
 
 from assay.api.calibrating import _pairs
 from assay.labellers.judge.labeller import JudgeLabeller
+from assay.labellers.judge.packages import SMALL
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
 from assay.model.labels import Label, LabellerId, Status
@@ -45,7 +46,7 @@ def judge(
 
 
 def learnt(*labels: Label) -> list[tuple[float, bool]]:
-    found, _ = _pairs(cast("Ledger", Kept(labels)))
+    found, _ = _pairs(cast("Ledger", Kept(labels)), SMALL)
     return list(zip(*found[Ability.C], strict=True)) if found else []
 
 
@@ -66,9 +67,9 @@ def test_what_the_judge_said_by_other_rules_teaches_todays_nothing(former: Label
     old, right = judge("a", 0.9, who=former), person("a", right=True)
     assert learnt(right, old) == []
     assert learnt(right, judge("a", 0.3), old) == [(0.3, True)]
-    assert _pairs(cast("Ledger", Kept([right, old])))[1] == 1
-    assert _pairs(cast("Ledger", Kept([right, old, judge("a", 0.3)])))[1] == 0
-    assert _pairs(cast("Ledger", Kept([old])))[1] == 0
+    assert _pairs(cast("Ledger", Kept([right, old])), SMALL)[1] == 1
+    assert _pairs(cast("Ledger", Kept([right, old, judge("a", 0.3)])), SMALL)[1] == 0
+    assert _pairs(cast("Ledger", Kept([old])), SMALL)[1] == 0
 
 
 def test_a_calibration_of_before_changes_no_probability() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from assay.api.calibrating import Calibrated
 from assay.cli.calibrate import _people
-from assay.labellers.judge.model import settings
+from assay.labellers.judge.packages import SMALL
 from tests.conftest import ROOT
 
 
@@ -39,7 +39,8 @@ def test_people_teach_the_judge_of_a_folder(assay, films):
     assert assay("judge", films).returncode == 0
     assert assay("calibrate", films).returncode == 2  # nobody has said anything
     said = people_say(assay, films, most=200)
-    ahead = json.loads(assay("calibrate", films, "--dry-run", "--json").stdout)
+    (ahead,) = json.loads(assay("calibrate", films, "--dry-run", "--json").stdout)
+    assert ahead["judge"] == "judge"
     assert not (films / "judge-calibration.json").exists()
     claims = ahead["abilities"]["E"]
     assert claims["units"] <= len(said)
@@ -64,14 +65,14 @@ def test_people_teach_the_judge_of_a_folder(assay, films):
     first = mended[0]["detail"]["rulings"][0]
     assert first["threshold"] in (0.5, pytest.approx(first["threshold"]))
     # Fitted again it learns the same: from what the judge said before it was taught.
-    assert json.loads(assay("calibrate", films, "--json").stdout)["abilities"]["E"][
+    assert json.loads(assay("calibrate", films, "--json").stdout)[0]["abilities"]["E"][
         "shift"
     ] == pytest.approx(claims["shift"], abs=0.05)
 
 
 def test_of_nuggets_nothing_is_asked_again_where_answers_alone_were_learnt(assay, films):
     assert assay("judge", films).returncode == 0
-    learnt = {"judge": settings().version, "abilities": {"C": {"slope": 2.0, "shift": 0.1}}}
+    learnt = {"judge": SMALL.settings.version, "abilities": {"C": {"slope": 2.0, "shift": 0.1}}}
     path = films / "judge-calibration.json"
     for named, nuggets in ({"named": {}}, 0), ({}, 154):  # or an earlier version's file
         path.write_text(json.dumps({**learnt, **named}))
@@ -99,7 +100,7 @@ def test_a_file_of_another_judge_is_refused(assay, films):
 
 
 def test_of_labels_of_before_no_more_is_promised_than_judging_asks(capsys):
-    list(_people(Calibrated((), None, outdated=2)))
+    list(_people(Calibrated(SMALL, (), outdated=2)))
     assert "'assay judge' asks anew what is still asked." in " ".join(
         capsys.readouterr().err.split()
     )

@@ -24,9 +24,9 @@ from assay.labellers.judge.model import (
     Network,
     Ruling,
     rule,
-    settings,
     size_ahead,
 )
+from assay.labellers.judge.packages import SMALL, Settings
 from assay.labellers.judge.texts import (
     Ability,
     claim_text,
@@ -69,7 +69,7 @@ def by_word(texts: Sequence[str]) -> list[Tokens]:
 
 @pytest.fixture(scope="module")
 def network() -> Network:
-    return Network.packaged(threads=1)
+    return Network.of(SMALL, threads=1)
 
 
 def asked(network: Network, pairs: Sequence[tuple[AnyTask, Unit]]) -> list[Outcome]:
@@ -147,10 +147,10 @@ def test_probabilities_sum_to_one_and_do_not_depend_on_company(network: Network)
         for claim in ("Burbank is in California.", "Bogart directed it.", "x " * 300)
         for passage in (PASSAGE, PASSAGE * 6, "One sentence only.")
     ]
-    together = rule(network, questions)
+    together = rule(network, questions, SMALL.settings)
     for question, ruling in zip(questions, together, strict=True):
         assert ruling.no + ruling.partly + ruling.yes == pytest.approx(1)
-        (alone,) = rule(network, [question])
+        (alone,) = rule(network, [question], SMALL.settings)
         assert alone.yes == pytest.approx(ruling.yes, abs=1e-4)
         assert alone.sentence == ruling.sentence
 
@@ -298,7 +298,7 @@ def test_its_labels_carry_version_and_hash() -> None:
 
 
 def waverers(monkeypatch: pytest.MonkeyPatch, yes: float) -> None:
-    def ruled(_network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+    def ruled(_: Network, questions: Sequence[JudgeQuestion], _settings: Settings) -> list[Ruling]:
         return [Ruling(1 - yes, 0.0, yes, PASSAGE, 1, 9) for _ in questions]
 
     monkeypatch.setattr("assay.labellers.judge.labeller.rule", ruled)
@@ -316,7 +316,7 @@ def test_where_it_knows_too_little_it_abstains_if_it_is_to(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim = EntailmentUnit(passage=PASSAGE, nugget="Casablanca won three prizes.")
-    low, high = settings().unsure(Ability.E, "yes")
+    low, high = SMALL.settings.unsure(Ability.E, "yes")
     for yes, status in (((low + high) / 2, Status.FAILED), (low, Status.OK), (high, Status.OK)):
         waverers(monkeypatch, yes)
         found = wavering(network, ENTAILMENT, claim)
@@ -335,14 +335,14 @@ def test_it_abstains_by_what_decides_and_never_where_a_rule_does(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     question, gold = "Who directed Casablanca?", ("Michael Curtiz",)
-    low, high = settings().unsure(Ability.C, "yes")
+    low, high = SMALL.settings.unsure(Ability.C, "yes")
     doubt = (low + high) / 2
     waverers(monkeypatch, doubt)
     for answer, status in (("Curtiz, M.", Status.FAILED), ("I don't know.", Status.OK)):
         unit = AnswerUnit(question=question, answer=answer, gold=gold)
         assert wavering(network, ANSWER, unit).status is status
     # Nuggets that may have helped say nothing of whether the answer is right.
-    help_low, help_high = settings().unsure(Ability.A, "yes")
+    help_low, help_high = SMALL.settings.unsure(Ability.A, "yes")
     assert help_low < low < help_high
     waverers(monkeypatch, low)
     unit = AnswerUnit(question=question, answer="Curtiz, M.", gold=gold, nuggets=("It was he.",))
@@ -367,11 +367,13 @@ def test_of_a_long_gold_answer_it_abstains_by_what_was_read_of_its_sentences(
     )
     questions, _ = unit_questions(ANSWER, unit)
     assert [one.ability for one in questions] == [Ability.C, *[Ability.E] * 4]
-    low, high = settings().unsure(Ability.E, "yes")
-    of_answers = settings().unsure(Ability.C, "yes")
+    low, high = SMALL.settings.unsure(Ability.E, "yes")
+    of_answers = SMALL.settings.unsure(Ability.C, "yes")
 
     def found(*claims: float, windows: Sequence[int]) -> Status:
-        def ruled(_network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+        def ruled(
+            _: Network, questions: Sequence[JudgeQuestion], _settings: Settings
+        ) -> list[Ruling]:
             of = zip((0.01, *claims), (1, *windows), strict=True)
             return [Ruling(1 - yes, 0.0, yes, said, count, 9) for yes, count in of]
 
@@ -393,14 +395,14 @@ def test_where_partly_begins_is_in_doubt_where_a_verdict_tells_it(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Support has a grade in part, entailment none."""
-    known, doubt = settings().unsure, 0.45
+    known, doubt = SMALL.settings.unsure, 0.45
 
     def unsure(_settings: object, ability: Ability, level: str) -> tuple[float, float]:
         return (0.3, 0.6) if level == "partly" else known(ability, level)
 
-    monkeypatch.setattr("assay.labellers.judge.model.Settings.unsure", unsure)
+    monkeypatch.setattr("assay.labellers.judge.packages.Settings.unsure", unsure)
 
-    def ruled(_network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+    def ruled(_: Network, questions: Sequence[JudgeQuestion], _settings: Settings) -> list[Ruling]:
         return [Ruling(1 - doubt, doubt, 0.0, PASSAGE, 1, 9) for _ in questions]
 
     monkeypatch.setattr("assay.labellers.judge.labeller.rule", ruled)

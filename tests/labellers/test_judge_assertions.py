@@ -21,6 +21,7 @@ from assay.labellers.judge.model import (
     read,
     verbatim,
 )
+from assay.labellers.judge.packages import SMALL
 from assay.labellers.judge.texts import (
     MOST_PARTS,
     Ability,
@@ -312,7 +313,7 @@ def test_a_reading_is_the_same_alone_in_company_and_on_two_threads() -> None:
     passage = f"{WEATHER} {CLAIM} It won three Oscars and cost a million dollars."
     claims = (CLAIM, "Curtiz won an Oscar.", "It cost ten dollars.", "Kent is in England.")
     questions = [JudgeQuestion(Ability.E, claim_text(one), passage) for one in claims]
-    one, two = Network.packaged(threads=1), Network.packaged(threads=2)
+    one, two = Network.of(SMALL, threads=1), Network.of(SMALL, threads=2)
     together = [reading.features.tolist() for reading in read(two, questions)]
     alone = [read(one, [question])[0].features.tolist() for question in questions]
     assert together == alone

@@ -19,8 +19,9 @@ from assay.labellers.base import Labeller, Request, for_task, request_key
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.host import Host, Recipe
 from assay.labellers.judge.labeller import JudgeLabeller, levelled
-from assay.labellers.judge.local import FILE, Local, read_local
-from assay.labellers.judge.model import Ruling, settings
+from assay.labellers.judge.local import Local, read_local
+from assay.labellers.judge.model import Ruling
+from assay.labellers.judge.packages import SMALL
 from assay.labellers.judge.texts import Ability
 from assay.labellers.judge.verdicts import WAYS, abilities_of
 from assay.labellers.rules import RulesLabeller
@@ -57,10 +58,10 @@ USES = {"claim": "E", "support": "E", "passage": "A", "answer": "CAE", "with nug
 def write(folder: Path, *, named: dict[str, str] | None = None, **maps: float) -> Path:
     """A calibration of abilities: the slope of each."""
     document: dict[str, Any] = {
-        "judge": settings().version,
+        "judge": SMALL.settings.version,
         "abilities": {name: {"slope": slope, "shift": 0.5} for name, slope in maps.items()},
     }
-    path = folder / FILE
+    path = folder / SMALL.taught
     path.write_text(json.dumps(document | ({} if named is None else {"named": named})))
     return path
 
@@ -112,7 +113,7 @@ def said(local: Local | None, name: str) -> list[Any]:
     """What is made of one ruling on each question about a unit."""
     task, content = UNITS[name]
     asked = WAYS[task.name].questions(task.unit.model_validate(content))
-    return [levelled(question, RULING, local) for question in asked]
+    return [levelled(SMALL.settings, question, RULING, local) for question in asked]
 
 
 @given(first=MAPS, former=st.booleans(), then=st.lists(MAPS | st.none(), min_size=1, max_size=4))
@@ -129,11 +130,11 @@ def test_a_label_counts_exactly_if_it_would_be_given_again(
     judges = []
     for maps in (first, *then):
         if maps is None:
-            (folder / FILE).unlink(missing_ok=True)
+            (folder / SMALL.taught).unlink(missing_ok=True)
         else:
-            named = dict(_known(folder / FILE).named)
+            named = dict(_known(folder / SMALL.taught, SMALL).named)
             write(folder, named=None if former and not judges else named, **maps)
-        judges.append((maps or {}, JudgeLabeller(local=read_local(folder / FILE))))
+        judges.append((maps or {}, JudgeLabeller(local=read_local(folder / SMALL.taught))))
     deleted = None in then
     for (was, before), (now, after) in combinations(judges, 2):
         for name, (task, _) in UNITS.items():
@@ -179,10 +180,10 @@ def test_what_is_learnt_again_has_the_name_that_it_had_in_an_earlier_file_that_i
     tmp_path: Path,
 ):
     learnt = {"E": {"slope": 2.0, "shift": 0.5, "units": 60}}
-    earlier = json_bytes({"judge": settings().version, "abilities": learnt})
+    earlier = json_bytes({"judge": SMALL.settings.version, "abilities": learnt})
     name = hashlib.sha256(earlier).hexdigest()[:16]
-    (tmp_path / FILE).write_bytes(_document(learnt, Local({}), {"None", name}))
-    found = read_local(tmp_path / FILE)
+    (tmp_path / SMALL.taught).write_bytes(_document(learnt, Local({}), {"None", name}))
+    found = read_local(tmp_path / SMALL.taught)
     assert found is not None
     assert {found.only(frozenset(map(Ability, one))).name for one in ("E", "A", "CAE")} == {name}
     # No label has it; or the file is there, with names of its own.

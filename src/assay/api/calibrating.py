@@ -1,9 +1,9 @@
-"""The embedded judge fitted to what people of a folder said: ``assay calibrate``."""
+"""Embedded judges fitted to what people of a folder said: ``assay calibrate``."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.labellers.judge import NAME
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.judge.local import FILE, Local, file_name, read_local
-from assay.labellers.judge.model import settings
+from assay.labellers.judge.local import Local, file_name, read_local
+from assay.labellers.judge.packages import JUDGES, JudgePackage
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
 from assay.measures.confidence import confidence_measures
@@ -56,17 +55,21 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """What was learnt of each ability that people labelled, and the file that it stands in.
-    ``outdated`` are units that people labelled and the judge only under former rules or texts."""
+    """What a judge learnt of each ability that people labelled, and the file that it stands in.
+    ``outdated`` are units that people labelled and the judge only under former rules or texts;
+    ``why_not`` says why nothing was looked at."""
 
+    judge: JudgePackage
     abilities: tuple[Fitted, ...]
-    output: Path | None
+    output: Path | None = None
     outdated: int = 0
+    why_not: str = ""
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "judge": settings().version,
+            "judge": self.judge.name,
+            "version": None if self.judge.missing() else self.judge.settings.version,
             "abilities": {
                 one.ability.value: {
                     "units": one.units, "yes": one.yes, "before": one.before, "after": one.after,
@@ -77,58 +80,90 @@ class Calibrated:
             },
             "outdated": self.outdated,
             "output": None if self.output is None else str(self.output),
+            **({"why_not": self.why_not} if self.why_not else {}),
         }  # fmt: skip
 
 
-def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
-    """Fit threshold, prior and slope of the embedded judge to the people's labels of ``folder`` and
-    put them there, unless ``dry_run``. Raises SettingsError where people and judge have labelled
-    too little together."""
+def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
+    """Fit threshold, prior and slope of each embedded judge that labelled ``folder`` to the
+    people's labels and put them there, unless ``dry_run``. Raises SettingsError where people and
+    judges have labelled too little together."""
     opened = Folder.open(folder)
     with opened.open_ledger(create=False) as ledger:
-        ledger.checked()  # before the judge learns from a label
-        pairs, outdated = _pairs(ledger)
-        names = {str(who.params.get("calibration")) for who in ledger.labellers().values()}
-    if not pairs:
-        cure = (
-            f"The judge labelled {outdated} that people did, but as it was before: 'assay judge' "
-            "asks anew what is still asked."
-            if outdated
-            else f"Let people label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
-        )
+        ledger.checked()  # before a judge learns from a label
+        who = list(ledger.labellers().values())
+        names = {str(one.params.get("calibration")) for one in who}
+        asked = {one.name for one in who}
+        judges = [judge for judge in JUDGES.values() if judge.labeller in asked]
+        pairs = {judge.name: _pairs(ledger, judge) for judge in judges if not judge.missing()}
+    found = []
+    for judge in judges:
+        if absent := judge.missing():
+            found.append(Calibrated(judge, (), why_not=absent))
+        else:
+            own, outdated = pairs[judge.name]
+            found.append(_calibrated(judge, own, outdated, folder, names, dry_run=dry_run))
+    if not any(one.abilities for one in found):
+        cure = " ".join(f"{one.judge.labeller}: {one.why_not}" for one in found) or _NEITHER
         raise SettingsError(
-            f"{folder}: no unit has a label by a person and one by the embedded judge. {cure}"
+            f"{folder}: no unit has a label by a person and one by an embedded judge. {cure}"
         )
-    found = tuple(_fitted(ability, *map(np.array, pairs[ability])) for ability in sorted(pairs))
-    known = _known(folder / FILE)
+    return found
+
+
+_NEITHER = f"Let people label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
+
+
+def _calibrated(
+    judge: JudgePackage,
+    pairs: Mapping[Ability, tuple[Sequence[float], Sequence[bool]]],
+    outdated: int,
+    folder: Path,
+    names: Collection[str],
+    *,
+    dry_run: bool,
+) -> Calibrated:
+    """What one judge learns, written to its file."""
+    if not pairs:
+        why = (
+            f"It labelled {outdated} that people did, but as it was before: 'assay judge' asks "
+            "anew what is still asked."
+            if outdated
+            else _NEITHER
+        )
+        return Calibrated(judge, (), outdated=outdated, why_not=why)
+    found = tuple(_fitted(judge, one, *map(np.array, pairs[one])) for one in sorted(pairs))
+    output = folder / judge.taught
+    known = _known(output, judge)
     usable = {
         one.ability.value: {**_as_before(one.fitted, known, one.ability), "units": one.units}
         for one in found
         if one.fitted is not None
     }
-    output = folder / FILE if usable and not dry_run else None
-    if output is not None:
-        write_bytes(output, _document(usable, known, names))
-    return Calibrated(found, output, outdated)
+    if not usable or dry_run:
+        return Calibrated(judge, found, outdated=outdated)
+    write_bytes(output, _document(usable, known, names))
+    return Calibrated(judge, found, output, outdated)
 
 
 def _document(usable: Mapping[str, Any], known: Local, names: Collection[str]) -> bytes:
     """The file of what was learnt. An earlier Assay wrote it without other names of maps, and its
     digest stands in the labels: where the ledger has such ``names`` and the file that had them is
     gone, it is written so again."""
-    document = {"judge": settings().version, "abilities": usable}
+    document = {"judge": known.judge.edition, "abilities": usable}
     as_earlier = json_bytes(document)
     if not known.named and file_name(as_earlier) in names:
         return as_earlier
     return json_bytes({**document, "named": dict(known.named)})
 
 
-def _known(path: Path) -> Local:
+def _known(path: Path, judge: JudgePackage) -> Local:
     """What was learnt before; nothing where that is of another judge or cannot be read, as it is
     written anew."""
+    nothing = Local({}, judge=judge)
     with suppress(SettingsError):
-        return read_local(path) or Local({})
-    return Local({})
+        return read_local(path, judge) or nothing
+    return nothing
 
 
 def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, float]:
@@ -140,36 +175,38 @@ def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, floa
     return {**parameters, "slope": before[0], "shift": before[1]}
 
 
-def _pairs(ledger: Ledger) -> tuple[dict[Ability, tuple[list[float], list[bool]]], int]:
-    """The judge's own probabilities of yes and what people said of the same units; of several
+def _pairs(
+    ledger: Ledger, judge: JudgePackage
+) -> tuple[dict[Ability, tuple[list[float], list[bool]]], int]:
+    """A judge's own probabilities of yes and what people said of the same units; of several
     labels of a unit the newest of either. Where the judge abstained, its probability counts like
     any other, for what is in doubt says most about where yes begins; what a rule decided does not.
     Nor does what the judge said under other rules, texts or settings: today's map is laid over
     today's probabilities. How many units have such labels alone is told."""
     people: dict[tuple[str, str], Label] = {}
-    judge: dict[tuple[str, str], float] = {}
-    now, outdated = _probabilities_of(JudgeLabeller().id), set[tuple[str, str]]()
+    said: dict[tuple[str, str], float] = {}
+    now, outdated = _probabilities_of(JudgeLabeller(judge).id), set[tuple[str, str]]()
     answered = set[tuple[str, str]]()
     for label in ledger.labels(list(_SAID)):
         key = (label.task, label.unit)
         if label.labeller.is_human and label.status is Status.OK and label.verdict is not None:
             people[key] = label
-        elif label.labeller.name != f"embedded:{NAME}":
+        elif label.labeller.name != judge.labeller:
             continue
         elif _probabilities_of(label.labeller) != now:
             outdated.add(key)
         else:
             answered.add(key)
-            judge.pop(key, None)
+            said.pop(key, None)
             for ruling in (
                 () if label.detail.get("by_rule") else label.detail.get("rulings", ())[:1]
             ):
                 if ruling["windows"] and ruling["ability"] == _SAID[label.task][0]:
-                    judge[key] = float(ruling.get("unfitted", ruling["yes"]))
+                    said[key] = float(ruling.get("unfitted", ruling["yes"]))
     found: dict[Ability, tuple[list[float], list[bool]]] = defaultdict(lambda: ([], []))
-    for key in sorted(people.keys() & judge.keys()):
+    for key in sorted(people.keys() & said.keys()):
         ability, field, yes = _SAID[key[0]]
-        found[ability][0].append(judge[key])
+        found[ability][0].append(said[key])
         found[ability][1].append((people[key].verdict or {}).get(field) == yes)
     return found, len((outdated - answered) & people.keys())
 
@@ -179,7 +216,9 @@ def _probabilities_of(who: LabellerId) -> dict[str, Any]:
     return {key: one for key, one in who.params.items() if key not in ("calibration", "abstains")}
 
 
-def _fitted(ability: Ability, p: np.ndarray[Any, Any], truth: np.ndarray[Any, Any]) -> Fitted:
+def _fitted(
+    judge: JudgePackage, ability: Ability, p: np.ndarray[Any, Any], truth: np.ndarray[Any, Any]
+) -> Fitted:
     yes = int(truth.sum())
     if len(p) < LEAST or min(yes, len(p) - yes) < LEAST_EITHER:
         why = (
@@ -187,7 +226,7 @@ def _fitted(ability: Ability, p: np.ndarray[Any, Any], truth: np.ndarray[Any, An
             f"{LEAST_EITHER} of either"
         )
         return Fitted(ability, len(p), yes, {}, {}, None, why)
-    before = _measures(p, truth, settings().threshold(ability))
+    before = _measures(p, truth, judge.settings.threshold(ability))
     crossed = cross_validated(Calibration.PLATT, p, truth)
     after = _measures(crossed, truth, 0.5)
     fitted = fit(Calibration.PLATT, p, truth)

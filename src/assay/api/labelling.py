@@ -24,7 +24,7 @@ from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
 from assay.labellers.custom import AnyLabeller, as_spec
-from assay.labellers.judge import NAME as JUDGE
+from assay.labellers.judge.packages import judge_of
 from assay.labellers.judge.unread import unread
 from assay.labellers.prices import Price, given_prices, require_prices
 from assay.labellers.refusals import refusal_in
@@ -94,7 +94,7 @@ def probability(label: Label, level: str) -> float | None:
 
 
 def by_rule(label: Label, level: str) -> bool:
-    """Whether the embedded judge's rules on denials and refusals decided, not its network."""
+    """Whether an embedded judge's rules on denials and refusals decided, not its network."""
     if label.detail.get("by_rule"):
         return True
     for ruling in label.detail.get("rulings", ())[:1]:
@@ -130,7 +130,7 @@ def warning(
     if label is not None and level is not None:
         if label.detail.get("calibrated") is False and "rulings" not in label.detail:
             found.append("uncalibrated: no threshold was fitted for this question and model")
-        if label.labeller.name == f"embedded:{JUDGE}":
+        if judge_of(label.labeller.name) is not None:
             found += unread(kind.task, kind.unit(pair))
     return "; ".join(found) or None
 

@@ -1,4 +1,4 @@
-"""``assay calibrate``: the embedded judge fitted to what people of a folder said."""
+"""``assay calibrate``: embedded judges fitted to what people of a folder said."""
 
 from __future__ import annotations
 
@@ -26,32 +26,37 @@ def calibrate_command(
 
     Before and after are shown cross-validated. For tasks that hang on it the folder's judge
     is then another labeller: run 'assay judge' for its labels. Delete judge-calibration.json to go
-    back.
+    back. Where embedded:large labelled, it is fitted, too (judge-calibration-large.json).
     """
     found = calibrate(folder, dry_run=dry_run)
-    present(found.document, _people(found))
-    if not any(one.fitted for one in found.abilities):
+    parts = (part for one in found for part in _people(one))
+    present(lambda: [one.document() for one in found], parts)
+    if not any(one.fitted for judge in found for one in judge.abilities):
         raise typer.Exit(1)
 
 
 def _people(found: Calibrated) -> Iterator[Table | str]:
+    judge = found.judge.labeller
+    if found.why_not:
+        remark(f"{judge}: nothing was fitted. {found.why_not}")
+        return
     for one in found.abilities:
         if one.after:
             rows = [
                 (word, *(values[name] for name in one.before))
                 for word, values in (("before", one.before), ("after", one.after))
             ]
-            title = f"{_NAMES[one.ability]}, {one.units} units, {one.yes} a yes; cross-validated"
-            yield Table(title.capitalize(), ("", *one.before), rows, digits=3)
+            title = f"{judge}: {_NAMES[one.ability]}, {one.units} units, {one.yes} a yes"
+            yield Table(f"{title}; cross-validated", ("", *one.before), rows, digits=3)
         if one.fitted is not None:
             yield f"slope {one.fitted.slope:.3f}, shift {one.fitted.shift:+.3f}"
         else:
-            remark(f"{_NAMES[one.ability]}: not fitted: {one.why_not}.")
+            remark(f"{judge}, {_NAMES[one.ability]}: not fitted: {one.why_not}.")
     if found.outdated:
         remark(
-            f"{counted(found.outdated, 'unit')} that people labelled left out: the judge labelled "
-            "them under other rules, texts or settings than today's. 'assay judge' asks anew what "
-            "is still asked."
+            f"{judge}: {counted(found.outdated, 'unit')} that people labelled left out: the judge "
+            "labelled them under other rules, texts or settings than today's. 'assay judge' asks "
+            "anew what is still asked."
         )
     if found.output is not None:
         yield f"Written: {found.output}"

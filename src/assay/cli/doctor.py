@@ -22,7 +22,8 @@ from assay.cli.common import forms, present
 from assay.cli.judging import open_folder
 from assay.labellers.custom import known_entry_points
 from assay.labellers.endpoints import headers_for
-from assay.labellers.judge.model import Network, settings
+from assay.labellers.judge.model import Network
+from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.labellers.known_models import MODELS
 from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
@@ -85,7 +86,7 @@ def _installed() -> Iterator[Check]:
         cure = f"pip install 'assay-rag[{extra}]'" if extra else f"pip install {name}"
         what = f"{name} ({extra})" if extra not in ("", name) else name
         yield Check(what, found is not None, found or "not installed.", cure, not extra)
-    yield _judge()
+    yield from map(_judge, JUDGES.values())
     for model in MODELS.values():
         try:
             path = find_model(model.name).path
@@ -95,15 +96,18 @@ def _installed() -> Iterator[Check]:
             yield Check(f"model {model.name}", True, str(path))
 
 
-def _judge() -> Check:
-    """Whether the package's own judge can be used, and which it is."""
-    about = settings()
-    what = f"judge {about.version} (embedded)"
+def _judge(judge: JudgePackage) -> Check:
+    """Whether one of Assay's own judges can be used, and which it is."""
+    what = f"judge {judge.name}"
     try:
-        Network.packaged(threads=1)
+        about = judge.settings
+        what = f"judge {judge.edition} (embedded)"
+        Network.of(judge, threads=1)
     except PrerequisiteError as error:
         return Check(what, False, str(error), needed=False)
-    return Check(what, True, f"in the package, SHA-256 {about.sha256[:12]}…; the default labeller")
+    where = "in the package" if judge is SMALL else "installed"
+    more = "; the default labeller" if judge is SMALL else f"; {judge.labeller}"
+    return Check(what, True, f"{where}, SHA-256 {about.sha256[:12]}…{more}")
 
 
 def _packages() -> Mapping[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import Annotated, Any
 
 import typer
@@ -10,10 +9,10 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from assay.cli.common import forms, group, present, say
 from assay.cli.screen import err
-from assay.labellers import judge
-from assay.labellers.judge.model import settings
+from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import cache_folder, fetch_model
+from assay.model.errors import PrerequisiteError
 from assay.page.tables import Table
 
 app = group("Embedded models.")
@@ -24,7 +23,7 @@ app = group("Embedded models.")
 def list_command() -> None:
     """The known models, their size and licence, and whether they are here."""
     folder = cache_folder()
-    rows: list[dict[str, Any]] = [packaged_judge()]
+    rows: list[dict[str, Any]] = [_judge(one) for one in JUDGES.values()]
     rows += [
         {
             "name": model.name,
@@ -40,7 +39,7 @@ def list_command() -> None:
     cells = [
         (
             row["name"],
-            f"{row['size'] / 1e6:,.0f} MB",
+            "–" if row["size"] is None else f"{row['size'] / 1e6:,.0f} MB",
             row["licence"],
             "yes" if row["path"] else "no",
             row["about"],
@@ -51,17 +50,21 @@ def list_command() -> None:
     present(lambda: rows, [Table("Embedded models", columns, cells)])
 
 
-def packaged_judge() -> dict[str, Any]:
-    """The row of the judge, which the package holds."""
-    path = resources.files("assay.labellers.judge").joinpath("data", "judge.onnx")
+def _judge(judge: JudgePackage) -> dict[str, Any]:
+    """The row of one of Assay's own judges; where it is not here, or not in order, it says so."""
+    default = judge is SMALL
+    row = {"name": judge.name, "default": default, "size": None, "licence": "Apache-2.0"}
+    try:
+        about, pieces = judge.settings, judge.pieces()
+    except PrerequisiteError as error:
+        return {**row, "sha256": None, "about": str(error), "path": None}
+    kind = "the default; in the package" if default else "larger, slower and better"
     return {
-        "name": judge.NAME,
-        "default": True,
-        "size": len(path.read_bytes()),
-        "licence": "Apache-2.0",
-        "sha256": settings().sha256,
-        "about": f"Assay's own judge, version {settings().version}; the default; in the package",
-        "path": str(path),
+        **row,
+        "size": sum(len(one.read_bytes()) for one in pieces),
+        "sha256": about.sha256,
+        "about": f"Assay's own judge, version {about.version}; {kind}",
+        "path": str(pieces[0] if default else judge.folder()),
     }
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.labellers.base import Labeller
+from assay.labellers.judge import LARGE as LARGE_JUDGE
 from assay.labellers.judge import NAME as JUDGE
 from assay.labellers.keys import (
     ANTHROPIC,
@@ -24,7 +25,7 @@ from assay.labellers.keys import (
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
 from assay.labellers.transport import MAX_REPLY
-from assay.model.errors import SettingsError
+from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.places import inside
 from assay.model.secrets import looks_secret
 from assay.tasks.rendering import Renderer
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from assay.labellers.openai import OpenAISettings
 
 SPEC_HELP = (
-    "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], anthropic:MODEL, vllm:MODEL, "
+    "embedded[:large, MODEL or GGUF path], openai:MODEL[@BASE_URL], anthropic:MODEL, vllm:MODEL, "
     "recorded:FILE.jsonl, rules, human:NAME, ensemble:NAME, MODULE:ATTRIBUTE"
 )
 
@@ -54,7 +55,7 @@ class LabellerOptions:
     # Told of a model being fetched: what, bytes done, bytes in all.
     fetching: Callable[[str, int, int], None] | None = None
     named: bool = True
-    # Whether what people of the folder taught the embedded judge counts.
+    # Whether what people of the folder taught an embedded judge counts.
     local: bool = False
     # Whether its labels fail where it knows too little.
     abstains: bool = False
@@ -76,19 +77,29 @@ def make_labeller(
     """The labeller that ``spec`` names; file names are relative to ``folder``.
 
     Nothing is loaded or connected; what is no SPEC of Assay's is looked up among entry points and
-    as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood.
+    as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood, and
+    PrerequisiteError for a judge that is not installed.
     """
     kind, _, rest = spec.strip().partition(":")
     if kind not in ("openai", "anthropic"):  # whose address says more
         no_key_in("The name of a labeller", kind, rest)
     made: Labeller | None
     # Kinds are imported where one is named: a command needs few, and some take long to load.
-    if kind == "embedded" and rest in ("", JUDGE):
+    if kind == "embedded" and rest in ("", JUDGE, LARGE_JUDGE):
         from assay.labellers.judge.labeller import JudgeLabeller  # noqa: PLC0415
-        from assay.labellers.judge.local import FILE, read_local  # noqa: PLC0415
+        from assay.labellers.judge.local import read_local  # noqa: PLC0415
+        from assay.labellers.judge.packages import JUDGES  # noqa: PLC0415
 
-        local = read_local(inside(folder, FILE, "The judge")) if options.local else None
-        made = JudgeLabeller(local=local, threads=options.threads, abstains=options.abstains)
+        judge = JUDGES[rest or JUDGE]
+        if absent := judge.missing():
+            raise PrerequisiteError(absent)
+        taught = inside(folder, judge.taught, "The judge") if options.local else None
+        made = JudgeLabeller(
+            judge,
+            local=None if taught is None else read_local(taught, judge),
+            threads=options.threads,
+            abstains=options.abstains,
+        )
     elif kind == "embedded":
         model = rest
         if model.endswith(".gguf") or "/" in model:

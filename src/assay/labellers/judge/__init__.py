@@ -1,3 +1,4 @@
-"""The judge that the package holds."""
+"""Assay's own judges: the one that the package holds, and a larger one that is installed beside."""
 
 NAME = "judge"
+LARGE = "large"

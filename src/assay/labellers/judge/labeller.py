@@ -1,6 +1,6 @@
-"""The labeller ``embedded``: Assay's own judge, a small encoder inside this process.
+"""The labellers ``embedded`` and ``embedded:large``: Assay's own judges, encoders in this process.
 
-It needs no network and no model to be fetched. Requests that wait are put to the encoder together,
+They need no network and no model to be fetched. Requests that wait are put to the encoder together,
 sorted by length.
 """
 
@@ -17,7 +17,6 @@ from typing import Any
 
 from assay.labellers.base import BaseLabeller, ByTask, Estimate, Labeller, Outcome, Request
 from assay.labellers.denials import VERSION
-from assay.labellers.judge import NAME
 from assay.labellers.judge.answers import ruled
 from assay.labellers.judge.levels import Levels
 from assay.labellers.judge.local import Local
@@ -28,11 +27,10 @@ from assay.labellers.judge.model import (
     Ruling,
     missing,
     rule,
-    settings,
-    settings_hash,
     size_ahead,
     unasked,
 )
+from assay.labellers.judge.packages import SMALL, JudgePackage, Settings
 from assay.labellers.judge.texts import TEXTS_VERSION, Ability
 from assay.labellers.judge.verdicts import UNFITTED, WAYS, abilities_of, refusal, unit_questions
 from assay.model.labels import LabellerId, Status
@@ -49,35 +47,38 @@ class _Waiting:
 
 
 class _Loading:
-    """The network, which is loaded once."""
+    """The network of a judge, which is loaded once."""
 
-    def __init__(self, threads: int | None, network: Network | None) -> None:
-        self._threads, self._network, self._lock = threads, network, threading.Lock()
+    def __init__(self, judge: JudgePackage, threads: int | None, network: Network | None) -> None:
+        self._judge, self._threads, self._network = judge, threads, network
+        self._lock = threading.Lock()
 
     def network(self) -> Network:
         with self._lock:
             if self._network is None:
-                self._network = Network.packaged(self._threads)
+                self._network = Network.of(self._judge, self._threads)
             return self._network
 
 
 class JudgeLabeller(BaseLabeller, ByTask):
-    """Judges with the packaged encoder. ``threads`` is how many it may use, all by default;
-    ``local`` is what people of the collection taught it, of which :meth:`for_task` leaves what a
-    task may hang on; where it ``abstains``, the label of a unit
-    that it knows too little of fails and says so; ``network`` is for tests. The model is loaded at
-    the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
+    """Judges with the encoder of ``judge``, by default the one that the package holds. ``threads``
+    is how many it may use, all by default; ``local`` is what people of the collection taught it, of
+    which :meth:`for_task` leaves what a task may hang on; where it ``abstains``, the label of a
+    unit that it knows too little of fails and says so; ``network`` is for tests. The model is
+    loaded at the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
     missing."""
 
     def __init__(
         self,
+        judge: JudgePackage = SMALL,
         *,
         threads: int | None = None,
         network: Network | None = None,
         local: Local | None = None,
         abstains: bool = False,
     ) -> None:
-        self._loading = _Loading(threads, network)
+        self._judge = judge
+        self._loading = _Loading(judge, threads, network)
         self._local = local
         self._abstains = abstains
         self._parts: dict[frozenset[Ability], JudgeLabeller] = {}
@@ -87,17 +88,17 @@ class JudgeLabeller(BaseLabeller, ByTask):
 
     @cached_property
     def _id(self) -> LabellerId:
-        about, learnt = settings(), self._local and self._local.name
+        learnt = self._local and self._local.name
         params = {
-            "model": f"assay-judge {about.version}",
-            "sha256": about.sha256,
-            "settings": settings_hash(),
+            "model": self._judge.title,
+            "sha256": self._judge.settings.sha256,
+            "settings": self._judge.settings_hash,
             "texts": TEXTS_VERSION,
             "denials": VERSION,
             **({} if learnt is None else {"calibration": learnt}),
             **({"abstains": True} if self._abstains else {}),
         }
-        return LabellerId(f"embedded:{NAME}", "model", params)
+        return LabellerId(self._judge.labeller, "model", params)
 
     @property
     def id(self) -> LabellerId:
@@ -108,7 +109,8 @@ class JudgeLabeller(BaseLabeller, ByTask):
             return self
         abilities = abilities_of(task.name)
         if abilities not in self._parts:
-            own = JudgeLabeller(local=self._local.only(abilities), abstains=self._abstains)
+            taught = self._local.only(abilities)
+            own = JudgeLabeller(self._judge, local=taught, abstains=self._abstains)
             own._loading = self._loading
             self._parts[abilities] = own
         return self._parts[abilities]
@@ -118,7 +120,7 @@ class JudgeLabeller(BaseLabeller, ByTask):
         return AT_ONCE
 
     def refusal(self, task: AnyTask) -> str | None:
-        return refusal(task) or missing()
+        return refusal(task) or missing() or self._judge.missing()
 
     def rendered(self, request: Request) -> bytes:
         return canonical(dict(request.content))
@@ -173,68 +175,71 @@ class JudgeLabeller(BaseLabeller, ByTask):
         started = time.perf_counter()
         asked = [unit_questions(request.task, request.unit) for request in requests]
         together = [question for questions, _ in asked for question in questions]
-        rulings = iter(rule(network, together))
+        rulings = iter(rule(network, together, self._judge.settings))
         each = (time.perf_counter() - started) / len(requests)
         outcomes = []
         for request, (questions, problem) in zip(requests, asked, strict=True):
             own = [next(rulings) for _ in questions]
-            outcomes.append(
-                _outcome(request, questions, own, problem, each, self._local, self._abstains)
-            )
+            outcomes.append(self._outcome(request, questions, own, problem, each))
         return outcomes
 
-
-def _outcome(
-    request: Request,
-    questions: Sequence[JudgeQuestion],
-    rulings: Sequence[Ruling],
-    problem: str | None,
-    seconds: float,
-    local: Local | None,
-    abstains: bool,
-) -> Outcome:
-    """``seconds`` is the request's share of its batch's time."""
-    about = settings()
-    detail: dict[str, Any] = {"model": f"assay-judge {about.version}", "sha256": about.sha256}
-    if problem:
-        return Outcome(Status.FAILED, error=problem, cost=0.0, seconds=seconds, detail=detail)
-    way = WAYS[request.task.name]
-    levels = way.settled(
-        request.unit,
-        [
-            levelled(question, ruling, local)
-            for question, ruling in zip(questions, rulings, strict=True)
-        ],
-    )
-    verdict: Verdict = way.verdict(request.unit, levels)
-    detail["rulings"] = [
-        {
-            "ability": one.ability.value,
-            "no": round(one.ruling.no, 4),
-            "partly": round(one.ruling.partly, 4),
-            "yes": round(one.ruling.yes, 4),
-            "threshold": one.threshold,
-            "windows": one.ruling.windows,
-            **({} if local is None else {"unfitted": round(one.first.yes, 4)}),
-            **_by_what(question, one),
-        }
-        for question, one in zip(questions, levels, strict=False)
-    ]
-    by_rule = ruled(request.unit, levels)
-    if by_rule is not None:
-        detail["rule"] = by_rule.reason
-        detail.update({} if by_rule.correct else {"by_rule": True})
-    if request.task.name in UNFITTED:
-        detail["calibrated"] = False
-    read = sum(ruling.tokens for ruling in rulings)
-    found = Outcome(
-        Status.OK, verdict, tokens_in=read, tokens_out=0, cost=0.0, seconds=seconds, detail=detail
-    )
-    # What rules decide needs no probability.
-    doubt = _doubt(levels[: way.deciding], way.told) if abstains and by_rule is None else None
-    if doubt is None:
-        return found
-    return replace(found, status=Status.FAILED, verdict=None, error=doubt)
+    def _outcome(
+        self,
+        request: Request,
+        questions: Sequence[JudgeQuestion],
+        rulings: Sequence[Ruling],
+        problem: str | None,
+        seconds: float,
+    ) -> Outcome:
+        """``seconds`` is the request's share of its batch's time."""
+        settings, local = self._judge.settings, self._local
+        detail: dict[str, Any] = {"model": self._judge.title, "sha256": settings.sha256}
+        if problem:
+            return Outcome(Status.FAILED, error=problem, cost=0.0, seconds=seconds, detail=detail)
+        way = WAYS[request.task.name]
+        levels = way.settled(
+            request.unit,
+            [
+                levelled(settings, question, ruling, local)
+                for question, ruling in zip(questions, rulings, strict=True)
+            ],
+        )
+        verdict: Verdict = way.verdict(request.unit, levels)
+        detail["rulings"] = [
+            {
+                "ability": one.ability.value,
+                "no": round(one.ruling.no, 4),
+                "partly": round(one.ruling.partly, 4),
+                "yes": round(one.ruling.yes, 4),
+                "threshold": one.threshold,
+                "windows": one.ruling.windows,
+                **({} if local is None else {"unfitted": round(one.first.yes, 4)}),
+                **_by_what(question, one),
+            }
+            for question, one in zip(questions, levels, strict=False)
+        ]
+        by_rule = ruled(request.unit, levels)
+        if by_rule is not None:
+            detail["rule"] = by_rule.reason
+            detail.update({} if by_rule.correct else {"by_rule": True})
+        if request.task.name in UNFITTED:
+            detail["calibrated"] = False
+        read = sum(ruling.tokens for ruling in rulings)
+        found = Outcome(
+            Status.OK,
+            verdict,
+            tokens_in=read,
+            tokens_out=0,
+            cost=0.0,
+            seconds=seconds,
+            detail=detail,
+        )
+        # What rules decide needs no probability.
+        decided = by_rule is not None or not self._abstains
+        doubt = None if decided else _doubt(settings, levels[: way.deciding], way.told)
+        if doubt is None:
+            return found
+        return replace(found, status=Status.FAILED, verdict=None, error=doubt)
 
 
 def _by_what(question: JudgeQuestion, level: Levels) -> dict[str, Any]:
@@ -246,14 +251,14 @@ def _by_what(question: JudgeQuestion, level: Levels) -> dict[str, Any]:
     return {**({"rule": rule} if rule else {}), **({"less": True} if less else {})}
 
 
-def _doubt(deciding: Sequence[Levels], told: Sequence[str]) -> str | None:
+def _doubt(settings: Settings, deciding: Sequence[Levels], told: Sequence[str]) -> str | None:
     """Why the judge abstains, if it does: a probability that its verdict hangs on lies where
     neither of two levels that it tells apart can be left out at the coverage it was fitted for. A
     folder's own calibration moves the threshold, not what the judge knows: the probability is the
     one before it."""
     for one in deciding:
         for level in told:
-            low, high = settings().unsure(one.ability, level)
+            low, high = settings.unsure(one.ability, level)
             p = one.first.yes if level == "yes" else one.first.yes + one.first.partly
             if one.read and low < p < high:
                 what, less = _LEVELS[level]
@@ -268,10 +273,12 @@ def _doubt(deciding: Sequence[Levels], told: Sequence[str]) -> str | None:
 _LEVELS = {"yes": ("yes", "less"), "partly": ("yes or partly", "no")}
 
 
-def levelled(question: JudgeQuestion, ruling: Ruling, local: Local | None = None) -> Levels:
+def levelled(
+    settings: Settings, question: JudgeQuestion, ruling: Ruling, local: Local | None = None
+) -> Levels:
     """The ruling with the verdicts that the calibrated thresholds give, or those of the
     collection."""
-    own = settings().calibration[question.ability]
+    own = settings.calibration[question.ability]
     threshold, partly = own["threshold"], own["partly"]
     first = ruling
     if local is not None:

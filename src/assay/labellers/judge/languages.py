@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 
 import orjson
 
-from assay.labellers.judge.model import packaged
+from assay.labellers.judge.packages import vocabulary
 
 _READ = 200
 """Words that are looked at."""
@@ -174,7 +174,7 @@ def _named(found: list[str], elided: int) -> str:
 @cache
 def _vocabulary() -> frozenset[str]:
     """The words that the network reads as one token. They are English, but for a few."""
-    words = orjson.loads(packaged("tokenizer.json"))["model"]["vocab"]
+    words = orjson.loads(vocabulary())["model"]["vocab"]
     return frozenset(word for word in words if len(word) > 1 and word.isalpha())
 
 

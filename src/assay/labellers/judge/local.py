@@ -1,24 +1,23 @@
-"""What people of one collection taught the judge: a map of its probabilities for each ability, kept
+"""What people of one collection taught a judge: a map of its probabilities for each ability, kept
 beside the evaluation folder's settings and part of the keys of labels that hang on it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from assay.labellers.judge.model import Ruling, settings
+from assay.labellers.judge.model import Ruling
+from assay.labellers.judge.packages import SMALL, JudgePackage
 from assay.labellers.judge.texts import Ability
 from assay.model.errors import SettingsError
 from assay.tasks.base import canonical, content_hash
 
-FILE = "judge-calibration.json"
-"""Its name in a folder; ``assay calibrate`` writes it."""
 _LEAST = 0.005
 
 
@@ -26,22 +25,24 @@ _LEAST = 0.005
 class Local:
     """For each ability fitted, σ(``slope`` · logit p + ``shift``) of the probability of yes p; of
     the ``abilities`` that what is asked may hang on. ``named`` has other names of maps, by their
-    digests, that labels are kept under."""
+    digests, that labels are kept under. ``judge`` is who was taught."""
 
     maps: Mapping[Ability, tuple[float, float]]
     named: Mapping[str, str] = field(default_factory=dict)
     abilities: frozenset[Ability] = frozenset(Ability)
+    judge: JudgePackage = SMALL
 
     def only(self, abilities: frozenset[Ability]) -> Local:
         """What was learnt about these: whatever else is asked is answered as it would be untaught,
         so that nothing but what has the :attr:`name` can change an answer."""
-        return Local({a: m for a, m in self.maps.items() if a in abilities}, self.named, abilities)
+        maps = {a: m for a, m in self.maps.items() if a in abilities}
+        return replace(self, maps=maps, abilities=abilities)
 
     @property
     def name(self) -> str | None:
         """What stands in labels for all of it: the same exactly if each of the abilities has the
         same map, or none. None where nothing was learnt about any."""
-        digest = _digest(self.maps, self.abilities)
+        digest = _digest(self.judge, self.maps, self.abilities)
         return self.named.get(digest, digest if self.maps else None)
 
     def heard(self, ability: Ability, ruling: Ruling) -> tuple[Ruling, float | None]:
@@ -61,9 +62,9 @@ class Local:
         return mapped, 0.5
 
 
-def read_local(path: Path) -> Local | None:
-    """What ``path`` holds; None without such a file. Raises SettingsError where it cannot be
-    understood, or was fitted for another version of the judge."""
+def read_local(path: Path, judge: JudgePackage = SMALL) -> Local | None:
+    """What ``path`` holds for ``judge``; None without such a file. Raises SettingsError where it
+    cannot be understood, or was fitted for another judge or version."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -80,19 +81,19 @@ def read_local(path: Path) -> Local | None:
         named = document.get("named")
         if named is None:  # of before, where the file's digest stood in the labels of all tasks
             parts = (some for n in range(1, 4) for some in combinations(Ability, n))
-            named = dict.fromkeys((_digest(maps, one) for one in parts), file_name(raw))
+            named = dict.fromkeys((_digest(judge, maps, one) for one in parts), file_name(raw))
         named = {str(digest): str(name) for digest, name in named.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(
             f"{path}: is no calibration of the judge ({error}): remove it, or run "
             "'assay calibrate' again."
         ) from error
-    if version != settings().version:
+    if version != judge.edition:
         raise SettingsError(
-            f"{path}: was fitted for judge {version}, and this is judge {settings().version}: "
+            f"{path}: was fitted for judge {version}, and this is judge {judge.edition}: "
             "remove it, judge, and run 'assay calibrate' again."
         )
-    return Local(maps, named)
+    return Local(maps, named, judge=judge)
 
 
 def file_name(raw: bytes) -> str:
@@ -100,7 +101,11 @@ def file_name(raw: bytes) -> str:
     return content_hash(raw)[:16]
 
 
-def _digest(maps: Mapping[Ability, tuple[float, float]], abilities: Iterable[Ability]) -> str:
+def _digest(
+    judge: JudgePackage,
+    maps: Mapping[Ability, tuple[float, float]],
+    abilities: Iterable[Ability],
+) -> str:
     """Of the maps of some abilities, and of which have none."""
     each = {one.value: maps.get(one) for one in abilities}
-    return content_hash(canonical([settings().version, each]))[:16]
+    return content_hash(canonical([judge.edition, each]))[:16]

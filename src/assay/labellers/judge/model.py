@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import importlib.util
 import os
@@ -10,11 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from importlib import resources
-from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from assay.labellers.judge.assertions import asserted
@@ -28,6 +24,7 @@ from assay.labellers.judge.evidence import (
     parts_of,
 )
 from assay.labellers.judge.overlap import overlaps, stems
+from assay.labellers.judge.packages import SMALL, JudgePackage, Settings, vocabulary
 from assay.labellers.judge.texts import (
     ABILITIES,
     MOST_PARTS,
@@ -43,7 +40,6 @@ from assay.model.errors import PrerequisiteError
 Floats = NDArray[np.float64]
 
 CLS, SEP = 101, 102
-INSTALL = "pip install 'assay-rag[embedded]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,49 +70,10 @@ class Ruling:
     tokens: int
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What ``judge.json`` says: version, the model's SHA-256, and for each ability the calibration
-    (``weights`` of shape (levels, features), ``bias``, ``slope``) and the probability of yes above
-    which the verdict is yes (``threshold``) or at least partly (``partly``)."""
-
-    version: str
-    sha256: str
-    calibration: dict[str, Any]
-
-    def threshold(self, ability: Ability) -> float:
-        return float(self.calibration[ability]["threshold"])
-
-    def unsure(self, ability: Ability, level: str) -> tuple[float, float]:
-        """The probabilities of ``level`` (``yes``, or ``partly``: yes or partly) between which it
-        had better abstain: there both it and what is less are in the conformal prediction sets
-        that hold nine of ten pairs of either kind (Vovk 2012). Equal where none were fitted, so
-        that nothing lies between."""
-        low, high = self.calibration[ability]["unsure"].get(level, (1.0, 1.0))
-        return float(low), float(high)
-
-
-@cache
-def settings() -> Settings:
-    """The packaged judge's settings."""
-    document = orjson.loads(packaged("judge.json"))
-    return Settings(document["version"], document["sha256"], document["calibration"])
-
-
-@cache
-def settings_hash() -> str:
-    """Identity of the calibration: the first 16 digits of the SHA-256 of ``judge.json``."""
-    return hashlib.sha256(packaged("judge.json")).hexdigest()[:16]
-
-
-def packaged(name: str) -> bytes:
-    return resources.files("assay.labellers.judge").joinpath("data", name).read_bytes()
-
-
 def missing() -> str | None:
-    """What must be installed before the judge can be used, with the command; None if nothing."""
+    """What must be installed before any judge can be used, with the command; None if nothing."""
     absent = [name for name in ("onnxruntime", "tokenizers") if not _found(name)]
-    return f"The judge needs {' and '.join(absent)}: {INSTALL}" if absent else None
+    return f"The judge needs {' and '.join(absent)}: {SMALL.install()}" if absent else None
 
 
 def _found(name: str) -> bool:
@@ -137,13 +94,13 @@ def tokenising(vocabulary: bytes) -> Tokenise:
 
 @cache
 def packaged_tokenise() -> Tokenise:
-    """The tokeniser of the packaged network, which takes no time to load twice."""
-    return tokenising(packaged("tokenizer.json"))
+    """The tokeniser of all judges, which takes no time to load twice."""
+    return tokenising(vocabulary())
 
 
 class Network:
-    """The ONNX network with its tokeniser. Raises PrerequisiteError where onnxruntime or tokenizers
-    is missing or the model's file is not the one that ``judge.json`` names."""
+    """An ONNX network with its tokeniser. Raises PrerequisiteError where onnxruntime or tokenizers
+    is missing."""
 
     def __init__(self, model: bytes, tokeniser: bytes, *, threads: int | None = None) -> None:
         absent = missing()
@@ -158,16 +115,9 @@ class Network:
         self.tokenise = tokenising(tokeniser)
 
     @classmethod
-    def packaged(cls, threads: int | None = None) -> Network:
-        """The network of the package, its SHA-256 checked."""
-        model = packaged("judge.onnx")
-        digest = hashlib.sha256(model).hexdigest()
-        if digest != settings().sha256:
-            raise PrerequisiteError(
-                f"The judge's file judge.onnx has SHA-256 {digest} instead of {settings().sha256}: "
-                f"the installation is damaged. {INSTALL} --force-reinstall"
-            )
-        return cls(model, packaged("tokenizer.json"), threads=threads)
+    def of(cls, judge: JudgePackage, threads: int | None = None) -> Network:
+        """The network of a judge. Raises PrerequisiteError also where it is not in order."""
+        return cls(judge.network(), vocabulary(), threads=threads)
 
     def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
         """Logits of shape (pairs, abilities, levels) of pairs of token lists. Each goes through the
@@ -294,9 +244,9 @@ def _reading(
     return NetworkReading(features, sentence, count, tokens)
 
 
-def calibrated(ability: Ability, features: Floats) -> Floats:
+def calibrated(settings: Settings, ability: Ability, features: Floats) -> Floats:
     """Probabilities of no, partly and yes."""
-    own = settings().calibration[ability]
+    own = settings.calibration[ability]
     return probabilities(np.array(own["weights"]), np.array(own["bias"]), features, own["slope"])
 
 
@@ -316,11 +266,11 @@ names the gold answer, where nothing is known to assert it. Chosen on the attack
 fifth wordings: hardly more of them pass than where these are never read."""
 
 
-def rule(network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
-    """The judge's answers to ``questions``, in their order; of one with a ``whole`` the answer to
-    that where it is a certain yes."""
+def rule(network: Network, questions: Sequence[JudgeQuestion], settings: Settings) -> list[Ruling]:
+    """The answers of a judge of these ``settings`` to ``questions``, in their order; of one with a
+    ``whole`` the answer to that where it is a certain yes."""
     wholes = [replace(one, second=one.whole, whole=None) for one in questions if one.whole]
-    given = iter(_rule(network, [*questions, *wholes]))
+    given = iter(_rule(network, [*questions, *wholes], settings))
     rulings = [next(given) for _ in questions]
     return [
         _certain(next(given), ruling) if question.whole else ruling
@@ -333,7 +283,7 @@ def _certain(whole: Ruling, heard: Ruling) -> Ruling:
     return replace(found, tokens=whole.tokens + heard.tokens)
 
 
-def _rule(network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
+def _rule(network: Network, questions: Sequence[JudgeQuestion], settings: Settings) -> list[Ruling]:
     """What a passage says word for word is not put to the network."""
     able = [one for one in questions if not empty(one) and not verbatim(one)]
     readings = iter(read(network, able))
@@ -346,7 +296,7 @@ def _rule(network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
             rulings.append(Ruling(0.0, 0.0, 1.0, claim, 0, 0))
         else:
             reading = next(readings)
-            no, partly, yes = calibrated(question.ability, reading.features).tolist()
+            no, partly, yes = calibrated(settings, question.ability, reading.features).tolist()
             ruling = Ruling(no, partly, yes, reading.sentence, reading.windows, reading.tokens)
             rulings.append(ruling)
     return rulings
