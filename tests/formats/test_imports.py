@@ -411,6 +411,11 @@ def test_ragas_of_both_versions(tmp_path: Path):
     assert (old["id"], old["references"]) == (row["id"], ["x", "y"])
     turns = [{"type": "human", "content": "Hi"}, {"type": "ai", "content": "Hello"},
              {"type": "human", "content": "When?"}, {"type": "ai", "content": "Then."}]  # fmt: skip
+    other = {"user_input": [{"type": "human", "content": "Ho"}, *turns[1:]]}
+    assert len(run(tmp_path, "ragas", [{"user_input": turns}, other])) == 2
+    holes = {"user_input": "q", "response": "a", "retrieved_contexts": ["", "c"],
+             "retrieved_context_ids": ["x", "y"]}  # fmt: skip
+    assert run(tmp_path, "ragas", [holes])[0]["passages"] == [{"id": "y", "text": "c"}]
     (row,) = run(tmp_path, "ragas", [{"user_input": turns}])
     assert (row["question"], row["answer"], len(row["history"])) == ("When?", "Then.", 2)
 
@@ -536,6 +541,9 @@ def test_deepeval(tmp_path: Path):
                        {"role": "assistant", "content": "Then."}]}]  # fmt: skip
     one, two = run(tmp_path, "deepeval", talk, "in.json")
     assert (one["passages"][0]["text"], two["passages"], len(two["history"])) == ("c", [], 2)
+    other = {"turns": [*talk[0]["turns"][:2], {"role": "user", "content": "Why?"},
+                       {"role": "assistant", "content": "So."}]}  # fmt: skip
+    assert len({row["id"] for row in run(tmp_path, "deepeval", [*talk, other], "in.json")}) == 4
 
 
 def test_hugging_face_data_sets(tmp_path: Path):

@@ -75,11 +75,14 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
         if not isinstance(asked, str):
             found.dropped["no question"] += 1
             continue
-        texts = _texts(first_of(row, ("retrieved_contexts", "contexts")))
+        said = "\n".join([*(one["text"] for one in history if one["role"] == "user"), asked])
+        contexts = listed_in(first_of(row, ("retrieved_contexts", "contexts")))
         ids = listed_in(row.get("retrieved_context_ids"))
-        passages: list[Row] = [{"text": text} for text in texts]
-        for passage, name in zip(passages, ids, strict=False):
-            passage["id"] = str(name)
+        passages = [
+            {"text": text} | ({"id": str(ids[place])} if place < len(ids) else {})
+            for place, text in enumerate(contexts)
+            if isinstance(text, str) and text
+        ]
         given = listed_in(row.get("reference_context_ids")) or [
             text_id(text) for text in _texts(row.get("reference_contexts"))
         ]
@@ -89,7 +92,7 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
             meta |= {name: value} if number is None else {f"score.{name}": number}
         references = _texts(first_of(row, ("reference", "ground_truth", "ground_truths")))
         found.records.append(
-            _record(question_id(asked), asked, answer, passages, references, metadata=meta)
+            _record(question_id(said), asked, answer, passages, references, metadata=meta)
             | ({"history": history} if history else {})
             | ({"reference_passages": [str(one) for one in given]} if given else {})
         )
@@ -301,11 +304,10 @@ def _conversation(turns: list[Any], meta: Row) -> list[Row]:
     history: list[Row] = []
     records: list[Row] = []
     asked = ""
-    first = next((t["content"] for t in turns if isinstance(t, dict) and t.get("content")), "")
-    session = str(meta.get("id", question_id(str(first))))
+    turns = [t for t in turns if isinstance(t, dict) and isinstance(t.get("content"), str)]
+    said = "\n".join(turn["content"] for turn in turns if turn.get("role") == "user")
+    session = str(meta.get("id", question_id(said)))  # many begin alike
     for turn in turns:
-        if not isinstance(turn, dict) or not isinstance(turn.get("content"), str):
-            continue
         if turn.get("role") == "user":
             asked = turn["content"]
             continue
