@@ -425,9 +425,10 @@ def test_lists_in_csv_files_are_taken_apart_or_refused(tmp_path: Path):
     table = [{"user_input": "When?", "response": "a", "retrieved_contexts": repr(contexts)}]
     (row,) = run(tmp_path, "ragas", table, "in.csv")
     assert [p["text"] for p in row["passages"]] == contexts
-    table[0]["retrieved_contexts"] = "['one' 'two']"  # as numpy writes it
-    with pytest.raises(SettingsError, match="nobody can take apart"):
-        run(tmp_path, "ragas", table, "in.csv")
+    for cell in ("['one' 'two']", "[Document(page_content='one')]"):  # of numpy and LangChain
+        table[0]["retrieved_contexts"] = cell
+        with pytest.raises(SettingsError, match="nobody can take apart"):
+            run(tmp_path, "ragas", table, "in.csv")
 
 
 def test_a_table_is_the_same_rows_however_it_is_written(tmp_path: Path):

@@ -34,7 +34,7 @@ _TABLES: Mapping[bytes, Callable[[Path], pl.DataFrame]] = {
 QUESTION_KEYS = ("question", "query", "input")
 ANSWER_KEYS = ("answer", "output", "result", "response", "content", "text")
 REDACTED = "__REDACTED__"
-_LIST_IN_TEXT = re.compile(r"\[\s*(['\"{]).*['\"}]\s*\]", re.DOTALL)
+_LIST_IN_TEXT = re.compile(r"\[\s*(?:['\"{].*['\"}]|\w+\(.*\))\s*\]", re.DOTALL)
 _LISTS = ("documents", "results", "chunks", "nodes")
 
 
@@ -138,7 +138,8 @@ def parsed(value: Any) -> Any:
 
 def listed_in(value: Any) -> list[Any]:
     """A list, also one that a CSV file holds as JSON or as Python writes it; a text is a list of
-    itself. Raises SettingsError for a list as numpy writes it: what its items are is lost."""
+    itself. Raises SettingsError for a list as numpy writes it, whose items are lost, and for one of
+    objects (``[Document(…)]``)."""
     value = parsed(value)
     if isinstance(value, str) and _LIST_IN_TEXT.fullmatch(value):
         try:
