@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
@@ -22,6 +24,8 @@ from typer.main import get_command
 
 from assay.cli import commands
 from assay.labellers import gguf
+from assay.labellers.judge import LARGE
+from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.ledger.store import Place
 from assay.systems.retrieval import embedders
 from tests.command import Done, loaded, run_apart, run_here, without_keys
@@ -134,6 +138,28 @@ def shared_data() -> Path:
             pytest.fail(f"{folder} is missing")
         pytest.skip(f"{folder} is missing: real data that is not part of the project")
     return folder
+
+
+@pytest.fixture(scope="session")
+def large_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a stand-in for the large judge, which nobody changes: the small one's network,
+    in pieces, and settings of a version of its own."""
+    folder = tmp_path_factory.mktemp("large")
+    network, size = SMALL.network(), 16_000_000
+    for number, start in enumerate(range(0, len(network), size)):
+        (folder / f"judge.onnx.{number:02}").write_bytes(network[start : start + size])
+    about = SMALL.settings
+    said = {"version": "0.1", "sha256": about.sha256, "calibration": about.calibration}
+    (folder / "judge.json").write_text(json.dumps(said))
+    return folder
+
+
+@pytest.fixture
+def large_judge(large_files: Path, monkeypatch: pytest.MonkeyPatch) -> JudgePackage:
+    """``embedded:large``, which the stand-in is."""
+    judge = replace(JUDGES[LARGE], place=large_files)
+    monkeypatch.setitem(JUDGES, LARGE, judge)
+    return judge
 
 
 @pytest.fixture(scope="session")

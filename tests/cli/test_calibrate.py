@@ -82,6 +82,33 @@ def test_of_nuggets_nothing_is_asked_again_where_answers_alone_were_learnt(assay
         assert asked["bogus nuggets"] == nuggets
 
 
+def test_each_judge_that_labelled_a_folder_is_taught(assay, films, large_judge):
+    both = ("embedded", "embedded:large")
+    for name in both:
+        assert assay("judge", films, "--labeller", name).returncode == 0
+    people_say(assay, films, most=200)
+    shown = assay("calibrate", films, "--dry-run")
+    assert shown.returncode == 0
+    assert "embedded:judge: claims" in shown.stdout
+    assert "embedded:large: claims" in shown.stdout
+    found = json.loads(assay("calibrate", films, "--json").stdout)
+    files = [films / f"judge-calibration{end}.json" for end in ("", "-large")]
+    assert [one["judge"] for one in found] == ["judge", "large"]
+    assert [one["output"] for one in found] == [str(path) for path in files]
+    small, large = (json.loads(path.read_text()) for path in files)
+    assert (small["judge"], large["judge"]) == (SMALL.settings.version, "large 0.1")
+    # The stand-in has the small one's network: it learns the same, under another name.
+    assert small["abilities"] == large["abilities"]
+    files[0].unlink()
+    asked = []
+    for name in both:
+        ahead = assay(
+            "judge", films, "--labeller", name, "--policy", "machine", "--dry-run", "--json"
+        )
+        asked.append(sum(one["to_ask"] for one in json.loads(ahead.stdout)["ahead"]))
+    assert asked[0] == 0 < asked[1]
+
+
 def test_too_few_labels_are_not_enough(assay, films):
     assert assay("judge", films).returncode == 0
     people_say(assay, films, most=20)

@@ -51,7 +51,7 @@ protocol = {json.dumps(name)}
 [inputs]                     # files and patterns, relative to this folder
 {inputs}
 [labellers]
-default = {json.dumps(labeller)}         # openai:MODEL[@URL], embedded, recorded:FILE, human:NAME …
+default = {json.dumps(labeller)}         # openai:MODEL[@URL], embedded[:large], recorded:FILE …
 # {protocol.tasks(protocol.settings())[0].name} = "…"   # one task by somebody else
 
 # [judging]

@@ -101,9 +101,12 @@ class JudgePackage:
     def network(self) -> bytes:
         """The network, of one file or its pieces, with the SHA-256 that ``judge.json`` names."""
         try:
-            found = b"".join(piece.read_bytes() for piece in self.pieces())
+            pieces = [piece.read_bytes() for piece in self.pieces()]
         except OSError as error:
             raise self._damaged(f"{NETWORK} cannot be read ({error})") from error
+        if not pieces:
+            raise self._damaged(f"there is no {NETWORK}")
+        found = b"".join(pieces)
         digest = hashlib.sha256(found).hexdigest()
         if digest != self.settings.sha256:
             raise self._damaged(f"{NETWORK} has SHA-256 {digest} instead of {self.settings.sha256}")
