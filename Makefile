@@ -10,7 +10,7 @@ help:
 	@echo "make baselines    the same, with answers written anew by the embedded language model"
 	@echo "make test         install, then lint, type-check and run all tests"
 	@echo "make docs         install, then the documentation site in build/site"
-	@echo "make dist         what a release consists of, in dist: wheel, source, bill of materials"
+	@echo "make dist         what a release consists of, in dist: wheels, source, bill of materials"
 	@echo "make judge        train the embedded judge anew (minutes of a GPU, days of one core; training/README.md)"
 	@echo "make judge-further  train the judge that is there further, on one core"
 	@echo "make lock         bring requirements*.lock up to date"
@@ -24,8 +24,10 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-$(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
+# The larger judge is for tests alone: it lies where it is, and nothing of it is copied.
+$(VENV)/.installed-test: requirements-test.lock judges/large/pyproject.toml $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e judges/large
 	@touch $@
 
 install: $(VENV)/.installed

@@ -1,4 +1,5 @@
-"""Builds what a release consists of into a folder: wheel, source archive and bill of materials.
+"""Builds what a release consists of into a folder: the wheel, that of the larger judge, source
+archive and bill of materials.
 
 Run: ``python .ci/dist.py [FOLDER]`` with the Python of .venv; FOLDER is ``dist`` unless given.
 
@@ -33,14 +34,17 @@ def run(*command: object, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def built(folder: Path) -> Path:
-    """Wheel, source archive and bill of materials in a folder; returns the wheel."""
+def built(folder: Path) -> tuple[Path, Path]:
+    """Wheels, source archive and bill of materials in a folder; returns the wheels of Assay and of
+    the larger judge."""
     run(UV, "build", "--quiet", "--wheel", "--sdist", "--out-dir", folder, ROOT)
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT / "judges" / "large")
     version = runpy.run_path(str(ROOT / "src" / "assay" / "model" / "version.py"))["__version__"]
     (wheel,) = folder.glob(f"assay_rag-{version}-*.whl")
+    (large,) = folder.glob("assay_judge_large-*.whl")
     bill = folder / f"assay_rag-{version}.cdx.json"
     bill.write_text(bill_of_materials(version))
-    return wheel
+    return wheel, large
 
 
 def bill_of_materials(version: str) -> str:

@@ -1,8 +1,8 @@
 """Builds what a release consists of, installs the wheel in clean environments and tries it.
 
 Run by .ci/run with the Python of .venv. For every Python that uv finds: without extras, with the
-judge, and with the lowest versions that pyproject.toml allows. Ends with 1 where something does not
-work or an installation is larger than it was.
+judge, then the larger one beside it, and with the lowest versions that pyproject.toml allows. Ends
+with 1 where something does not work or an installation is larger than it was.
 """
 
 from __future__ import annotations
@@ -64,6 +64,18 @@ def installed(python: str, wheel: Path, extras: str, into: Path, *, lowest: bool
     return programs
 
 
+def tried_large(programs: Path, large: Path, place: Path) -> None:
+    """Installs the larger judge beside, and has it label a pair."""
+    run(UV, "pip", "install", "--quiet", "--python", programs / "python", "--no-deps", large)
+    pair = {"id": 1, "claim": "It is red, not blue.", "passage": "The car is red."}
+    file = place / "pair.jsonl"
+    file.write_text(json.dumps(pair))
+    asked = ("label", file, "--task", "support", "--labeller", "embedded:large", "--json")
+    said = json.loads(run(programs / "assay", *asked))
+    if said["labels"][0]["label"] is None:
+        raise SystemExit(f"the larger judge gives no label: {said}")
+
+
 def tried(programs: Path, place: Path, *, judge: bool) -> None:
     """Runs examples without a model, and one with the judge where it is in."""
     examples = place / "examples"
@@ -82,7 +94,7 @@ def main() -> None:
     large = []
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        wheel = built(place / "dist")
+        wheel, large_judge = built(place / "dist")
         for path in sorted((place / "dist").iterdir()):
             print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
         for python in pythons():
@@ -98,6 +110,8 @@ def main() -> None:
                 tried(programs, place, judge=bool(extras))
                 sizes[name] = megabytes(into / "lib")
                 print(f"Python {version}, {name}: {sizes[name]:.0f} MB")
+                if name == "judge":
+                    tried_large(programs, large_judge, place)
                 shutil.rmtree(into)
             if sizes["core"] > CORE_MB:
                 large.append(f"core {sizes['core']:.0f} MB, more than {CORE_MB}")

@@ -1,0 +1,1 @@
+"""Files of Assay's larger embedded judge, which the labeller ``embedded:large`` reads."""
