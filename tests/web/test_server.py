@@ -12,6 +12,7 @@ import signal
 import socket
 import sqlite3
 import time
+from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
 
@@ -334,6 +335,18 @@ def test_a_full_disk_is_told_and_nothing_is_lost(serve, tmp_path):
     again = Client(serve(folder))
     assert len(again.start("r2c2.dialogue_act")["screens"]) > 0
     assert human_labels(folder) == kept
+
+
+def test_connections_that_say_nothing_keep_nobody_out(serve, tmp_path):
+    few = partial(
+        resource.setrlimit, resource.RLIMIT_NOFILE,
+        (60, resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
+    )  # fmt: skip
+    server = serve(write_folder(tmp_path / "f"), before=few)
+    with ExitStack() as silent:
+        for _ in range(100):
+            silent.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        assert Client(server).start()["screens"]
 
 
 @pytest.mark.allow_hosts(["192.0.2.1"])  # nothing is sent there

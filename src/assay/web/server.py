@@ -55,6 +55,7 @@ _PAGE = 0.5
 """Seconds for a page of a report that nobody waits for any more to be written: its folder goes."""
 _CLAIM = "workbench.sqlite-open"
 _IN_LOGS = 1000  # labels, some 30 MB
+_CONNECTIONS = 16384  # and other open files; some 200 MB
 
 
 class _Left(Exception):
@@ -339,6 +340,7 @@ def serve(
         ready()
 
     sys.setswitchinterval(SHARED)
+    _hold_many()
     # What is no HTTP is refused with a traceback each, which has the request's words (a link's).
     server_logger.setLevel(logging.CRITICAL)
     app = application(bench, hosts)
@@ -347,6 +349,19 @@ def serve(
         web.run_app(
             app, sock=found, print=None, access_log=None, shutdown_timeout=2, handle_signals=True
         )
+
+
+def _hold_many() -> None:
+    """Let the process hold more connections than the thousand or so that systems begin with: those
+    of people who say nothing would keep all others out."""
+    try:
+        import resource  # noqa: PLC0415 (there is none on Windows)
+    except ImportError:
+        return
+    few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most)
+    if few != resource.RLIM_INFINITY and few < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def me() -> str:
