@@ -2,7 +2,8 @@
 
 Run: ``python benchmarks/ui.py [--units N] [--people K] [--labels L]``. A real ``assay ui`` serves a
 made R2C2 folder; each person is a thread with a connection of its own, that asks for units,
-labels each and goes on, as the page does, without stopping to think. Prints labels a second, the
+labels each and goes on, as the page does, without stopping to think (450 at most: nobody may make
+more than a thousand requests in a row). Prints labels a second, the
 median and the 99th percentile of the time from a verdict to its reply (by then it is in the
 ledger), how long the server took to open, its peak memory, and what the ledger has of it. With
 ``--browser`` one more person labels in headless Chromium alone, once the others are done: the time

@@ -184,6 +184,16 @@ def test_a_state_that_somebody_prepared_lets_nobody_in(tmp_path, what):
         assert state.session("known") is None
 
 
+def test_a_link_that_is_opened_again_and_again_stores_little(tmp_path):
+    with WorkbenchState(tmp_path / "w.sqlite") as state:
+        token = state.link(state.person("ANN"), hours=1)
+        cookies = [state.enter(token) for _ in range(50)]
+        assert state.one("SELECT COUNT(*) FROM sessions")[0] <= 20
+        assert state.one("SELECT COUNT(*) FROM entering")[0] <= 20
+        assert state.session(cookies[-1])
+        assert state.session(cookies[0]) is None
+
+
 def test_a_cookie_lets_in_for_three_months(tmp_path, monkeypatch):
     with WorkbenchState(tmp_path / "w.sqlite") as state:
         cookie = state.enter(state.link(state.person("ANN"), hours=1))

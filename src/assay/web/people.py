@@ -26,6 +26,9 @@ FILE = "workbench.sqlite"
 SESSION = 90 * 86400
 """Seconds that a cookie lets in."""
 
+_MOST_BEGUN = 20
+"""Sessions of one link that did nothing yet: then they end, and the next is the only one."""
+
 _VERSION = 2
 _TABLES = files("assay.web").joinpath("tables.sql").read_text("utf-8")
 
@@ -213,6 +216,9 @@ class People(Database):
                 return None
             self.execute("DELETE FROM sessions WHERE made < ?", (now - SESSION,))
             self._forget("link IN (SELECT hash FROM links WHERE until <= ?)", now)
+            begun = self.one("SELECT COUNT(*) FROM entering WHERE link = ?", hashed(token))[0]
+            if begun >= _MOST_BEGUN:
+                self._forget("link = ?", hashed(token))
             cookie = secrets.token_urlsafe(32)
             self.execute(
                 "INSERT INTO sessions VALUES (?, ?, ?, ?)",
