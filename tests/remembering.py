@@ -7,7 +7,7 @@ import platform
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from unittest import mock
@@ -17,8 +17,9 @@ import numpy as np
 from assay.cli import doctor
 from assay.labellers.judge import labeller, model
 from assay.labellers.judge.evidence import Tokens
-from assay.labellers.judge.model import Floats, Network
+from assay.labellers.judge.model import Floats, Network, packaged_tokenise
 from assay.labellers.judge.packages import JUDGES, JudgePackage
+from assay.labellers.judge.texts import ABILITIES
 from assay.model.errors import PrerequisiteError
 
 _AT_ONCE = 500
@@ -47,10 +48,14 @@ def remembering(folder: Path) -> Iterator[None]:
             db.execute("CREATE TABLE IF NOT EXISTS said (pair BLOB PRIMARY KEY, logits BLOB)")
 
     class Remembering(Network):
-        def __init__(self, network: Network, path: Path) -> None:
-            self.network, self.path = network, path
-            self.tokenise = self.network.tokenise
-            self.shape = self.network.logits([]).shape[1:]
+        def __init__(self, judge: JudgePackage, path: Path) -> None:
+            judge.network()  # is in order; what was read before needs no more of it
+            self.judge, self.path = judge, path
+            self.tokenise = packaged_tokenise()
+
+        @cached_property
+        def network(self) -> Network:
+            return Network.of(self.judge, 1)  # other workers have the other cores
 
         @classmethod
         def of(cls, judge: JudgePackage, threads: int | None = None) -> Network:
@@ -60,7 +65,7 @@ def remembering(folder: Path) -> Iterator[None]:
         @classmethod
         @cache
         def only(cls, judge: JudgePackage, path: Path) -> Network:
-            return cls(Network.of(judge, 1), path)  # other workers have the other cores
+            return cls(judge, path)
 
         def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
             keys = [np.array([len(a), *a, *b], np.int32).tobytes() for a, b in pairs]
@@ -73,8 +78,8 @@ def remembering(folder: Path) -> Iterator[None]:
                     said = [(key, known[key]) for key in new]
                     with db:
                         db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?)", said)
-            rows = [np.frombuffer(known[key]).reshape(self.shape) for key in keys]
-            return np.array(rows).reshape(len(keys), *self.shape)
+            rows = [np.frombuffer(known[key]) for key in keys]
+            return np.array(rows).reshape(len(keys), len(ABILITIES), 3)
 
     with (
         mock.patch.object(labeller, "Network", Remembering),

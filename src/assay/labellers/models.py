@@ -68,7 +68,8 @@ def known_model(spec: str) -> KnownModel | None:
         return None
     raise SettingsError(
         f"There is no embedded model {spec!r}. Known are {', '.join(MODELS)}; or give the path of "
-        "a GGUF file."
+        "a GGUF file. Assay's own judges (judge, large) are no language models, and not fetched: "
+        "'assay models list' says how they are installed."
     )
 
 
