@@ -20,3 +20,11 @@ def test_only_known_endings_are_plots():
     assert checked_plot("a/B.PDF") == "pdf"
     with pytest.raises(ValueError, match="must end in"):
         checked_plot("a.jpg")
+
+
+def test_names_in_other_letters_are_drawn_where_a_font_has_them():
+    fonts = pytest.importorskip("matplotlib.font_manager")
+    if not any("Sans CJK JP" in name for name in fonts.get_font_names()):
+        pytest.skip("no font has them")
+    one, other = (plot_bytes("png", lambda f, t=text: f.text(0, 0.5, t)) for text in "早稲")
+    assert one != other  # two boxes would be alike

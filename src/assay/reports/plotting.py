@@ -6,6 +6,7 @@ Drawn by matplotlib, which is imported when a plot is drawn and not before; no d
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +31,10 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
+_WIDE = re.compile(
+    "Sans CJK (JP|SC|KR)|Hiragino Sans|Yu Gothic|MS Gothic|YaHei|PingFang|SimHei|WenQuanYi|IPA.*Got"
+)
+"""Fonts with Chinese, Japanese and Korean letters, for formats that hold their fonts."""
 _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "Assay"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Assay", "Producer": "Assay"},
@@ -61,6 +66,11 @@ def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         # The text of an SVG stays text: the reader's fonts have the glyphs.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
+        if kind != "svg":
+            from matplotlib.font_manager import get_font_names  # noqa: PLC0415 (as above)
+
+            wide = filter(_WIDE.search, sorted(get_font_names()))
+            mpl.rcParams["font.family"] = [*_STYLE["font.sans-serif"], *wide]
         figure = Figure(layout="constrained")
         fill(figure)
         target = io.BytesIO()
