@@ -690,6 +690,12 @@ def test_passages_without_a_text_are_gaps(tmp_path: Path):
     said = " ".join(gap.what for gap in result.gaps)
     assert "cited passage without a text" in said
     assert "retrieved document without a text" in said
+    assert "relevance" not in " ".join(gap.so for gap in result.gaps)
+    (folder / "qrels.txt").write_text("1 0 d1 1\n")
+    toml = (folder / "assay.toml").read_text()
+    (folder / "assay.toml").write_text(toml.replace("[inputs]", '[inputs]\nqrels = "qrels.txt"'))
+    _, result = judged(folder)
+    assert 'set relevance = "none"' in " ".join(gap.so for gap in result.gaps)
 
 
 def test_a_segment_has_one_text_in_all_files(tmp_path: Path):

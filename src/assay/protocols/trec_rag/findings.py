@@ -219,4 +219,6 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
     count = sum(one not in inputs.segments for docs in ranked.rising.values() for one in docs)
     said = f"retrieved {named(count, 'document')} without a text or a given grade"
     so = f"Their labels are missing: their grades are 0 to {state.settings.highest}."
+    if inputs.qrels:
+        so += ' Where the given qrels say all, set relevance = "none".'
     yield Gap(count, said, so)
