@@ -178,3 +178,9 @@ def test_a_topic_may_be_called_as_means_are(tmp_path, assay):
     table.write_text("run,topic,confidence,correct\na,t1,90,1\na,t2,30,0\na,all,60,0\n")
     shown = [assay("confidence", table, *more).stdout for more in ((), ("--per-topic",))]
     assert shown[0] == shown[1]
+
+
+def test_more_bins_than_answers_fill_are_refused(worked, assay):
+    done = assay("confidence", worked, "--bins", "1000000000")
+    assert done.returncode == 2
+    assert "1<=x<=1000" in done.stderr

@@ -220,6 +220,7 @@ def test_a_reply_that_does_not_end_is_a_failure_and_is_not_asked_for_again():
         outcome = ask(server.url, max_reply=2_000_000)
     assert outcome.status is Status.FAILED
     assert "larger than 2 MB (max_reply_mb in [judging])" in outcome.error
+    assert outcome.cost is None, "the server wrote it, and may charge for it"
     assert len(server.requests) == 1
 
 

@@ -15,6 +15,7 @@ from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confid
 from assay.formats.naming import clean
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.text import SourceText, read_text
+from assay.measures.confidence import MOST_BINS
 from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.rag import AnswerRun
@@ -64,7 +65,7 @@ def recalibrate(
     method: Annotated[Calibration, Option("")] = Calibration.TEMPERATURE,
     run: Annotated[str | None, Option("Run of SEEN to learn from, if it holds several.")] = None,
     folds: Annotated[int, Option("Of the cross-validation.", least=2)] = 5,
-    bins: Annotated[int, Option("Bins of ECE.", least=1)] = 10,
+    bins: Annotated[int, Option("Bins of ECE.", least=1, most=MOST_BINS)] = 10,
     note: Note,
 ) -> Recalibrated:
     """Learn a map from a run of ``seen`` and write what it makes of the run ``apply_to`` to

@@ -38,7 +38,7 @@ def audit_command(
         list[str] | None,
         Option(f"One of {', '.join(ALL)} (left out: all but drift).", metavar="NAME"),
     ] = None,
-    n: Annotated[int, Option("Units a probe and task.", least=1)] = 100,
+    n: Annotated[int, Option("Units a probe and task.", least=1, most=1_000_000)] = 100,
     seed: Annotated[int, seed_option("Of the sample of units.")] = 1,
     repeats: Annotated[int, Option("Times a unit is asked again.", least=1, most=100)] = 3,
     level: Annotated[float, Option("Of the intervals.")] = 0.95,

@@ -289,7 +289,8 @@ class AskingRun:
         self.dearest[id(labeller)] = max(before, outcome.cost or 0.0)
         if outcome.cost is None:
             lost = outcome.detail.get("lost_replies")
-            self.tally.at_most += most * (1 + lost if isinstance(lost, int) else 1)
+            dearest = most * (1 + lost if isinstance(lost, int) else 1)
+            self.tally.at_most += dearest if outcome.at_most is None else outcome.at_most
 
     def _release(self, most: float) -> None:
         self.under_way -= 1

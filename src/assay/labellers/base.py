@@ -38,7 +38,7 @@ class Outcome:
     """What came of a request. ``verdict`` is None exactly where ``status`` is failed, and then
     ``error`` says why; costs are those of all turns, US dollars; times are seconds. ``suspect``
     failures may be the labeller's fault and not the request's: the same one many times in a row
-    ends a run."""
+    ends a run. ``at_most`` is what it may have cost where ``cost`` is unknown, and this is not."""
 
     status: Status
     verdict: Verdict | None = None
@@ -49,6 +49,7 @@ class Outcome:
     seconds: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
     suspect: bool = False
+    at_most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,6 +228,7 @@ class Endpoints:
                 found = self._read(endpoint, reply, started, sent, check)
             except Oversized as error:
                 endpoint.lives()
+                lost()
                 raise Refused(str(error)) from error
             except (Refused, LabellerUnreachable) as error:
                 # Another address may answer it: then it was not the request's fault.

@@ -170,6 +170,7 @@ def _packed(outcome: Outcome | None) -> list[Any] | None:
         outcome.seconds,
         outcome.detail,
         outcome.suspect,
+        outcome.at_most,
     ]
 
 

@@ -8,7 +8,7 @@ then the failure is recorded with the raw reply.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
@@ -20,7 +20,7 @@ from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
 from assay.labellers.http import HttpTransport
 from assay.labellers.keys import DEFAULT_BASE_URL
 from assay.labellers.pace import Limits
-from assay.labellers.prices import Price, tokens
+from assay.labellers.prices import Price, tokens_read
 from assay.labellers.replies import UnusableReply, parse_reply
 from assay.labellers.transport import MAX_REPLY, Transport
 from assay.labellers.watch import hearing
@@ -63,10 +63,15 @@ class Usage:
     stored: int = 0
     model: str | None = None
     lost: int = 0
+    lost_in: int = 0
+    lost_out: int = 0
 
-    def lose(self) -> None:
-        """Note that a reply was lost on its way: what the server charges for it nobody knows."""
+    def lose(self, messages: Sequence[Mapping[str, str]], limit: int) -> None:
+        """Note that a reply to some messages was lost on its way, which may have run to its limit:
+        what the server charges for it nobody knows."""
         self.lost += 1
+        self.lost_in += tokens_read(messages)
+        self.lost_out += limit
 
     def add(self, reply: Mapping[str, Any], redact: Callable[[str], str]) -> None:
         self.calls += 1
@@ -95,6 +100,14 @@ class Usage:
         if price is None or self.lost or not self.known:
             return None
         return price.of(self.tokens_in, self.tokens_out, self.cached, self.stored)
+
+    def at_most(self, price: Price | None) -> float | None:
+        """US dollars that it may have cost at most where replies were lost, None where even that is
+        unknown."""
+        if price is None or not self.lost or not self.known:
+            return None
+        came = price.of(self.tokens_in, self.tokens_out, self.cached, self.stored)
+        return came + price.most(self.lost_in, self.lost_out)
 
     def detail(self, price: Price | None) -> dict[str, Any]:
         """What a label keeps beside tokens: the model as the server names it, further turns,
@@ -174,7 +187,7 @@ class OpenAILabeller(BaseLabeller):
 
     def estimate(self, request: Request) -> Estimate:
         items = len(getattr(request.unit, "nuggets", ()))
-        read = sum(tokens(message["content"]) + 4 for message in self.preview(request))
+        read = tokens_read(self.preview(request))
         written = request.task.usual_tokens or 60 + 40 * items
         price = self._settings.price
         if price is None:
@@ -234,7 +247,8 @@ class OpenAILabeller(BaseLabeller):
             try:
                 # (About four characters are a token.)
                 size = sum(len(message["content"]) for message in messages) // 4
-                reply = await self._endpoints.call(make, size, heard, lost=usage.lose)
+                lost = partial(usage.lose, messages, request.task.max_tokens * (1 + turn))
+                reply = await self._endpoints.call(make, size, heard, lost=lost)
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             usage.add(reply, self._endpoints.redact)
@@ -281,6 +295,7 @@ class OpenAILabeller(BaseLabeller):
             seconds=None if started is None else time.perf_counter() - started,
             detail={**usage.detail(self.price), **raw_reply},
             suspect=suspect,
+            at_most=usage.at_most(self.price),
         )
 
     def _body(

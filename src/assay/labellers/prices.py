@@ -133,6 +133,11 @@ def tokens(text: str) -> int:
     return sum(_of_part(part) for part in parts)
 
 
+def tokens_read(messages: Iterable[Mapping[str, str]]) -> int:
+    """About how many tokens a model reads of messages, with what stands around each."""
+    return sum(tokens(message["content"]) + 4 for message in messages)
+
+
 def _of_part(part: str) -> int:
     whole = -(-len(part) // _LETTERS)
     if part.isascii() or not part[0].isalnum():  # signs count as they do in English

@@ -32,6 +32,9 @@ Closed = Literal["right", "left"]
 """Which end of a bin belongs to it: ``right`` is (a, b] with the first bin [0, b], ``left`` is
 [a, b) with the last bin [a, 1]."""
 
+MOST_BINS = 1_000
+"""More bins than any number of answers fills."""
+
 
 def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
     """Confidences and correctness as arrays. Raises ValueError where they are empty, not

@@ -18,7 +18,7 @@ from assay.labellers.endpoints import Form, Refused
 from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.openai import OpenAILabeller, OpenAISettings, Usage, content_of
-from assay.labellers.prices import tokens
+from assay.labellers.prices import tokens, tokens_read
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
 from assay.labellers.streams import Heard
 from assay.model.errors import SettingsError
@@ -199,7 +199,7 @@ class EndpointCertainty(OpenAILabeller):
         return canonical(list(self.preview(request)))
 
     def estimate(self, request: Request) -> Estimate:
-        read = sum(tokens(message["content"]) + 4 for message in self.preview(request))
+        read = tokens_read(self.preview(request))
         price = self._settings.price
         if price is None:
             return Estimate(1, read, 1, None, None)
@@ -210,11 +210,11 @@ class EndpointCertainty(OpenAILabeller):
         messages = [dict(message) for message in self.preview(request)]
         size = sum(len(message["content"]) for message in messages) // 4
         usage = Usage()
+        lost = partial(usage.lose, messages, 1)
         for top in dict.fromkeys((self._top, _FEWER_LOGPROBS)):
             try:
-                reply = await self._endpoints.call(
-                    partial(self._question, messages, top), size, lost=usage.lose
-                )
+                make = partial(self._question, messages, top)
+                reply = await self._endpoints.call(make, size, lost=lost)
             except Refused as refused:
                 why = str(refused)
                 if "logprob" in why.casefold():

@@ -180,8 +180,8 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
         for path, line, run, topic, text in every:
             _, own = runs.setdefault(run, (path, {}))
             if topic in own:
-                why = f"Run '{run}' has another answer to it in these files."
-                reading.fault(path, why, "Keep one.", line=line, topic=topic)
+                why = f"Run '{run}' answers this topic a second time in these files."
+                reading.fault(path, why, "Keep one answer.", line=line, topic=topic)
             own[topic] = text
         for run, (path, texts) in runs.items():
             add(path, run, texts)

@@ -14,6 +14,7 @@ from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import read_questions
 from assay.formats.trec import read_topic_list
+from assay.measures.confidence import MOST_BINS
 from assay.model.rag import Passage, PassageKey, PassageRun, Question, SharedAnswers
 from assay.model.wording import quoted
 from assay.protocols.answers.marked import Originals
@@ -48,7 +49,7 @@ class R2C2Settings(CommonSettings):
     ideal: Literal["pooled", "own"] = "pooled"
     merge_identical: bool = False
     g_max: float | None = Field(None, gt=0)
-    bins: int = Field(10, ge=1, le=1000)
+    bins: int = Field(10, ge=1, le=MOST_BINS)
     bins_closed: Literal["right", "left"] = "right"
     max_passage_chars: int | None = Field(None, ge=1)
     entailment: Literal["auto", "yes-no", "support"] = "auto"
