@@ -235,6 +235,14 @@ def test_jsonl_and_tsv_with_faults(assay, tmp_path):
     ]
 
 
+def test_pages_in_utf_16_are_read_where_they_say_so(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.md").write_text("Œuvre de 東京", encoding="utf-16")
+    built = build_corpus(tmp_path / "in", tmp_path / "out", BuildSettings(), processes=1)
+    assert not built.faults
+    assert [p.text for p in read_passages(tmp_path / "out")] == ["Œuvre de 東京"]
+
+
 def test_ids_made_of_titles_and_file_names_can_stand_in_any_run(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "Barry Lyndon.wikitext").write_text("text")

@@ -6,6 +6,7 @@ and line and left out; the rest goes on.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import io
@@ -302,7 +303,7 @@ class Source:
 
     def _page(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """A file with one page; header lines (``# QID: …``) give id and title."""
-        text = self._decoded(path, stream.read())
+        text = self._text(path, stream.read())
         header: dict[str, str] = {}
         start = 0
         while found := _HEADER.match(text, start):
@@ -318,6 +319,12 @@ class Source:
             if is_redirect(rest)
             else Document(one, title, rest, TextKind.WIKITEXT)
         )
+
+    def _text(self, path: Path, data: bytes) -> str:
+        """A whole file: UTF-8, or UTF-16 where it says so."""
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return data.decode("utf-16", errors="replace")
+        return self._decoded(path, data)
 
     def _decoded(self, path: Path, data: bytes, first: int = 1) -> str:
         try:
@@ -372,7 +379,7 @@ class Source:
             if kind is SourceFormat.PDF:
                 read = pdf_text(data)
             elif kind is SourceFormat.MARKDOWN:
-                read = markdown_text(self._decoded(path, data))
+                read = markdown_text(self._text(path, data))
             elif (encoding := html_encoding(data)) == "utf-8":
                 read = html_text(self._decoded(path, data))
             else:
