@@ -13,13 +13,14 @@ import numpy.typing as npt
 from assay.api.reading import Note, used
 from assay.api.undefined import explained, undefined_values
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
-from assay.measures.confidence import LOWER_IS_BETTER, MEASURES, Closed
+from assay.measures.confidence import LOWER_IS_BETTER, MEASURES, MOST_BINS, Closed
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score, ranks
 from assay.protocols.scores import VALUE_COLUMNS, value_row
 
 NAMES = tuple(MEASURES)
+BINS_LIMIT = MOST_BINS
 Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 

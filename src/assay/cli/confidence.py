@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from assay.api.confidences import NAMES, ConfidenceScores, confidences
+from assay.api.confidences import BINS_LIMIT, NAMES, ConfidenceScores, confidences
 from assay.cli.common import Paragraph, forms, plot_option, present, remark
-from assay.measures.confidence import MOST_BINS
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
@@ -22,7 +21,7 @@ from assay.reports.statistics_plots import save_confidence_plot
 @forms("json", "csv")
 def confidence_command(
     file: Annotated[Path, Argument("FILE.csv", "Columns run, topic, confidence, correct.")],
-    bins: Annotated[int, Option("Bins of ECE and MCE.", least=1, most=MOST_BINS)] = 10,
+    bins: Annotated[int, Option("Bins of ECE and MCE.", least=1, most=BINS_LIMIT)] = 10,
     left_closed: Annotated[bool, Option("Bins closed on the left instead of the right.")] = False,
     topics: Annotated[
         Topics,
