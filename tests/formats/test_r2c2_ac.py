@@ -127,6 +127,7 @@ def test_good_confidence(write, confidence):
         ("Anthony Mackie,90", "If 90 is the confidence"),
         ("Anthony Mackie 90", "If 90 is the confidence"),
         ("Anthony Mackie\t90", "If 90 is the confidence"),
+        ("東京；90", "If 90 is the confidence"),
     ],
 )
 def test_answer_without_semicolon(write, line, cure):

@@ -81,6 +81,11 @@ def test_gold_answers(write):
     assert "empty" in parsed.faults[0].why
 
 
+def test_gold_answers_between_full_width_marks_are_told(write):
+    (fault,) = read_questions(write("1\t東京の人口は？\tSimple\t1400万人｜1,400万\n")).faults
+    assert (fault.severity, "full-width ｜" in fault.why) == ("warning", True)
+
+
 def test_ids_are_nfc_and_stripped(write):
     parsed = read_questions(write("\ufeff e\u0301 \tWho?\r\n\u00e9\tWhat?\r\n"))
     assert [q.id for q in parsed.value] == ["é"]

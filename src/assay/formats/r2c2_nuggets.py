@@ -81,7 +81,7 @@ def read_answer(line: str, at: Spot) -> tuple[str, int, int] | None:
 
 def _bare_answer_cure(text: str) -> str:
     wanted = "Write AnswerString;ConfidenceScore."
-    found = re.search(r"[\s,:|]([0-9]{1,3})$", text)
+    found = re.search(r"[\s,:|；]([0-9]{1,3})$", text)
     if found and int(found.group(1)) <= MAX_CONFIDENCE:
         return f"{wanted} If {found.group(1)} is the confidence, put a “;” before it."
     return wanted

@@ -195,4 +195,9 @@ def _gold(cell: str, at: Spot) -> tuple[str, ...]:
     answers = [answer.strip() for answer in cell.split("|")]
     if not all(answers):
         at.warning("One of the gold answers is empty.", "Remove the extra |.")
+    if wide := re.search("｜|＆＆", cell):
+        at.warning(
+            f"The gold answers hold a full-width {wide.group()}, which separates nothing.",
+            "Write | between wordings, && between answers that are all required.",
+        )
     return tuple(dict.fromkeys(answer for answer in answers if answer))
