@@ -226,7 +226,9 @@ def _published(
     letters = _letters(result, board, per_topic, note)
     notes = []
     if letters:
-        notes.append(f"Runs that share a letter do not differ in {board.measures[0]} (level 0.05).")
+        notes.append(
+            f"Runs that share a letter are not shown to differ in {board.measures[0]} (level 0.05)."
+        )
     if page_level := result.settings.get("level"):
         notes.append(f"In brackets: {float(str(page_level)):.0%} intervals.")
     if page.stands_on:

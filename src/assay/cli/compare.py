@@ -91,7 +91,7 @@ def compare_command(
     """Which differences between runs are real: every pair with interval, p-value and effect size.
 
     Intervals (95 %) resample topics and are not adjusted; effect is the difference over the
-    residual standard deviation. Runs that share a letter do not differ.
+    residual standard deviation. Runs that share a letter are not shown to differ.
     """
     is_share(alpha, "--alpha")
     settings: dict[str, Any] = {
@@ -216,8 +216,8 @@ def _remarks(one: Compared, policy: str, seed: int) -> Iterator[str]:
     hidden = f"; {real - _MOST_PAIRS} of them not shown (see --csv)" if real > _MOST_PAIRS else ""
     yield (
         f"{real} of {len(result.pairs)} pairs differ at {result.alpha:g} on {result.topics} "
-        f"topics{hidden}. p is adjusted for all pairs. Runs that share a letter do not differ; the "
-        "top group does not differ from the best run."
+        f"topics{hidden}. p is adjusted for all pairs. Runs that share a letter are not shown to "
+        "differ, nor is the top group from the best run."
     )
     if result.letters is None:
         yield f"No letters: {TANGLED}."
