@@ -108,15 +108,16 @@ WORK ?= .judge
 # The encoder that the judge is trained from.
 START ?= $(WORK)/start/model.safetensors
 # Pairs that the larger network reads, then the judge beside it, in two parts.
-TAUGHT_BY ?= 352128
-FIRST ?= 622592
-SECOND ?= 893952
+TAUGHT_BY ?= 564224
+FIRST ?= 1404928
+SECOND ?= 737280
 BATCH ?= 1024
-LARGE_BATCH ?= 384
+LARGE_BATCH ?= 512
 # How much of all pairs the pool has; to see every step run, .001 is enough.
 PART ?= 1
-# Where the judge goes; by default the package, which then ships it.
+# Where the judge and the larger one go; by default the packages, which then ship them.
 JUDGE ?= src/assay/labellers/judge/data
+LARGE ?= judges/large/src/assay_judge_large
 # Pairs of a source that are read to calibrate and to evaluate; empty: as the programs say.
 MOST ?=
 SAMPLE := $(if $(MOST),--most $(MOST))
@@ -129,11 +130,13 @@ judge: .venv-train/.installed
 	.venv-train/bin/python training/start.py --out $(WORK)/large --large
 	.venv-train/bin/python training/prepare.py --shared $(SHARED) --out $(WORK)/data
 	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part $(PART)
-	$(TRAIN) --large --start $(WORK)/large/model.safetensors --out $(WORK)/teacher --pairs $(TAUGHT_BY) --batch $(LARGE_BATCH) --micro 48000 --rate 5e-5 --read $(WORK)/said.npy
-	$(TRAIN) --teacher $(WORK)/said.npy --start $(START) --out $(WORK)/first --pairs $(FIRST) --batch $(BATCH)
-	$(TRAIN) --teacher $(WORK)/said.npy --start $(WORK)/first/judge.pt --out $(WORK)/second --pairs $(SECOND) --batch $(BATCH) --rate 2.5e-4 --seed 6
+	$(TRAIN) --large --start $(WORK)/large/model.safetensors --out $(WORK)/teacher --pairs $(TAUGHT_BY) --batch $(LARGE_BATCH) --micro 64000 --rate 6e-5 --read $(WORK)/said.npy
+	$(TRAIN) --teacher $(WORK)/said.npy --start $(START) --out $(WORK)/first --pairs $(FIRST) --batch $(BATCH) --written .2
+	$(TRAIN) --teacher $(WORK)/said.npy --start $(WORK)/first/judge.pt --out $(WORK)/second --pairs $(SECOND) --batch $(BATCH) --written .2 --rate 2.5e-4 --seed 9
 	.venv-train/bin/python training/export.py --weights $(WORK)/second/judge.pt --out $(WORK)/judge.onnx
 	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
+	.venv-train/bin/python training/export.py --weights $(WORK)/teacher/judge.pt --out $(WORK)/large.onnx
+	.venv-train/bin/python training/calibrate.py --model $(WORK)/large.onnx --start $(WORK)/start --out $(LARGE) --pieces $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)
 
 # Trains the judge that is there further on a processor (an hour or two of one core), on the texts
@@ -145,9 +148,9 @@ FURTHER ?= 85000
 judge-further: .venv-train/.installed
 	.venv-train/bin/python training/start.py --out $(WORK)/start
 	.venv-train/bin/python training/prepare.py --shared $(SHARED) --out $(WORK)/data
-	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part .35 --written .4
+	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part .35
 	.venv-train/bin/python training/export.py --weights $(JUDGE)/judge.onnx --out $(WORK)/former.pt
-	$(TRAIN) --start $(WORK)/former.pt --former $(WORK)/former.pt --out $(WORK)/further --pairs $(FURTHER) --batch 64 --rate 1e-4 --dropout 0 --threads 1
+	$(TRAIN) --start $(WORK)/former.pt --former $(WORK)/former.pt --out $(WORK)/further --pairs $(FURTHER) --batch 64 --written .4 --rate 1e-4 --dropout 0 --threads 1
 	.venv-train/bin/python training/export.py --weights $(WORK)/former.pt $(WORK)/further/judge.pt --shares .35 .65 --out $(WORK)/judge.onnx
 	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)

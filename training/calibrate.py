@@ -42,6 +42,8 @@ FAMILIES = {
 }  # fmt: skip
 ERROR = 0.1
 """Of the pairs of either kind, how many may lie outside of a prediction set."""
+PIECE = 16_000_000
+"""Bytes of a file, of a network that is too large for one."""
 PACKAGE = Path(__file__).parents[1] / "src/assay/labellers/judge/data"
 
 
@@ -58,6 +60,10 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, default=PACKAGE)
     parser.add_argument("--version", default="7")
+    parser.add_argument(
+        "--pieces", action="store_true",
+        help=f"the network goes into files of {PIECE:,} bytes, and no tokeniser beside it",
+    )  # fmt: skip
     parser.add_argument("--most", type=int, default=120, help="pairs of a source")
     parser.add_argument("--readings", type=Path, help="JSONL of what was read before")
     options = parser.parse_args()
@@ -83,16 +89,20 @@ def main() -> int:
         for ability in ABILITIES
     }
     options.out.mkdir(parents=True, exist_ok=True)
+    network = options.model.read_bytes()
     document = {
         "version": options.version,
-        "sha256": hashlib.sha256(options.model.read_bytes()).hexdigest(),
+        "sha256": hashlib.sha256(network).hexdigest(),
         "calibration": calibration,
     }
-    for source, name in (
-        (options.model, "judge.onnx"),
-        (options.start / "tokenizer.json", "tokenizer.json"),
-    ):
-        (options.out / name).write_bytes(source.read_bytes())
+    if options.pieces:
+        for number, begin in enumerate(range(0, len(network), PIECE)):
+            piece = options.out / f"judge.onnx.{number:02}"
+            piece.write_bytes(network[begin : begin + PIECE])
+    else:
+        (options.out / "judge.onnx").write_bytes(network)
+        vocabulary = (options.start / "tokenizer.json").read_bytes()
+        (options.out / "tokenizer.json").write_bytes(vocabulary)
     text = json.dumps(document, indent=1, sort_keys=True) + "\n"
     path.write_text(text, encoding="utf-8")
     for ability, found in calibration.items():

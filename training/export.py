@@ -1,4 +1,4 @@
-"""Write the trained judge as an ONNX file with 8-bit weights.
+"""Write a trained network, the judge or the one that teaches it, as an ONNX file.
 
     python training/export.py --weights judge.pt --out judge.onnx
     python training/export.py --weights former.pt further.pt --shares .35 .65 --out judge.onnx
@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from encoder import ABILITIES, HEADS, LAYERS, LEVELS, WIDTH, started
+from encoder import ABILITIES, CLS, HEADS, LAYERS, LEVELS, SEP, started
+from large import END, EPS, FIRST_PLACE, POSITIONS, SHIFT, START, buckets
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
@@ -35,8 +36,8 @@ Array = np.ndarray
 class Graph:
     """An ONNX graph as it grows."""
 
-    def __init__(self, *, bits: int) -> None:
-        self.bits = bits
+    def __init__(self, *, bits: int, eps: float) -> None:
+        self.bits, self.eps = bits, eps
         self.nodes: list[onnx.NodeProto] = []
         self.stored: list[onnx.TensorProto] = []
         self.count = 0
@@ -77,7 +78,7 @@ class Graph:
 
     def norm(self, x: str, weight: Array, bias: Array) -> str:
         scale, shift = self.put(weight), self.put(bias)
-        return self.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=1e-12)
+        return self.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=self.eps)
 
     def words(self, ids: str, table: Array) -> str:
         if self.bits == 32:
@@ -90,19 +91,27 @@ class Graph:
 
 
 def build(state: dict[str, Array], *, bits: int = 8) -> onnx.ModelProto:
-    """The network of ``encoder.Judge`` with weights ``state``: inputs ``ids``, ``kinds``, ``mask``
-    of shape (pairs, tokens), int64; outputs ``logits`` (pairs, abilities, levels) and ``mean``, the
-    mean vector of a pair's tokens."""
-    g = Graph(bits=bits)
+    """The network of ``encoder.Judge`` or ``large.Teacher`` with weights ``state``: inputs ``ids``
+    (of the judge's vocabulary), ``kinds``, ``mask`` of shape (pairs, tokens), int64; outputs
+    ``logits`` (pairs, abilities, levels) and ``mean``, the mean vector of a pair's tokens."""
+    is_large = "near.weight" in state
+    layers = sum(name.endswith("qkv.weight") for name in state)
+    width = state["words.weight"].shape[1]
+    g = Graph(bits=bits, eps=EPS if is_large else 1e-12)
     length = g.op("Slice", g.op("Shape", "ids"), g.integers(1), g.integers(2))
-    places = g.op("Slice", g.put(state["places.weight"]), g.integers(0), length, g.integers(0))
-    x = g.op("Add", g.words("ids", state["words.weight"]), places)
-    x = g.op("Add", x, g.op("Gather", g.put(state["kinds.weight"]), "kinds"))
-    x = g.norm(x, state["norm.weight"], state["norm.bias"])
     tokens = g.op("Cast", "mask", to=TensorProto.FLOAT)
     hidden = g.op("Mul", g.op("Sub", g.number(1.0), tokens), g.number(-1e4))
     hidden = g.op("Unsqueeze", hidden, g.integers(1, 2))
-    for number in range(LAYERS):
+    table = state["places.weight"][FIRST_PLACE if is_large else 0 :]
+    places = g.op("Slice", g.put(table), g.integers(0), length, g.integers(0))
+    if is_large:
+        x = g.op("Add", g.words(translated(g), state["words.weight"]), places)
+        hidden = g.op("Add", hidden, nearness(g, length, state["near.weight"]))
+    else:
+        x = g.op("Add", g.words("ids", state["words.weight"]), places)
+        x = g.op("Add", x, g.op("Gather", g.put(state["kinds.weight"]), "kinds"))
+    x = g.norm(x, state["norm.weight"], state["norm.bias"])
+    for number in range(layers):
         x = layer(g, x, hidden, state, f"layers.{number}")
     wide = g.op("Unsqueeze", tokens, g.integers(2))
     total = g.op("ReduceSum", g.op("Mul", x, wide), g.integers(1), keepdims=0)
@@ -120,13 +129,36 @@ def build(state: dict[str, Array], *, bits: int = 8) -> onnx.ModelProto:
     ]
     outputs = [
         helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["pairs", ABILITIES, LEVELS]),
-        helper.make_tensor_value_info("mean", TensorProto.FLOAT, ["pairs", WIDTH]),
+        helper.make_tensor_value_info("mean", TensorProto.FLOAT, ["pairs", width]),
     ]
     graph = helper.make_graph(g.nodes, "judge", inputs, outputs, g.stored)
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=opsets, producer_name="assay", ir_version=9)
     onnx.checker.check_model(model)
     return model
+
+
+def translated(g: Graph) -> str:
+    """``ids`` in the large network's vocabulary, as ``large.translated`` has them; what is padding
+    is hidden from all others, whatever it is."""
+    found = g.op("Add", "ids", g.put(np.array(SHIFT, np.int64)))
+    for mark, own in ((CLS, START), (SEP, END)):
+        is_mark = g.op("Equal", "ids", g.put(np.array(mark, np.int64)))
+        found = g.op("Where", is_mark, g.put(np.array(own, np.int64)), found)
+    return found
+
+
+def nearness(g: Graph, length: str, near: Array) -> str:
+    """What is added to what attention says of every two places, of shape (1, heads, tokens,
+    tokens): it hangs on their distance alone."""
+    apart = buckets(torch.arange(POSITIONS))
+    by_distance = torch.cat([apart[-1, :-1], apart[0]]).numpy()  # from 1 - POSITIONS upwards
+    zero, one = g.put(np.array(0, np.int64)), g.put(np.array(1, np.int64))
+    place = g.op("Range", zero, g.op("Squeeze", length), one)
+    rows, columns = g.op("Unsqueeze", place, g.integers(1)), g.op("Unsqueeze", place, g.integers(0))
+    away = g.op("Add", g.op("Sub", columns, rows), g.put(np.array(POSITIONS - 1, np.int64)))
+    found = g.op("Gather", g.put(near[by_distance]), away)
+    return g.op("Unsqueeze", g.op("Transpose", found, perm=[2, 0, 1]), g.integers(0))
 
 
 def weights_of(model: onnx.ModelProto) -> dict[str, Tensor]:
@@ -170,17 +202,18 @@ def layer(g: Graph, x: str, hidden: str, state: dict[str, Array], name: str) -> 
         return state[f"{name}.{part}.weight"], state[f"{name}.{part}.bias"]
 
     weight, bias = get("qkv")
-    heads = g.integers(0, 0, HEADS, WIDTH // HEADS)
+    width = weight.shape[1]
+    heads = g.integers(0, 0, HEADS, width // HEADS)
     parts = []
     for number in range(3):
-        rows = slice(number * WIDTH, (number + 1) * WIDTH)
+        rows = slice(number * width, (number + 1) * width)
         own = g.op("Reshape", g.linear(x, weight[rows], bias[rows]), heads)
         # keys lie transposed
         parts.append(g.op("Transpose", own, perm=[0, 2, 3, 1] if number == 1 else [0, 2, 1, 3]))
-    scores = g.op("Mul", g.op("MatMul", *parts[:2]), g.number((WIDTH // HEADS) ** -0.5))
+    scores = g.op("Mul", g.op("MatMul", *parts[:2]), g.number((width // HEADS) ** -0.5))
     weights = g.op("Softmax", g.op("Add", scores, hidden), axis=-1)
     seen = g.op("Transpose", g.op("MatMul", weights, parts[2]), perm=[0, 2, 1, 3])
-    seen = g.op("Reshape", seen, g.integers(0, 0, WIDTH))
+    seen = g.op("Reshape", seen, g.integers(0, 0, width))
     x = g.norm(g.op("Add", x, g.linear(seen, *get("out"))), *get("norm1"))
     inner = g.op("Gelu", g.linear(x, *get("up")))
     return g.norm(g.op("Add", x, g.linear(inner, *get("down"))), *get("norm2"))

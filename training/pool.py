@@ -2,11 +2,11 @@
 is made of them, and pairs that nobody labelled, for a larger network to read.
 
     python training/pool.py --shared ../shared/data --start FOLDER --out FILE.npz [--part 1]
-        [--written .25]
 
 Every pair is of a kind: its source, or how it was made. How often pairs of a kind are drawn is
 ``SHARES``'s and ``WRITTEN``'s to say, not how many of them there are; among people's pairs of a
-source yes is drawn as often as everything else.
+source yes is drawn as often as everything else. How often what was written for the judge is drawn
+beside all others is said when a network is trained.
 """
 
 from __future__ import annotations
@@ -54,8 +54,6 @@ WRITTEN = {
 }  # fmt: skip
 """Of those that were (written.py, frames.py); of each kind yes is drawn as often as everything
 else."""
-WRITTEN_SHARE = 0.25
-"""Of all that is drawn, how much was written for the judge."""
 FRAMED = (24_000, 6_000, 18_000)
 CONNECTED = 36_000
 SWAPPED = 16_000
@@ -64,7 +62,7 @@ MIXED = {
     "claims swapped": 5000, "questions swapped": 5000, "answers swapped": 3000, "joined": 5000,
     "beside": 5000, "joined answers": 2500, "attacked": 4000, "emptied": 400, "stranger": 3500,
 }  # fmt: skip
-UNLABELLED = 60_000
+UNLABELLED = 120_000
 FRAMES = 16
 """How often every text around a claim or an answer is filled."""
 
@@ -221,9 +219,9 @@ def take(rows: Iterator[Row | None], count: int) -> list[Row]:
     return found
 
 
-def drawn(rows: list[Row], written_share: float) -> np.ndarray:
-    """How often every row is drawn, in proportion, those that were written for the judge in
-    ``written_share`` of all; 0: it has no label."""
+def drawn(rows: list[Row]) -> np.ndarray:
+    """How often every row is drawn, in proportion to the others that were written for the judge, or
+    were not; 0: it has no label."""
     kinds = np.array([row.source for row in rows])
     yes = np.array([row.label > 0 for row in rows])
     weight = np.zeros(len(rows))
@@ -239,19 +237,16 @@ def drawn(rows: list[Row], written_share: float) -> np.ndarray:
     for name, share in SHARES.items():
         own = kinds == name
         weight[own] = share / max(1, own.sum())
-    if written_share:
-        weight *= (1 - written_share) / weight.sum()
-        whole = np.array([row.label == 1 for row in rows])
-        for name, share in WRITTEN.items():
-            for side in (False, True):
-                own = (kinds == name) & (whole == side)
-                weight[own] = written_share * share / 2 / max(1, own.sum())
+    weight /= weight.sum()
+    whole = np.array([row.label == 1 for row in rows])
+    for name, share in WRITTEN.items():
+        for side in (False, True):
+            own = (kinds == name) & (whole == side)
+            weight[own] = share / 2 / max(1, own.sum())
     return weight
 
 
-def store(
-    rows: list[Row], tokenizer: Tokenizer, path: Path, written_share: float
-) -> dict[str, int]:
+def store(rows: list[Row], tokenizer: Tokenizer, path: Path) -> dict[str, int]:
     """Write token ids: the two texts of a row are one after the other; ``first`` is how long the
     first is; ``level`` -1 where nobody labelled the pair."""
     pairs = [row.texts() for row in rows]
@@ -273,7 +268,7 @@ def store(
         first=np.array([len(firsts[at]) for at in kept], np.uint8),
         ability=np.array(["EAC".index(row.ability) for row in rows], np.int8),
         level=np.array([round(row.label * 2) for row in rows], np.int8),
-        weight=drawn(rows, written_share).astype(np.float32),
+        weight=drawn(rows).astype(np.float32),
         kind=kind.astype(np.uint8), kinds=names,
     )  # fmt: skip
     count = Counter(f"{row.source} {row.label}" for row in rows)
@@ -306,10 +301,6 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--part", type=float, default=1.0, help="so much of everything")
-    parser.add_argument(
-        "--written", type=float, default=WRITTEN_SHARE,
-        help="of what is drawn, how much was written for the judge (training/written)",
-    )  # fmt: skip
     parser.add_argument("--seed", default="1")
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -317,9 +308,8 @@ def main() -> int:
     split = assign(rows, options.shared)
     train = [row for row in rows if split[row.id] == "train"]
     tokenizer = whole_texts(options.start)
-    own = texts() if options.written else ([], [])
-    made = pool(train, *own, tokenizer, options.seed, options.part)
-    print(json.dumps(store(made, tokenizer, options.out, options.written), indent=1))
+    made = pool(train, *texts(), tokenizer, options.seed, options.part)
+    print(json.dumps(store(made, tokenizer, options.out), indent=1))
     return 0
 
 

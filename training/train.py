@@ -36,6 +36,8 @@ TAUGHT = 0.6
 """What the teacher's word counts beside people's, in the loss of a labelled pair."""
 UNLABELLED = 0.25
 """Of the pairs that are drawn beside a teacher, how many nobody labelled."""
+WRITTEN = 0.25
+"""Of the pairs with labels that are drawn, how many were written for the judge."""
 WARM = 12
 """The learning rate rises over one step of so many, and then falls in a line."""
 FROZEN = ("words.weight", "places.weight", "near.weight")
@@ -106,10 +108,13 @@ class Pool:
     def levels(self, rows: np.ndarray) -> Tensor:
         return self._level[self.here(rows)]
 
-    def drawn(self, taught: bool) -> np.ndarray:
-        """Running sums of how often each pair is drawn."""
+    def drawn(self, taught: bool, written: float) -> np.ndarray:
+        """Running sums of how often each pair is drawn: of those with labels, ``written`` is the
+        share of what was written for the judge, where there is any."""
         weight = self.weight.copy()
         unlabelled = self.level < 0
+        if self.is_written.any():
+            weight *= np.where(self.is_written, written, 1 - written)
         if taught and unlabelled.any():
             weight[~unlabelled] *= (1 - UNLABELLED) / weight[~unlabelled].sum()
             weight[unlabelled] = UNLABELLED / unlabelled.sum()
@@ -196,7 +201,7 @@ def train(
         optimiser.load_state_dict(state["optimiser"])
         begin = state["step"]
         print(f"going on from step {begin} of {steps}", flush=True)
-    share = pool.drawn(taught is not None and not taught.is_former)
+    share = pool.drawn(taught is not None and not taught.is_former, options.written)
     chance = np.random.default_rng(options.seed)
     chance.random(begin * options.batch)  # what was drawn before
     stop: list[int] = []
@@ -260,6 +265,10 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=1024, help="pairs of a step")
     parser.add_argument("--micro", type=int, default=96_000, help="padded tokens at once")
     parser.add_argument("--rate", type=float, default=3e-4, help="highest learning rate")
+    parser.add_argument(
+        "--written", type=float, default=WRITTEN,
+        help="of the pairs with labels that are drawn, how many were written for the judge",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--teacher", type=Path, help="what the large network said, of --read")
     parser.add_argument("--former", type=Path, help="the judge.pt of a former judge")

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from calibrate import FAMILIES, balanced, check_labels, fitted
 from evaluate import DRAWS, Embedder, interval, judged, overlap, unit_range
-from pool import WRITTEN_SHARE, pool, store, texts, whole_texts
+from pool import pool, store, texts, whole_texts
 from prepare import UNSEEN, assign, framed_ones, grouped, load, made_ones
 from readings import Reader
 from rows import Row, as_question, sampled
@@ -133,7 +133,7 @@ class Study:
             tokenizer = whole_texts(self.start)
             made = pool(self.part("train", left), *texts(), tokenizer, f"without {left}", PART)
             fresh = folder / "new.npz"
-            store(made, tokenizer, fresh, WRITTEN_SHARE)
+            store(made, tokenizer, fresh)
             fresh.replace(data)
         here = Path(__file__).parent
         run(

@@ -328,20 +328,22 @@ def test_kinds_are_drawn_by_their_share_and_yes_as_often_as_no(training):
         for row in texts
         if row.ability != "A"
     ]
-    weight = pool.drawn(rows, 0)
-    beside = pool.drawn([*rows, *texts], 0.25)
-    assert beside[: len(rows)] == pytest.approx(0.75 * weight / weight.sum())
+    weight = pool.drawn(rows)
+    beside = pool.drawn([*rows, *texts])
+    assert beside[: len(rows)] == pytest.approx(weight)
     for name, share in pool.WRITTEN.items():
         for side in (False, True):
             own = [row.source == name and (row.label == 1) == side for row in texts]
-            assert beside[len(rows) :][own].sum() == pytest.approx(0.25 * share / 2)
+            assert beside[len(rows) :][own].sum() == pytest.approx(share / 2)
     assert (weight >= 0).all()
     assert weight[-1] == 0
-    for kind in set(names.values()):
-        own = [row.source == f"made_framed {kind}" for row in rows]
-        assert weight[own].sum() == pytest.approx(pool.SHARES[f"made_framed {kind}"])
+    kinds = {f"made_framed {name}" for name in names.values()}
+    shares = {kind: pool.SHARES[kind] for kind in ("people", *kinds)}
+    for kind in kinds:
+        own = [row.source == kind for row in rows]
+        assert weight[own].sum() == pytest.approx(shares[kind] / sum(shares.values()))
     given = [not row.source.startswith(("made_", "unlabelled")) for row in rows]
-    assert weight[given].sum() == pytest.approx(pool.SHARES["people"])
+    assert weight[given].sum() == pytest.approx(shares["people"] / sum(shares.values()))
     asked = [(row.source, row.label) for row in rows]
     sides = [weight[[one == ("qnli", label) for one in asked]].sum() for label in (0.0, 1.0)]
     assert sides[0] > 0
