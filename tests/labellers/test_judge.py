@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -23,8 +24,10 @@ from assay.labellers.judge.model import (
     JudgeQuestion,
     Network,
     Ruling,
+    question_of,
     rule,
     size_ahead,
+    verbatim,
 )
 from assay.labellers.judge.packages import SMALL, Settings
 from assay.labellers.judge.texts import (
@@ -412,6 +415,30 @@ def test_where_partly_begins_is_in_doubt_where_a_verdict_tells_it(
     open_ = wavering(network, SUPPORT, SupportUnit(passage=PASSAGE, sentence=claim))
     assert open_.status is Status.FAILED
     assert "neither yes or partly nor no" in str(open_.error)
+
+
+def test_what_is_set_aside_counts_where_the_network_is_certain(network: Network) -> None:
+    said = PASSAGE.split(". ")[0]
+    claim = claim_text(f"{said}.")
+
+    def ruled(passage: str) -> tuple[JudgeQuestion, Ruling]:
+        question = question_of(Ability.E, claim, passage)
+        (found,) = rule(network, [question], SMALL.settings)
+        return question, found
+
+    counted = set()
+    for lead in ("It made my late aunt cry", "My late aunt was overjoyed"):
+        odd, found = ruled(f"{lead} that {said}.")
+        assert (odd.second, odd.whole) == ("", f"{lead} that {said}.")
+        (whole,) = rule(network, [replace(odd, second=odd.whole or "", whole=None)], SMALL.settings)
+        assert found.yes == (whole.yes if whole.yes > CERTAIN else 0.0)
+        counted.add(found.yes > 0)
+    assert counted == {True, False}
+    # A question is the claim word for word, and is read all the same.
+    asked_of, doubted = ruled(f"{said}?")
+    assert asked_of.whole is not None
+    assert verbatim(replace(asked_of, second=asked_of.whole, whole=None))
+    assert doubted.yes < 1.0
 
 
 def test_a_label_says_which_rule_decided(network: Network) -> None:

@@ -124,12 +124,12 @@ def test_what_asserts_a_claim_is_read(sentence: str) -> None:
 
 
 def test_a_claim_among_words_that_nobody_knows_is_read_for_a_certain_yes_alone() -> None:
-    unknown, denied = f"The widow was proud that {BARE}.", f"It is false that {BARE}."
+    unknown, denied = f"The widow was proud that {BARE}.", f"{CLAIM} That is not true."
     passage = f"{WEATHER} {unknown} {denied}"
     question = question_of(Ability.E, claim_text(CLAIM), passage)
-    assert question.second == WEATHER
-    assert question.whole == f"{WEATHER}\n{unknown}"
-    assert question.less  # what denies it is never read
+    assert question.second == f"{WEATHER}\nThat is not true."
+    assert question.whole == f"{WEATHER}\n{unknown}\nThat is not true."
+    assert question.less  # what another sentence takes back is never read
     (alone,) = [question_of(Ability.E, claim_text(CLAIM), f"{WEATHER} {unknown}")]
     assert alone.whole == f"{WEATHER} {unknown}"
     assert not alone.less
@@ -303,7 +303,7 @@ def test_a_claim_without_end_is_looked_for_by_its_beginning() -> None:
 
 
 def test_warnings_name_what_was_not_read_and_what_was_never_learnt() -> None:
-    stuffed = EntailmentUnit(passage=f"{WEATHER} It is false that {BARE}.", nugget=CLAIM)
+    stuffed = EntailmentUnit(passage=f"{WEATHER} {CLAIM} That is not true.", nugget=CLAIM)
     assert any("without saying it" in one for one in unread(ENTAILMENT, stuffed))
     code = EntailmentUnit(passage="for (i=0; i<n; i++) { x[i] = y[i] & z[i]; } " * 3, nugget=CLAIM)
     assert any("code" in one for one in unread(ENTAILMENT, code))

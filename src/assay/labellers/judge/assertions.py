@@ -3,8 +3,8 @@
 A small encoder takes a passage for support where it finds the words of the claim, be they in no
 order, in a denial, a question, a supposition, or in what the passage says of itself. Whoever writes
 passages can put them there. Such sentences are set aside before the passage is read; where nothing
-else is left, it supports nothing. Those of which it is not known whether they assert the claim
-are set aside too, and read once more for a certain yes. The rules are about English.
+else is left, it supports nothing. All but those that a sentence beside them takes back are read
+once more for a certain yes, as the network may know better. The rules are about English.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from assay.labellers.judge.frames import asserts, reported, speaks_of_it
+from assay.labellers.judge.frames import asserts, reported
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import MOST_PARTS, Ability, sentences
 from assay.labellers.unasserted import found, without_affirming
@@ -174,8 +174,8 @@ class _Says(IntEnum):
 
 def asserted(ability: Ability, first: str, passage: str, *, doubtful: bool = False) -> str:
     """``passage`` without the sentences that hold the words of ``first`` (worded as ``texts`` does)
-    but do not say it; the passage itself where there are none. Sentences that repeat it among words
-    that are not known to assert it are left out too, but for ``doubtful``."""
+    but do not say it; the passage itself where there are none. Left out are those that a sentence
+    beside them takes back and, but for ``doubtful``, those that are not known to say it."""
     claim = first.partition(": ")[2]
     there = set(stems(passage))
     own = sentences(claim)[:MOST_PARTS]
@@ -225,14 +225,14 @@ def _says(asked: _Sought, words: Sequence[str], before: str, sentence: str, afte
         return _Says.NO if _answers_nothing(asked, words, sentence) else _Says.YES
     place = _place(asked, words)
     if _jumbled(asked, words, place):
-        return _Says.NO
+        return _Says.PERHAPS
     if place.ordered < HELD or place.covered < 0.5:
         return _Says.YES
     if _taken_back(asked, after) or (len(before.split()) <= NEAR and _announced(before)):
         return _Says.NO
     if place.covered >= REPEATED and _unsaid(asked, before, after):
         return _Says.NO
-    return _framed(asked, sentence, words, place, after)
+    return _Says.YES if _framed(asked, sentence, words, place, after) else _Says.PERHAPS
 
 
 def _place(asked: _Sought, words: Sequence[str]) -> _Place:
@@ -308,11 +308,11 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip("\"'”’) ").endswith("?")
 
 
-def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, then: str) -> _Says:
-    """Whether the claim is said in spite of what stands around it in its sentence: that may take it
-    back, ask, suppose it, or praise the passage for it."""
+def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, then: str) -> bool:
+    """Whether the claim is known to be said in spite of what stands around it in its sentence: that
+    may take it back, ask, suppose it, or praise the passage for it."""
     if _asks(sentence):
-        return _Says.NO
+        return False
     spans = [hit.span() for hit in _WORD.finditer(sentence)]
     before, rest = sentence[: spans[place.start][0]], sentence[spans[place.end - 1][1] :]
     after = sentence[spans[place.last - 1][1] :]
@@ -326,18 +326,18 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, 
     tail = _words(rest)[: NEAR + 3]
     follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
     if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
-        return _Says.NO
+        return False
     if _ADDITION.match(after) and any(map(_UNTRUE.fullmatch, tail)):
-        return _Says.NO
+        return False
     if any(_OPEN.fullmatch(word) for word in lead):
-        return _Says.NO
+        return False
     beside = f"{before} … {rest}"
     if _GRADES.search(beside):
-        return _Says.NO
+        return False
     if _ITSELF.search(beside) and _BEARS_OUT.search(beside):
-        return _Says.NO
+        return False
     if not repeated:
-        return _Says.YES
+        return True
     opening, ending = _CLAUSE_END.split(around[0])[-1], _SENTENCE_END.split(around[1])[0]
     away = (
         found("commends", f"{opening} … {ending}")
@@ -345,9 +345,7 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, 
         or found("trails_away", " ".join(ending.split()[:LONGEST_TAIL]))
         or (reported(*around) and found("sets_right", then))
     )
-    if asserts(*around):
-        return _Says.PERHAPS if away else _Says.YES
-    return _Says.NO if speaks_of_it(*around) else _Says.PERHAPS
+    return asserts(*around) and not away
 
 
 def _around(

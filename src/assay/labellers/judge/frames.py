@@ -185,15 +185,6 @@ def asserts(before: str, after: str) -> bool:
     return not _set_right(lead, tail) and _leads(lead, tail) and _ends(tail)
 
 
-def speaks_of_it(before: str, after: str) -> bool:
-    """Whether what stands around a claim that it is not known to assert speaks of the text itself,
-    of who judges it or of something unreal, or sets it right."""
-    lead, tail = _lead_of(before), after.casefold()
-    folded = lead.casefold()
-    words = (_SPEAKS_OF_ITSELF, _UNREAL, _NOT_PLAINLY, _TOLD_TO_ASSESSORS)
-    return any(one.search(folded) for one in words) or _set_right(lead, tail) or not _ends(tail)
-
-
 def _lead_of(before: str) -> str:
     """What leads up to the claim in its clause."""
     return _CLAUSE.split(before.strip())[-1].strip(_QUOTES)

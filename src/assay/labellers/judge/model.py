@@ -46,9 +46,8 @@ CLS, SEP = 101, 102
 class JudgeQuestion:
     """What the judge is asked: ``first`` is the claim, question or answer as ``texts`` words it,
     ``second`` the passage, or the gold answers; ``less``: sentences of the passage that assert
-    nothing are left out of it. ``whole`` has those in it too that repeat the claim among words of
-    which nobody knows whether they assert it, where there are any: it says yes only where the
-    judge is ``CERTAIN``."""
+    nothing are left out of it. ``whole`` has those in it too of which nobody knows whether they
+    assert the claim, where there are any: it says yes only where the judge is ``CERTAIN``."""
 
     ability: Ability
     first: str
@@ -270,8 +269,8 @@ def rule(network: Network, questions: Sequence[JudgeQuestion], settings: Setting
     """The answers of a judge of these ``settings`` to ``questions``, in their order; of one with a
     ``whole`` the answer to that where it is a certain yes."""
     wholes = [replace(one, second=one.whole, whole=None) for one in questions if one.whole]
-    given = iter(_rule(network, [*questions, *wholes], settings))
-    rulings = [next(given) for _ in questions]
+    rulings = _rule(network, questions, settings)
+    given = iter(_rule(network, wholes, settings, quoted=False))
     return [
         _certain(next(given), ruling) if question.whole else ruling
         for question, ruling in zip(questions, rulings, strict=True)
@@ -283,15 +282,24 @@ def _certain(whole: Ruling, heard: Ruling) -> Ruling:
     return replace(found, tokens=whole.tokens + heard.tokens)
 
 
-def _rule(network: Network, questions: Sequence[JudgeQuestion], settings: Settings) -> list[Ruling]:
-    """What a passage says word for word is not put to the network."""
-    able = [one for one in questions if not empty(one) and not verbatim(one)]
+def _rule(
+    network: Network,
+    questions: Sequence[JudgeQuestion],
+    settings: Settings,
+    *,
+    quoted: bool = True,
+) -> list[Ruling]:
+    """What a passage says word for word is not put to the network, where what is ``quoted`` in it
+    is known to be asserted."""
+    said = [quoted and verbatim(one) for one in questions]
+    asked = zip(questions, said, strict=True)
+    able = [one for one, is_said in asked if not empty(one) and not is_said]
     readings = iter(read(network, able))
     rulings = []
-    for question in questions:
+    for question, is_said in zip(questions, said, strict=True):
         if empty(question):
             rulings.append(Ruling(1.0, 0.0, 0.0, "", 0, 0))
-        elif verbatim(question):
+        elif is_said:
             claim = question.first.partition(": ")[2]
             rulings.append(Ruling(0.0, 0.0, 1.0, claim, 0, 0))
         else:
@@ -339,5 +347,6 @@ def empty(question: JudgeQuestion) -> bool:
 def unasked(question: JudgeQuestion) -> str | None:
     """Which rule decides ``question`` before the network is asked; None where it is asked."""
     if empty(question):
-        return "empty" if not question.less else "nothing else is asserted"
+        less = question.less or question.whole is not None
+        return "nothing else is asserted" if less else "empty"
     return "verbatim" if verbatim(question) else None

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 
-TEXTS_VERSION = 9
+TEXTS_VERSION = 10
 """Changes whenever the same unit is put to the encoder in other words or parts."""
 GOLD_WORDS = 48
 """How many words of gold answers are read; the nearest to the answer come first."""

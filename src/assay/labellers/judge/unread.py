@@ -35,8 +35,8 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
             )
         if question.whole is not None:
             found.append(
-                "a sentence repeats the claim among words that are not known to assert it: it "
-                f"counts only where the judge is {CERTAIN:.0%} sure of it"
+                "a sentence has the claim's words and is not known to say it: it counts only where "
+                f"the judge is {CERTAIN:.0%} sure of it"
             )
         if len(question.first.split()) - 1 > LONGEST_CLAIM and question.ability is Ability.E:
             found.append(
