@@ -349,6 +349,15 @@ def test_connections_that_say_nothing_keep_nobody_out(serve, tmp_path):
         assert Client(server).start()["screens"]
 
 
+def test_a_machine_that_lets_no_process_hold_more_serves_all_the_same(monkeypatch):
+    def refused(*_):
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refused)
+    web_server._hold_many()
+
+
 @pytest.mark.allow_hosts(["192.0.2.1"])  # nothing is sent there
 def test_a_server_for_other_machines_goes_by_their_name_of_it():
     names = hosts_of("0.0.0.0", 8080)

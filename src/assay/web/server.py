@@ -361,7 +361,9 @@ def _hold_many() -> None:
     few, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most)
     if few != resource.RLIM_INFINITY and few < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+        # A Mac may allow a process fewer than it says, and a container none of its own.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def me() -> str:

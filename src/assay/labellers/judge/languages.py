@@ -74,7 +74,10 @@ _ENGLISH = _WORDS.pop("English")
 _OTHERS = frozenset().union(*_WORDS.values()) - _ENGLISH
 _EITHER = frozenset(["a", "in", "an", "was", "no", "on", "as", "is", "so"])
 """English words that are others' as well, and count for half."""
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_LETTER = r"[^\W\d_²³¹¼-¾⁰-₉]"
+_WORD = re.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*")
+_OF_NONE = re.compile(r"\b[A-Za-z]\s*=|\bet (?:al|cetera)\b")
+"""What stands in formulas and references of all languages."""
 _ELIDED = re.compile(r"(?:[cjldnsmt]|qu)['’][aeiouyhàâéèêëîïôœùûü]", re.IGNORECASE)
 _PARTICLES = re.compile(
     r"\b([A-ZÀ-Þ][\w’'-]*)(?:\s(?:de|del|della|di|da|do|dos|das|du|des|la|las|los|le|el|al|van|von|"
@@ -132,6 +135,7 @@ def _in_kana(letters: Counter[str], found: list[str]) -> bool:
 
 def _other_words(text: str) -> str | None:
     """The language of a text in Latin letters, by its words in small letters and its first one."""
+    text = _OF_NONE.sub(" ", text)
     found = _WORD.findall(_PARTICLES.sub(r"\1 ", text))[:_READ]
     said = [word.casefold() for word in found]
     small = [word for word in found if word[0].islower() and (len(word) > 1 or not word.isascii())]
