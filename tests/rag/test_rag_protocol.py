@@ -90,6 +90,17 @@ def test_a_run_that_its_pattern_passes_over_is_told(tmp_path: Path, assay: Assay
     assert "answers = “runs/*.jsonl” does not match runs/new.json, which is not read" in told
 
 
+def test_what_lies_beside_a_file_that_is_named_in_full_is_no_run(tmp_path: Path, assay: Assay):
+    place = folder(tmp_path, {"main": [record("q1", "a0", ["a0"], [])]})
+    (place / "texts").mkdir()
+    (place / "runs" / "main.jsonl").rename(place / "texts" / "main.jsonl")
+    (place / "runs" / "other.jsonl").write_text(json.dumps(record("q1", "a1")) + "\n")
+    (place / "texts" / "paper.pdf").write_text("")
+    file = place / "assay.toml"
+    file.write_text(file.read_text().replace('["runs/', '["texts/main.jsonl", "runs/'))
+    assert "does not match" not in assay("evaluate", place).stderr
+
+
 def test_a_file_of_other_questions_is_one_fault(tmp_path: Path):
     (tmp_path / "questions.jsonl").write_text('{"id": "a", "question": "Why?"}\n')
     main = [record(f"q{n}", "a0", [], []) for n in (1, 2)]

@@ -23,7 +23,7 @@ from assay.judging.shared import asked_under
 from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
-from assay.model.places import Stamp, file_stamp
+from assay.model.places import Stamp, file_stamp, files_like
 from assay.model.wording import listed, quoted
 from assay.protocols.answers.marked import Originals
 from assay.protocols.contents import Content
@@ -198,10 +198,14 @@ class Reading:
                 one for one in ([given] if isinstance(given, str) else given) if "/*." in one
             ]
             read = {_stem(path) for path in files}
-            places = {path.parent for path in files} - {folder.path}
+            places = {
+                path.parent
+                for pattern in patterns
+                for path in files_like(folder.path, pattern, name)
+            }
             others = [
                 one
-                for place in sorted(places if patterns else ())
+                for place in sorted(places - {folder.path})
                 for one in sorted(place.iterdir())
                 if not _NO_INPUT.search(one.name)
                 and _stem(one) not in read
@@ -210,7 +214,7 @@ class Reading:
             ]
             if others:
                 yield (
-                    f"[inputs] {name} = {quoted(patterns[0])} does not match "
+                    f"[inputs] {name} = {' or '.join(map(quoted, patterns))} does not match "
                     f"{listed([relative_to(folder.path, one) for one in others], 5)}, which is not "
                     "read. Name it too, or put it elsewhere."
                 )
