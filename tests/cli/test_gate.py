@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,15 @@ def test_labels_by_people_that_came_since_are_told(folder: Path, assay: Assay, t
     assert assay("labels", "import", folder, lines, "--by", "human:KIM").returncode == 0
     told = " ".join(assay("gate", folder, "--baseline", base).stdout.split())
     assert "The baseline stood on: judge alone, never checked here." in told
+
+
+def test_a_run_is_meant_however_its_accents_are_written(folder: Path, assay: Assay, tmp_path: Path):
+    apart = unicodedata.normalize("NFD", "Équipe")
+    run(folder, 10, apart)
+    assay("judge", folder)
+    for name in (apart, "Équipe"):
+        saved = assay("gate", folder, "--run", name, "--save", tmp_path / "base.json")
+        assert "Baseline of run Équipe" in saved.stdout, saved.stderr
 
 
 def test_another_labeller_is_not_comparable(folder: Path, assay: Assay, tmp_path: Path):

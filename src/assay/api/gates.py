@@ -20,6 +20,7 @@ from assay.formats.baselines import (
     baseline_bytes,
     read_baseline,
 )
+from assay.formats.naming import normal_id
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.places import inside
@@ -183,8 +184,8 @@ _OF_INTERVALS = {"level", "resamples", "seed", "policy"}
 def chosen_run(result: Result, run: str | None) -> str:
     """The run that is meant; the only one where none is named. Raises SettingsError."""
     runs = list(result.findings.per_topic)
-    if run in runs:
-        return str(run)
+    if run is not None and (found := [one for one in runs if normal_id(one) == normal_id(run)]):
+        return run if run in found else found[0]
     if run is None and len(runs) == 1:
         return runs[0]
     which = "Name one with --run" if run is None else f"There is no run {run}"
