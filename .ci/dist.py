@@ -22,6 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
+LARGE = ROOT / "judges" / "large"
 UV = Path(sys.executable).parent / "uv"
 CYCLONEDX = "cyclonedx-bom==7.5.0"
 
@@ -38,10 +39,11 @@ def built(folder: Path) -> tuple[Path, Path]:
     """Wheels, source archive and bill of materials in a folder; returns the wheels of Assay and of
     the larger judge."""
     run(UV, "build", "--quiet", "--wheel", "--sdist", "--out-dir", folder, ROOT)
-    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, ROOT / "judges" / "large")
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, LARGE)
     version = runpy.run_path(str(ROOT / "src" / "assay" / "model" / "version.py"))["__version__"]
     (wheel,) = folder.glob(f"assay_rag-{version}-*.whl")
-    (large,) = folder.glob("assay_judge_large-*.whl")
+    about = json.loads((LARGE / "src" / "assay_judge_large" / "data" / "judge.json").read_bytes())
+    (large,) = folder.glob(f"assay_judge_large-{about['version']}-*.whl")
     bill = folder / f"assay_rag-{version}.cdx.json"
     bill.write_text(bill_of_materials(version))
     return wheel, large
