@@ -117,7 +117,7 @@ LARGE_BATCH ?= 512
 PART ?= 1
 # Where the judge and the larger one go; by default the packages, which then ship them.
 JUDGE ?= src/assay/labellers/judge/data
-LARGE ?= judges/large/src/assay_judge_large
+LARGE ?= judges/large/src/assay_judge_large/data
 # Pairs of a source that are read to calibrate and to evaluate; empty: as the programs say.
 MOST ?=
 SAMPLE := $(if $(MOST),--most $(MOST))
