@@ -113,8 +113,10 @@ FIRST ?= 1404928
 SECOND ?= 737280
 BATCH ?= 1024
 LARGE_BATCH ?= 512
-# How much of all pairs the pool has; to see every step run, .001 is enough.
+# How much the pool has of people's pairs, and of what was written for the judge; to see every step
+# run, .001 is enough.
 PART ?= 1
+TEXTS ?= 1
 # Where the judge and the larger one go; by default the packages, which then ship them.
 JUDGE ?= src/assay/labellers/judge/data
 LARGE ?= judges/large/src/assay_judge_large/data
@@ -129,7 +131,7 @@ judge: .venv-train/.installed
 	.venv-train/bin/python training/start.py --out $(WORK)/start
 	.venv-train/bin/python training/start.py --out $(WORK)/large --large
 	.venv-train/bin/python training/prepare.py --shared $(SHARED) --out $(WORK)/data
-	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part $(PART)
+	.venv-train/bin/python training/pool.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/pool.npz --part $(PART) --texts $(TEXTS)
 	$(TRAIN) --large --start $(WORK)/large/model.safetensors --out $(WORK)/teacher --pairs $(TAUGHT_BY) --batch $(LARGE_BATCH) --micro 64000 --rate 6e-5 --read $(WORK)/said.npy
 	$(TRAIN) --teacher $(WORK)/said.npy --start $(START) --out $(WORK)/first --pairs $(FIRST) --batch $(BATCH) --written .2
 	$(TRAIN) --teacher $(WORK)/said.npy --start $(WORK)/first/judge.pt --out $(WORK)/second --pairs $(SECOND) --batch $(BATCH) --written .2 --rate 2.5e-4 --seed 9

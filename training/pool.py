@@ -275,10 +275,12 @@ def store(rows: list[Row], tokenizer: Tokenizer, path: Path) -> dict[str, int]:
     return {**dict(sorted(count.items())), "pairs": len(rows), "tokens": bounds[-1]}
 
 
-def texts() -> tuple[list[Row], list[Twins]]:
-    """What was written for the judge to be trained on: pairs, and frames around people's."""
+def texts(part: float = 1.0) -> tuple[list[Row], list[Twins]]:
+    """What was written for the judge to be trained on: pairs, and frames around people's; so much
+    of it."""
     found = [row for row in written(HERE / "written") if row.split == "train"]
-    return found, frames(HERE / "frames", held=False)
+    step = round(1 / part)
+    return found[::step], frames(HERE / "frames", held=False)[::step]
 
 
 def whole_texts(start: Path) -> Tokenizer:
@@ -300,7 +302,12 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, required=True, help="folder with judge/")
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--part", type=float, default=1.0, help="so much of everything")
+    parser.add_argument(
+        "--part", type=float, default=1.0, help="so much of people's pairs and what is made of them"
+    )
+    parser.add_argument(
+        "--texts", type=float, default=1.0, help="so much of what was written for the judge"
+    )
     parser.add_argument("--seed", default="1")
     options = parser.parse_args()
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -308,7 +315,7 @@ def main() -> int:
     split = assign(rows, options.shared)
     train = [row for row in rows if split[row.id] == "train"]
     tokenizer = whole_texts(options.start)
-    made = pool(train, *texts(), tokenizer, options.seed, options.part)
+    made = pool(train, *texts(options.texts), tokenizer, options.seed, options.part)
     print(json.dumps(store(made, tokenizer, options.out), indent=1))
     return 0
 

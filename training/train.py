@@ -205,7 +205,7 @@ def train(
     chance = np.random.default_rng(options.seed)
     chance.random(begin * options.batch)  # what was drawn before
     stop: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
+    before = signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
     network.train()
     start = saved = time.monotonic()
     losses: list[Tensor] = []
@@ -230,6 +230,7 @@ def train(
             print(f"stopped after step {done}", flush=True)
             return False
     network.eval()
+    signal.signal(signal.SIGTERM, before)  # what follows ends at once
     return True
 
 
