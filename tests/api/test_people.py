@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import random
 
+import numpy as np
 import pytest
 
-from assay.api.people import overlaps
+from assay.api.people import people_of
+from assay.statistics.agreement import cohen_kappa
 from assay.statistics.dawid_skene import dawid_skene
 from tests.api.test_trust import (  # noqa: F401 (fixtures)
     QUESTIONS,
@@ -61,13 +63,50 @@ def test_the_one_who_errs_is_found(assay, labelled):
         shown.split()
     )
     rows = assay("labels", "people", folder, "--csv").stdout.splitlines()
-    assert len(rows) == 1 + 3 * 2
+    assert len(rows) == 1 + 4 * 2
+    machine = [one["correct"] for one in verdicts(assay, folder, "recorded:machine.jsonl")]
+    of_people = [[said[name][key] for key in keys] for name in said]
+    kappas = [cohen_kappa(machine, one) for one in of_people]
+    assert found["machine"]["kappa"] == pytest.approx(np.mean(kappas))
+    alike = np.mean([np.array(machine) == np.array(one) for one in of_people])
+    assert found["beside"]["labels"] == 270
+    assert found["beside"]["agreement"] == pytest.approx(alike)
+    assert found["differ"] == sum(len(set(one)) > 1 for one in zip(*of_people, strict=True))
+
+
+def verdicts(assay, folder, labeller):
+    """What a labeller said of the answers, run by run."""
+    rows = map(
+        json.loads, assay("labels", "export", folder, "--task", "answer").stdout.splitlines()
+    )
+    found = {
+        one["places"][0]["run"] + one["places"][0]["topic"]: one["verdict"]
+        for one in rows
+        if one["labeller"]["name"] == labeller
+    }
+    return [found[run + topic] for run in RUNS for topic in QUESTIONS]
+
+
+def test_whoever_says_the_same_of_all_is_told_of(assay, labelled):
+    folder, *_ = labelled
+    rows = [("A", one, True) for one in QUESTIONS] + [("C", one, True) for one in QUESTIONS]
+    file = folder / "DAN.jsonl"
+    quick = {"detail": {"workbench": {"mode": "blind", "seconds": 0.4}}}
+    file.write_text(lines(rows, "human:DAN", **quick), encoding="utf-8")
+    assert assay("labels", "import", folder, file).returncode == 0
+    (found,) = [one for one in people_of(folder) if one.field == "correct"]
+    doubt = next(one for one in found.doubts if one.startswith("DAN"))
+    assert doubt.startswith("DAN said yes of all 60; of the same, ")
+    assert not any(one.startswith(("ANN", "BEN")) for one in found.doubts)
+    assert doubt in " ".join(assay("labels", "people", folder).stdout.split())
+    assay("evaluate", folder)
+    assert doubt in (folder / "out" / "report.html").read_text(encoding="utf-8")
 
 
 def test_two_people_are_told_to_read_kappa(assay, labelled):
     folder, *_ = labelled
     run = ("r2c2.dialogue_act",)
-    assert overlaps(folder, *run) == []
+    assert people_of(folder, *run) == []
     done = assay("labels", "people", folder, "--task", "r2c2.dialogue_act")
     assert "No two people" in done.stdout
 
@@ -92,7 +131,7 @@ def test_labels_that_change_another_are_no_second_opinion(assay, labelled):
         said = [json.dumps(row | {"labeller": f"human:{name}"}) for row in rows]
         file.write_text("\n".join(said), encoding="utf-8")
         assert "90 labels added" in assay("labels", "import", folder, file).stdout
-    (found,) = overlaps(folder)
+    (found,) = people_of(folder)
     assert {one.name for one in found.people} == {"ANN", "BEN", "CAT"}
 
 
@@ -103,7 +142,7 @@ def test_few_shared_labels_give_no_accuracies(assay, judged):  # noqa: F811
         file = folder / f"{name}.jsonl"
         file.write_text(lines(rows, f"human:{name}"), encoding="utf-8")
         assert assay("labels", "import", folder, file).returncode == 0
-    found = {one.field: one for one in overlaps(folder)}
+    found = {one.field: one for one in people_of(folder)}
     assert "10 are the least" in found["correct"].why
     assert all(one.accuracy is None for one in found["correct"].people)
     assert "No accuracies" in " ".join(assay("labels", "people", folder).stdout.split())

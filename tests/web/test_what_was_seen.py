@@ -47,9 +47,21 @@ def labels(desk):
 
 
 def agreement(desk):
-    (pair,) = live.pairs(desk)
+    (pair,) = live.agreements(desk).pairs
     assert {low for *_, low, _ in pair.estimates} == {None}  # of two topics
     return pair.n, {name: value for name, value, *_ in pair.estimates}["agreement"]
+
+
+def test_of_a_class_every_one_is_shown_not_every_two(desk):
+    many = live.MOST_PAIRED + 1
+    for at in range(many):
+        for number in units(desk):
+            give(desk, desk.state.person(f"P{at}"), number, "NO" if at else "YES")
+    found = live.agreements(desk)
+    assert not found.pairs  # nobody labelled but people
+    (overlap,) = found.overlaps
+    assert [one.name for one in overlap.people] == [f"P{at}" for at in range(many)]
+    assert (overlap.shared, overlap.differ) == (len(units(desk)), len(units(desk)))
 
 
 def test_settling_takes_no_disagreement_out_of_agreement(desk):
@@ -127,7 +139,7 @@ def test_a_person_may_be_called_the_machine(desk):
     number = units(desk)[0]
     give(desk, ann, number, "YES")
     give(desk, other, number, "YES")
-    (pair,) = live.pairs(desk)
+    (pair,) = live.agreements(desk).pairs
     assert (pair.first, pair.second) == ("ANN", "the machine")
 
 

@@ -28,11 +28,12 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import FileData, digests_of, write_bytes, write_lines, write_packed
+from assay.protocols.people import overlaps
 from assay.protocols.ranked import ranked_files
 from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import RETRY, Result
 from assay.protocols.scores import score_files
-from assay.protocols.sides import PeopleBeside, agreements, beside_files
+from assay.protocols.sides import PeopleBeside, beside_files
 from assay.protocols.standing import uneven
 from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
@@ -320,7 +321,7 @@ class Evaluation:
             return PeopleBeside()
         under = cache(book.under)
         sides = tuple(self.protocol.sides(self.inputs, self.settings, under))
-        return PeopleBeside(sides, tuple(agreements(under("human"), self.tasks)))
+        return PeopleBeside(sides, tuple(overlaps(book.by_unit, self.tasks)))
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The

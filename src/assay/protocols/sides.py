@@ -10,22 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
 from assay.measures.scores import PerTopic, Scores
-from assay.model.labels import Label, is_independent
 from assay.page.page import Board
 from assay.page.parts import Item, Part, Point, Scatter, Table
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import Resampling, score_table
-from assay.protocols.members import coded, compared_values
 from assay.protocols.output import FileData, csv_bytes
+from assay.protocols.people import Overlap
+from assay.protocols.people import parts as parts_of_people
 from assay.protocols.scores import SCORE_COLUMNS, score_row
-from assay.statistics.agreement import cohen_kappa
 from assay.statistics.correlation import CorrelationReport, correlate
-from assay.tasks.base import AnyTask
 
 if TYPE_CHECKING:
     from assay.protocols.results import Findings
@@ -71,24 +67,12 @@ class Sides:
     pairs: tuple[SettingsPair, ...]
 
 
-class TaskAgreement(NamedTuple):
-    """How people's labels of a task agree with those of the evaluation's own labeller, on the
-    ``units`` that both have labelled; ``quadratic`` is κ with quadratic weights, None where the
-    values have no order."""
-
-    task: str
-    units: int
-    agreement: float
-    kappa: float | None
-    quadratic: float | None
-
-
 @dataclass(frozen=True)
 class PeopleBeside:
     """People beside the machine: whole scores, and single labels."""
 
     sides: tuple[Sides, ...] = ()
-    tasks: tuple[TaskAgreement, ...] = ()
+    labels: tuple[Overlap, ...] = ()
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The scores under :data:`SETTING_COLUMNS`."""
@@ -106,14 +90,7 @@ class PeopleBeside:
     def parts(self) -> Iterator[Part]:
         """The sections of a report."""
         yield from map(_sides_part, self.sides)
-        if self.tasks:
-            columns = ("task", "labels", "agreement", "κ", "κ, quadratic")
-            table = Table("By task", columns, self.tasks, texts=frozenset({"task"}))
-            note = (
-                "What a person and the evaluation’s own labeller have both labelled. Labels that a "
-                "person gave with another’s in sight are left out."
-            )
-            yield Part("People and the machine", note, (table,))
+        yield from parts_of_people(self.labels)
 
 
 def beside_files(beside: PeopleBeside) -> Iterator[tuple[str, FileData]]:
@@ -247,37 +224,3 @@ def _sides_part(sides: Sides) -> Part:
         "leaderboard keeps; over all pairs, what single answers do."
     )
     return Part(f"{sides.title}: people and the machine side by side", note, tuple(items))
-
-
-# -- labels ---------------------------------------------------------------------------------------
-
-
-def agreements(people: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[TaskAgreement]:
-    """How people's labels that counted in ``people`` agree with the machine's of the same units
-    that count where people's are left out: not with those under a former prompt."""
-    said: dict[str, dict[str, Label]] = {}
-    for label, _ in people.used:
-        if label.verdict is not None and is_independent(label):
-            said.setdefault(label.task, {})[label.unit] = label
-    for task in (one for one in tasks if one.joins):
-        columns: tuple[list[Any], list[Any]] = [], []
-        named = ""
-        own = said.get(task.name, {})
-        machines = {} if people.by_unit is None else people.by_unit.machines(task, own)
-        for unit, machine in machines.items():
-            found = [compared_values(task.name, one.verdict) for one in (own[unit], machine)]
-            both = [one for one in found if one is not None]
-            if len(both) == 2 and len(both[0][1]) == len(both[1][1]):
-                for column, (name, values) in zip(columns, both, strict=True):
-                    named = name
-                    column += values
-        if columns[0]:
-            codes, metric = coded(task.name, named, columns)
-            first, second = (np.array([codes[one] for one in column]) for column in columns)
-            yield TaskAgreement(
-                task.title,
-                len(first),
-                float((first == second).mean()),
-                cohen_kappa(first, second),
-                cohen_kappa(first, second, weights="quadratic") if metric == "ordinal" else None,
-            )

@@ -11,12 +11,14 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
+from assay.api.people import overlaps_of
 from assay.measures.bootstrap import ends_of
 from assay.model.labels import INDEPENDENT
+from assay.protocols.people import Overlap
 from assay.statistics import agreement
 from assay.tasks.base import AnyTask
 from assay.web import forms
@@ -31,6 +33,8 @@ _RESAMPLES = 500
 _FEWEST_TOPICS = 5
 """Resampling fewer topics says nothing: of two it is a half of the time one twice."""
 _MOST_UNITS = 40
+MOST_PAIRED = 8
+"""People of a task of whom every two are set beside each other: of 24 there are 276 pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +84,25 @@ def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
     return rows
 
 
-def pairs(desk: Desk) -> list[LabellerPair]:
-    """Agreement of every two people who labelled the same, and of each with the machine."""
-    found: list[LabellerPair] = []
+class Agreements(NamedTuple):
+    """How far all agree, and every two."""
+
+    overlaps: Sequence[Overlap]
+    pairs: Sequence[LabellerPair]
+
+
+def agreements(desk: Desk) -> Agreements:
+    """Agreement of all who labelled the same, of every two people, where they are few, and of each
+    with the machine."""
+    pairs: list[LabellerPair] = []
     for name, task in desk.tasks.items():
         said = _said(desk, name)
+        several = len(said) > MOST_PAIRED + 1
         for first, second in combinations(sorted(said, key=lambda who: (who == MACHINE, who)), 2):
             both = sorted(said[first].keys() & said[second].keys())
-            if both:
-                found += _agreement(desk, task, first, second, both, said)
-    return found
+            if both and (second == MACHINE or not several):
+                pairs += _agreement(desk, task, first, second, both, said)
+    return Agreements(overlaps_of(desk.opened, desk.ledger), pairs)
 
 
 Said = Mapping[str, Mapping[int, str]]

@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import Context, copy_context
@@ -78,7 +78,7 @@ class Bench:
     _rests_until: float = field(default=0.0, init=False)
     _scored: ScoredFolder | None = field(default=None, init=False)
     _scores_due: Future[ScoredFolder] | None = field(default=None, init=False)
-    _pairs: tuple[Head | None, Sequence[live.LabellerPair]] | None = field(default=None, init=False)
+    _agreed: tuple[Head | None, live.Agreements] | None = field(default=None, init=False)
     _tried: tuple[ScoredFolder, Prospects] | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
     _turns: Turns = field(default_factory=Turns, init=False)
@@ -187,7 +187,7 @@ class Bench:
         """Who comes with a cookie (:meth:`State.session`)."""
         return await self.do(self.desk.state.session, cookie, looks=looks) if cookie else None
 
-    async def _progress(self) -> tuple[ScoredFolder, Sequence[live.LabellerPair]]:
+    async def _progress(self) -> tuple[ScoredFolder, live.Agreements]:
         """Scores and agreement, for a page that is looked at all the time."""
         return await self.scored(), await self.agreement()
 
@@ -217,16 +217,16 @@ class Bench:
             self.now(self.desk.state.set_ranges, self._scored.ranges())
         return self._scored
 
-    async def agreement(self) -> Sequence[live.LabellerPair]:
+    async def agreement(self) -> live.Agreements:
         """How far labellers agree, which is computed once for each state of the ledger."""
         return await self._in_scoring_thread(self._agreement)
 
-    def _agreement(self) -> Sequence[live.LabellerPair]:
+    def _agreement(self) -> live.Agreements:
         with Desk.open(self.opened) as other:
             head = other.ledger.head()
-            if self._pairs is None or self._pairs[0] != head:
-                self._pairs = (head, live.pairs(other))
-        return self._pairs[1]
+            if self._agreed is None or self._agreed[0] != head:
+                self._agreed = (head, live.agreements(other))
+        return self._agreed[1]
 
     async def _write_report(self, folder: Path, told: Told) -> None:
         def heard(what: str, done: int, share: float | None) -> None:
