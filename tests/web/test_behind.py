@@ -131,7 +131,7 @@ def test_the_disk_is_told_to_keep_labels_which_nobody_waits_for(tmp_path, monkey
 
 
 def test_logs_are_moved_into_the_files_by_nobody_who_labels(tmp_path, monkeypatch):
-    monkeypatch.setattr(server, "_IN_LOGS", 2)
+    monkeypatch.setattr(server, "_IN_LOGS", 0.05)
     folder = write_folder(tmp_path / "f")
 
     def kept():
@@ -148,7 +148,9 @@ def test_logs_are_moved_into_the_files_by_nobody_who_labels(tmp_path, monkeypatc
             await bench.give(ann, screen["unit"], said)
             await bench._flushing
             found.append(kept())
+            await bench._moving
+            found.append(kept())
         return found
 
     with opened_bench(Opened.open(folder)) as bench:
-        assert asyncio.run(label(bench)) == [0, 2, 2]
+        assert asyncio.run(label(bench)) == [0, 1, 1, 2, 2, 3]

@@ -287,6 +287,7 @@ def test_a_second_server_is_told_that_the_folder_is_open(server, tmp_path, assay
     done = assay_process("ui", tmp_path / "f", "--no-browser", "--port", "0")
     assert done.returncode == 2
     assert "the workbench is open by another process" in done.stderr
+    assert "Its page People makes links" in done.stderr
 
 
 def test_labels_survive_a_kill_and_sessions_go_on(serve, tmp_path):

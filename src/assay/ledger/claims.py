@@ -18,17 +18,22 @@ from assay.model.locking import HAS_LOCKS, locked
 from assay.model.wording import printable
 
 _LONGEST = 200
+_WAIT = (
+    "Wait until it is done, or stop it, and run again: what it was told is kept and not asked "
+    "again."
+)
 _RETRY_AFTER = 0.01  # seconds
 
 
 @contextmanager
-def claim(path: Path, what: str, *, shards: int = 0) -> Iterator[None]:
+def claim(path: Path, what: str, *, shards: int = 0, cure: str = _WAIT) -> Iterator[None]:
     """Hold the file at ``path`` for this process, or with all others that hold it for as many
-    ``shards``. Raises LedgerError where another one does: ``what`` is being done by it."""
+    ``shards``. Raises LedgerError where another one does: ``what`` is being done by it, and the
+    ``cure``."""
     if not HAS_LOCKS:
         yield
         return
-    file = _locked(path, what, shards)
+    file = _locked(path, what, shards, cure)
     try:
         yield
     finally:
@@ -54,7 +59,7 @@ def _sign(file: int, path: Path, text: str) -> None:
         ) from error
 
 
-def _locked(path: Path, what: str, shards: int) -> int:
+def _locked(path: Path, what: str, shards: int, cure: str) -> int:
     """A descriptor of the file at ``path``, locked."""
     now = datetime.now(UTC).astimezone()
     own = f"one of {shards} shards" if shards else f"number {os.getpid()}, since {now:%H:%M:%S}"
@@ -79,8 +84,7 @@ def _locked(path: Path, what: str, shards: int) -> int:
                 time.sleep(_RETRY_AFTER)
                 continue
             raise LedgerError(
-                f"{what} by another process{f' ({holder})' if holder else ''}. Wait until it is "
-                "done, or stop it, and run again: what it was told is kept and not asked again."
+                f"{what} by another process{f' ({holder})' if holder else ''}. {cure}"
             )
         # Whoever held it has removed the file when it was done: a lock on that one is worthless.
         with suppress(FileNotFoundError):

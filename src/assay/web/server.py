@@ -54,7 +54,8 @@ _HOURS = 24 * 14  # how long an invitation holds
 _PAGE = 0.5
 """Seconds for a page of a report that nobody waits for any more to be written: its folder goes."""
 _CLAIM = "workbench.sqlite-open"
-_IN_LOGS = 1000  # labels, some 30 MB
+_IN_LOGS = 5.0
+"""Seconds for which labels stand in the logs alone, where who copies the file misses them."""
 _CONNECTIONS = 16384  # and other open files; some 200 MB
 
 
@@ -85,7 +86,7 @@ class Bench:
 
     _flushing: asyncio.Task[None] | None = field(default=None, init=False)
     _unflushed: int = field(default=0, init=False)
-    _unmoved: int = field(default=0, init=False)
+    _moving: asyncio.Task[None] | None = field(default=None, init=False)
     _logged: list[Path] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -149,15 +150,18 @@ class Bench:
 
     async def _flush(self) -> None:
         while self._unflushed:
-            self._unmoved += self._unflushed
             self._unflushed = 0
             try:
                 await asyncio.to_thread(self.desk.ledger.flush)
             except OSError as error:
                 print(f"A power cut would lose the last labels: {error}", file=sys.stderr)
-            if self._unmoved >= _IN_LOGS:
-                self._unmoved = 0
-                await asyncio.to_thread(self._move_logs)
+            if self._moving is None or self._moving.done():
+                self._moving = asyncio.create_task(self._move_soon())
+
+    async def _move_soon(self) -> None:
+        await asyncio.sleep(_IN_LOGS)
+        self._moving = None  # what comes from now on has to be moved after this
+        await asyncio.to_thread(self._move_logs)
 
     def _move_logs(self) -> None:
         for place in self._logged:
@@ -313,7 +317,8 @@ class Bench:
 def opened_bench(opened: Opened) -> Iterator[Bench]:
     """A folder's workbench, which this process alone has. Raises LedgerError where another has."""
     folder = opened.folder.path
-    with claim(folder / _CLAIM, f"{folder}: the workbench is open"):
+    cure = "Its page People makes links for whoever comes later; or stop it, and run again."
+    with claim(folder / _CLAIM, f"{folder}: the workbench is open", cure=cure):
         bench = Bench(opened)
         bench.start()
         try:
