@@ -7,9 +7,9 @@ import pytest
 
 from assay.api.labels_parquet import write_parquet
 from assay.ledger import Ledger, NewLabel, parquet
+from assay.ledger.columns import Columns
 from assay.ledger.draws import Draw
 from assay.ledger.parquet import ParquetLedger
-from assay.ledger.spilled import SpilledColumns
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import unit_hash
@@ -126,8 +126,9 @@ def test_an_export_of_one_task_is_not_the_whole(ledger, tmp_path):
 
 
 def test_columns_in_a_file_hold_what_an_export_says(ledger, exported, monkeypatch):
-    monkeypatch.setattr("assay.ledger.columns._HELD", 20)  # most texts are in a file, too
-    columns = [SpilledColumns.of_ledger(one, TASKS) for one in (ledger, ParquetLedger(exported))]
+    monkeypatch.setattr("assay.ledger.columns.HELD", 0)
+    monkeypatch.setattr("assay.ledger.columns._TEXTS", 20)  # most texts are in a file, too
+    columns = [Columns.of_ledger(one, TASKS) for one in (ledger, ParquetLedger(exported))]
     units = {label.unit for label in ledger.labels()}
     one, other = (
         [label for unit in sorted(units) for label in every.of(unit)] for every in columns

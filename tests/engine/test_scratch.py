@@ -38,6 +38,15 @@ def test_what_awaits_being_written_is_read_at_any_time():
     assert found.read(0, len(said)) == said
 
 
+@pytest.mark.parametrize("held", [None, 0, 10**6])
+@pytest.mark.parametrize("count", [0, 1, 90])
+def test_all_of_it_is_one_piece_wherever_it_lies(held, count):
+    found = Scratch(held)
+    for number in range(count):
+        found.add(b"%d," % number)
+    assert bytes(found.whole()) == b"".join(b"%d," % number for number in range(count))
+
+
 def test_no_file_is_made_for_what_fits_into_memory(monkeypatch):
     monkeypatch.setattr(tempfile, "TemporaryFile", None)
     assert Scratch().add(b"0123456789") == 0

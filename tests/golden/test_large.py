@@ -17,8 +17,8 @@ from tests.golden.stage import assay
 
 def with_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have all that can lie in files lie there."""
-    monkeypatch.setattr("assay.ledger.spilled.HELD", 0)
-    monkeypatch.setattr("assay.ledger.spilled._AT_ONCE", 100)
+    monkeypatch.setattr("assay.ledger.columns.HELD", 0)
+    monkeypatch.setattr("assay.ledger.columns._SORTED", 100)
     monkeypatch.setattr("assay.model.scratch._HELD", 1000)
     monkeypatch.setattr("assay.model.scratch._BLOCK", 30)
     monkeypatch.setattr("assay.protocols.places._AT_ONCE", 70)
@@ -108,7 +108,7 @@ def test_ten_thousand_labels_in_parquet_files_give_the_same_bytes(
 ) -> None:
     monkeypatch.setattr("assay.api.labels_parquet.AT_ONCE", 1_500)
     monkeypatch.setattr("assay.ledger.parquet.AT_ONCE", 500)
-    monkeypatch.setattr("assay.ledger.spilled.HELD", 0)
+    monkeypatch.setattr("assay.ledger.columns.HELD", 0)
     folder, labels = tmp_path / "own", tmp_path / "labels"
     folder.mkdir()
     assert score.make(folder, 3_400, labellers=3, runs=33) == 9_900

@@ -1,7 +1,9 @@
-"""The labels that can count, as columns: read once, looked up by unit."""
+"""The labels that can count, as columns: read once, sorted, looked up by unit. Where there are many
+they lie in a file that is mapped into memory."""
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from itertools import compress
@@ -13,16 +15,20 @@ import orjson
 
 from assay.ledger.hashes import SIZE, packed, unpacked
 from assay.model.labels import Label, LabellerId, Status
-from assay.model.scratch import Scratch, Texts
+from assay.model.scratch import Parts, Scratch, Texts
 
 if TYPE_CHECKING:
     from assay.ledger.parquet import AnyLedger
 
 V = TypeVar("V")
 
+HELD = 2_000_000
+"""Labels that are held in memory; more lie in a file."""
+
+_SORTED = 200_000  # labels that are sorted at once
 _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
-_HELD = 2 << 20  # characters of texts that are held; others are in a file
+_TEXTS = 2 << 20  # characters of texts that are held; others are in a file
 _AT_ONCE = 10_000  # labels whose texts are read from there at once
 _WEIGHED = 200_000  # labels that are set against each other at once
 _AWAY = np.int64(1 << 32)  # above all codes of texts that are held
@@ -50,12 +56,12 @@ class Known:
         self.samples: dict[int, int] = {}  # by number, where it is not 0
         self.overrules: dict[int, str] = {}  # by number, of those that take another's place
 
-    def row(self, newest: int) -> list[tuple[str, npt.DTypeLike]]:
+    def row(self, newest: int) -> np.dtype[Any]:
         """A label, as narrow as the ledger allows."""
         highest = (newest, *(max(one, default=0) for one in (self.tasks, self.labellers)))
         row, task, who = map(np.min_scalar_type, highest)
         kinds = ("u8", "u8", row, task, who, "i4", "i4")
-        return list(zip(_COLUMNS, kinds, strict=True))
+        return np.dtype(list(zip(_COLUMNS, kinds, strict=True)))
 
     def read(self, newest: int, into: Callable[[Mapping[str, Any], int], None]) -> None:
         """Give the columns of the labels up to a number, some at a time, oldest first."""
@@ -74,8 +80,8 @@ class Known:
 
 class Columns:
     """The labels of some tasks in their present versions, in the order of their units, some thirty
-    bytes each: 16 of the unit's hash, and the rest as narrow as the ledger allows. Many more than
-    fit into memory lie in a file (:class:`assay.ledger.spilled.SpilledColumns`).
+    bytes each: 16 of the unit's hash, and the rest as narrow as the ledger allows. More than
+    :data:`HELD` lie in a file that is mapped: the system takes its pages back where it needs room.
 
     Of a label what scores need is held, verdicts and details as far as many have the same: others
     lie in a file. Its uid, key, reason, error, tokens, cost, seconds and time are had from the
@@ -96,24 +102,20 @@ class Columns:
         newest = ledger.size()  # others may be adding labels: those are left out
         most = ledger.count()
         known = Known(ledger, versions)
-        columns = {name: np.empty(most, kind) for name, kind in known.row(newest)}
-        count = 0
-
-        def add(some: Mapping[str, Any], size: int) -> None:
-            nonlocal count
-            for name, values in some.items():
-                columns[name][count : count + size] = values
-            count += size
-
-        known.read(newest, add)
-        order = np.argsort(columns["high"][:count], kind="stable")  # of one unit the oldest first
-        for name in list(columns):
-            found = columns.pop(name)[:count]
-            if name in ("verdict", "detail"):
-                found = narrow(found)
-            found[:] = found[order]  # in its own place
-            columns[name] = found
-        return cls(known, columns)
+        row = known.row(newest)
+        labels = _Sorting(row, most)
+        known.read(newest, labels.add)
+        kinds = {name: row[name] for name in _COLUMNS} | {
+            "verdict": known.verdicts.kind(), "detail": known.details.kind()
+        }  # fmt: skip
+        columns = {name: Scratch(sys.maxsize if most <= HELD else 0) for name in _COLUMNS}
+        for part in labels.sorted():
+            for name, column in columns.items():
+                column.add(part[name].astype(kinds[name]).tobytes())
+        return cls(
+            known,
+            {name: np.frombuffer(one.whole(), kinds[name]) for name, one in columns.items()},
+        )
 
     def __len__(self) -> int:
         return len(self._row)
@@ -140,13 +142,6 @@ class Columns:
             if self._low[place] == low:
                 yield place
             place += 1
-
-    def places_of(self, name: str) -> dict[int, int]:
-        """By its number in the ledger, the place of each label of a task."""
-        tasks = self._known.tasks
-        number = next((number for number, task in tasks.items() if task == name), -1)
-        places = np.flatnonzero(np.asarray(self._task) == number)
-        return dict(zip(np.asarray(self._row)[places].tolist(), places.tolist(), strict=True))
 
     def labelled_again(self, task: str, name: str) -> Iterator[Places]:
         """The places of the labels that labellers of a name gave under a task, of which a unit has
@@ -179,10 +174,6 @@ class Columns:
     def labels(self, places: Places) -> Iterator[Label]:
         """The labels at some places."""
         return map(self.at, places.tolist())
-
-    def first_halves(self, places: Places) -> npt.NDArray[np.uint64]:
-        """The first eight bytes of the hashes of labels' units, as numbers."""
-        return np.asarray(self._high)[places]
 
     def several(self, first: Places) -> npt.NDArray[np.bool_]:
         """Which units, whose oldest labels stand at these places, have more (or share half of their
@@ -308,11 +299,35 @@ class Columns:
         )  # fmt: skip
 
 
-def narrow(values: npt.NDArray[Any], least: int = 0) -> npt.NDArray[Any]:
-    """Whole numbers, and ``least``, in as few bytes as they take."""
-    ends = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    least = min(least, ends[0])
-    return values.astype(np.min_scalar_type(min(least, -ends[1] - 1) if least < 0 else ends[1]))
+class _Sorting:
+    """Labels put into parts by the first bits of their units' hashes: each part can be sorted in
+    memory."""
+
+    def __init__(self, row: np.dtype[Any], most: int) -> None:
+        self._row, self._parts = row, Parts(Scratch())
+        self._bits = max(1, (most // _SORTED).bit_length())
+        self._new: list[npt.NDArray[Any]] = []
+
+    def add(self, columns: Mapping[str, Any], size: int) -> None:
+        """Add the next labels."""
+        some = np.empty(size, self._row)
+        for name, values in columns.items():
+            some[name] = values
+        self._new.append(some)
+        if sum(map(len, self._new)) >= _SORTED:
+            self._put()
+
+    def _put(self) -> None:
+        some, self._new = np.concatenate([np.empty(0, self._row), *self._new]), []
+        for part, records in by_part(some["high"] >> np.uint64(64 - self._bits), some):
+            self._parts.add(part, records.tobytes())
+
+    def sorted(self) -> Iterator[npt.NDArray[Any]]:
+        """Part after part in the order of hashes, labels of one unit oldest first."""
+        self._put()
+        for number in range(1 << self._bits):
+            part = np.frombuffer(self._parts.read(number), self._row)
+            yield part[np.argsort(part["high"], kind="stable")]
 
 
 def by_part(
@@ -337,13 +352,18 @@ class _Codes(dict[str | None, int]):
         self._more = Texts(scratch)
 
     def __missing__(self, text: str) -> int:
-        if self._size < _HELD:
+        if self._size < _TEXTS:
             self[text] = len(self._texts)
             self._texts.append(text)
             self._size += len(text)
             return self[text]
         self._more.append(text)
         return -len(self._more)
+
+    def kind(self) -> np.dtype[Any]:
+        """Whole numbers as narrow as the codes allow."""
+        away, last = len(self._more), len(self._texts) - 1
+        return np.min_scalar_type(-max(away, last) if away else last)
 
     def said(self, code: int) -> Any:
         """What the text of a code says; None where there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
 from array import array
@@ -22,9 +23,10 @@ _TOGETHER = 1 << 20  # bytes that are read at once for several texts
 class Scratch:
     """Bytes that are added and read again: the first in memory, so that what is small needs no
     disk, all others in the system's temporary folder. The file has no name: however the process
-    ends, nothing is left behind."""
+    ends, nothing is left behind. ``held``: how many bytes are in memory, a megabyte if None."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: int | None = None) -> None:
+        self._most = _HELD if held is None else held
         self._held = bytearray()
         self._new = bytearray()  # the last bytes, which are in neither
         self._file: IO[bytes] | None = None
@@ -45,7 +47,7 @@ class Scratch:
             begin = self._end
             self._end += len(data)
             # Once something has gone further, all goes behind it: what is held is the beginning.
-            if self._file is None and not self._new and self._end <= _HELD:
+            if self._file is None and not self._new and self._end <= self._most:
                 self._held += data
             else:
                 self._new += data
@@ -87,6 +89,18 @@ class Scratch:
                 raise SettingsError("A temporary file of this process was cut short by another.")
             found += more
         return found
+
+    def whole(self) -> memoryview:
+        """All bytes in one piece. What lies in the file from its first byte on is not read, but
+        mapped."""
+        with self._lock:
+            if self._new:
+                self._write()
+        if self._file is None:
+            return memoryview(self._held)
+        if self._held:
+            return memoryview(self.read(0, self._end))
+        return memoryview(mmap.mmap(self._file.fileno(), self._end, access=mmap.ACCESS_READ))
 
 
 class Numbers:

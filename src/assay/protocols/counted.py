@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from assay.ledger.columns import NONE, narrow
+from assay.ledger.columns import NONE
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.model.labels import Label
 from assay.model.scratch import Numbers, Scratch
@@ -216,7 +216,8 @@ class LabelRow(Sequence[Label | None]):
         places = np.frombuffer(self._places.some(start, stop), np.int64)
         # Without a label nothing is asked of the columns, whose ledger may be closed by now.
         by_unit = self.by_unit if (places >= 0).any() else None
-        return CountedLabels(by_unit, narrow(places, NONE), others)
+        kind = np.min_scalar_type(-int(places.max(initial=0)) - 1)  # as narrow as they allow
+        return CountedLabels(by_unit, places.astype(kind), others)
 
     def __iter__(self) -> Iterator[Label | None]:
         for begin in range(0, len(self), _AT_ONCE):

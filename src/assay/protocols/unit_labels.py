@@ -16,7 +16,6 @@ from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose
-from assay.ledger.spilled import columns_of
 from assay.measures.arrays import Bools
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import counted, listing
@@ -66,7 +65,7 @@ class UnitLabels:
     @cached_property
     def columns(self) -> Columns:
         """All labels that can count."""
-        return columns_of(self.ledger, self._versions)
+        return Columns.of_ledger(self.ledger, self._versions)
 
     @cached_property
     def _counting(self) -> Callable[[Places], Places]:
