@@ -120,6 +120,17 @@ def test_qrels(write):
     assert parsed.require().grades == {"1": {"d1": 2, "d2": -1, "R;3": 0}, "0001": {"My run;3": 1}}
 
 
+def test_qrels_of_beir_have_no_second_column(write):
+    head = "query-id\tcorpus-id\tscore\n"
+    parsed = read_qrels(write(f"\n{head}q1\td 1\t1\n\nq1\td2\t0\nq2\t31\t2\r\n"))
+    assert parsed.faults == ()
+    assert parsed.require().grades == {"q1": {"d 1": 1, "d2": 0}, "q2": {"31": 2}}
+    parsed = read_qrels(write(f"{head}q\td\t1\nq\td\t0\nq\te\tx\nq\n{head}"))
+    assert [fault.line for fault in parsed.errors] == [3, 4, 5, 6]
+    assert "1 on line 2" in parsed.errors[0].why
+    assert [one.line for one in read_qrels(write(f"1 0 d 1\n{head}")).errors] == [2]
+
+
 def test_qrels_faults(write):
     parsed = read_qrels(
         write(

@@ -14,7 +14,7 @@ from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
-from assay.formats.trec import read_qrels, read_trec_run
+from assay.formats.trec import OF_BEIR, read_qrels, read_trec_run
 
 _SAMPLE = 50
 _LONGEST = 1000
@@ -59,6 +59,14 @@ def _most(pattern: str) -> Callable[[SourceText], bool]:
         return 2 * sum(compiled.match(line) is not None for line in lines) > len(lines)
 
     return recognises
+
+
+_has_judgments = _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$")
+
+
+def _looks_judged(source: SourceText) -> bool:
+    first = next((line for _, line in source.numbered() if line.strip()), "")
+    return tuple(first.split()) == OF_BEIR or _has_judgments(source)
 
 
 def _looks_asked(source: SourceText) -> bool:
@@ -131,9 +139,9 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "qrels",
-        "TREC relevance judgments: topic 0 docid grade",
+        "Relevance judgments: topic 0 docid grade, or as BEIR has them",
         counted_by(read_qrels, lambda qrels: in_all("topics", "judgments")(qrels.grades)),
-        _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$"),
+        _looks_judged,
     ),
 )
 """The formats of R2C2, and TREC runs and qrels."""

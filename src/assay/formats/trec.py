@@ -1,8 +1,8 @@
 """TREC run files and qrels, as trec_eval and NTCIREVAL users keep them.
 
-Run: ``topic Q0 docid rank score run``; qrels: ``topic 0 docid grade``. Columns are separated by
-tabs or spaces. Source: trec_eval's README; for R2C2 the document id of the derived qrels is a
-PassageKey ``RUN;3``, one token.
+Run: ``topic Q0 docid rank score run``; qrels: ``topic 0 docid grade``, or BEIR's three columns
+below their names. Columns are separated by tabs or spaces. Source: trec_eval's README; for R2C2
+the document id of the derived qrels is a PassageKey ``RUN;3``, one token.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 
 _RUN_COLUMNS = 6
 _QRELS_COLUMNS = 4
+OF_BEIR = ("query-id", "corpus-id", "score")
+"""The first line of the qrels of BEIR's collections, which have no second column."""
 _BLANKS = re.compile(r"[ \t\v\f\r]+")
 _KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
 
@@ -73,14 +75,17 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
     grades: dict[str, dict[str, int]] = {}
     small = {str(grade): grade for grade in range(10)}
     iterations: dict[str, int] = {}
-    last, judged = None, dict[str, int]()
+    last, judged, of_beir = None, dict[str, int](), False
     lines: dict[tuple[str, str], int] = {}  # made only where a document is judged twice
     for number, line in source.numbered():
         cells = line.split()
-        if len(cells) != _QRELS_COLUMNS:
+        if len(cells) != _QRELS_COLUMNS or of_beir:
             if not cells:
                 continue
-            cells = qrels_columns(line)
+            if not grades and not of_beir and tuple(cells) == OF_BEIR:
+                of_beir = True
+                continue
+            cells = qrels_columns(line, of_beir=of_beir)
             if len(cells) != _QRELS_COLUMNS or not all(cells):
                 faults.error(number, *_qrels_columns_fault(line, cells))
                 continue
@@ -101,7 +106,7 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
             judged[doc] = grade
             continue
         if not lines:
-            lines = _first_lines(source.numbered())
+            lines = _first_lines(source.numbered(), of_beir=of_beir)
         before, first = judged[doc], lines[topic, doc]
         if before != grade:
             faults.at(number, topic).error(
@@ -150,20 +155,22 @@ def _columns(line: str, wanted: int) -> list[str]:
     return _BLANKS.split(line.strip(" \t\v\f\r"))
 
 
-def qrels_columns(line: str) -> list[str]:
+def qrels_columns(line: str, *, of_beir: bool = False) -> list[str]:
     """The columns of a line that white space does not split into four."""
+    if of_beir and len(cells := _columns(line, _QRELS_COLUMNS - 1)) == _QRELS_COLUMNS - 1:
+        return [cells[0], "0", *cells[1:]]
     cells = _columns(line, _QRELS_COLUMNS)
     key = _KEY_WITH_SPACES.fullmatch(line.strip())
     return list(key.groups()) if len(cells) != _QRELS_COLUMNS and key else cells
 
 
-def _first_lines(lines: Iterable[tuple[int, str]]) -> dict[tuple[str, str], int]:
+def _first_lines(lines: Iterable[tuple[int, str]], *, of_beir: bool) -> dict[tuple[str, str], int]:
     """The first line of each topic's document."""
     found: dict[tuple[str, str], int] = {}
     for number, line in lines:
         cells = line.split()
-        if len(cells) != _QRELS_COLUMNS:
-            cells = qrels_columns(line)
+        if len(cells) != _QRELS_COLUMNS or of_beir:
+            cells = qrels_columns(line, of_beir=of_beir)
         if len(cells) == _QRELS_COLUMNS:
             found.setdefault((cells[0], cells[2]), number)
     return found
