@@ -69,6 +69,7 @@ def test_good_files_with_and_without_a_format(write, name):
         ("q1\tHow do bees find home?\tq1/1\tby the sun\n", "queries"),
         ("q1\tHow do bees find home?\n0002\tWhere?\n", "r2c2-questions"),
         ("q1\t0\tdoc\t1\n", "qrels"),
+        ('{"_id": "4", "text": "who?", "metadata": {}}\n', "trec-rag-topics"),
         ("query-id\tcorpus-id\tscore\n4\t31715818\t1\n", "qrels"),
         ("2024-35227\thow bees find home\n", "trec-rag-topics"),
     ],

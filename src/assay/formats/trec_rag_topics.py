@@ -2,6 +2,7 @@
 
 2024: ``topic_id<TAB>text``. 2025: JSON Lines ``{id, title}``, and with sub-narratives one JSON list
 of ``{id, narrative, sub_narratives}``. 2026: ``rag2026-N<TAB>narrative``.
+BEIR's queries: ``{_id, text}``.
 RAGTIME: ``{topic_id, title, problem_statement, background}``, whose text is all three.
 A cluster of related queries that a narrative is to be written from is a JSON line with ``queries``.
 """
@@ -31,7 +32,7 @@ from assay.model.trec_rag import (
 )
 from assay.model.wording import quoted
 
-TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id")
+TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id", "_id")
 TEXT_KEYS = ("narrative", "title", "topic", "text", "query", "question")
 """Early files of 2026 have both a narrative and a title of a few words."""
 

@@ -128,8 +128,8 @@ def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 def _official_topics(source: SourceText) -> bool:
     """Whether a file has ids of the track's topics and a text a line, and nothing else."""
     if first_character(source) in ("{", "["):
-        record = first_object(source)
-        return record is not None and "title" in record and "id" in record
+        keys = set(first_object(source) or ())
+        return {"id", "title"} <= keys or ({"_id", "text"} <= keys and "title" not in keys)
     rows = [line.split("\t") for _, line in source.numbered() if line.strip()]
     return bool(rows) and all(len(row) == 2 and _OFFICIAL.fullmatch(row[0].strip()) for row in rows)
 
@@ -137,7 +137,7 @@ def _official_topics(source: SourceText) -> bool:
 FORMATS: tuple[Format, ...] = (
     Format(
         "trec-rag-topics",
-        "TREC RAG topics: id<TAB>text, or JSON Lines with id and title",
+        "TREC RAG topics: id<TAB>text, or JSON Lines with id and title (or as BEIR's queries)",
         counted_by(read_topics, in_all("topics")),
         _official_topics,
     ),
