@@ -188,7 +188,7 @@ def test_scores_of_summaries_are_sums_over_labels_of_each_task(assay, summaries,
     opened = Opened.open(summaries)
     with opened.ledger() as ledger:
         (part,) = opened.parts.values()
-        scores = replace(part, policy=Policy.of_drawn([task])).score(ledger).findings.scores
+        scores = replace(part, policy=part.policy.of_drawn([task])).score(ledger).findings.scores
     for name, one in found.items():
         expected = [scores[run][name].value for run in one.runs]
         assert one.value == pytest.approx(expected, abs=1e-12)
@@ -205,7 +205,7 @@ def test_where_every_unit_is_drawn_the_scores_are_peoples_own(assay, rag, task):
     opened = Opened.open(rag)
     with opened.ledger() as ledger:
         (part,) = opened.parts.values()
-        by_people = replace(part, policy=Policy.of_drawn([task])).score(ledger).findings.scores
+        by_people = replace(part, policy=part.policy.of_drawn([task])).score(ledger).findings.scores
         by_machine = replace(part, policy=Policy.parse("machine")).score(ledger).findings.scores
     measures = [one for board in trusted.boards for one in board.found]
     assert {one.measure for one in measures} == {

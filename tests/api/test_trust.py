@@ -483,6 +483,32 @@ def test_people_who_differ_are_told(assay, judged, people):
     assert "People differ on 2 drawn units" in " ".join(assay("trust", folder).stdout.split())
 
 
+def test_where_the_policy_goes_by_most_people_so_do_corrected_scores(assay, judged, people):
+    folder, truth, *_ = judged
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+
+    def accuracy(found):
+        (one,) = (o for o in found["scores"] if (o["run"], o["measure"]) == ("A", "Accuracy"))
+        return one["human_only"]
+
+    before = accuracy(trusted(assay, folder))
+    others = [("A", one, not truth["A", one]) for one in topics[:2]]
+    (folder / "ann.jsonl").write_text(lines(others, "human:ANN"), encoding="utf-8")
+    assay("labels", "import", folder, folder / "ann.jsonl")
+    by_newest = accuracy(trusted(assay, folder))
+    config = folder / "assay.toml"
+    config.write_text(config.read_text() + 'policy = "majority"\n')
+    found = trusted(assay, folder, code=1)
+    assert "On 2 units of these no verdict is most people's" in found["why"]
+    same = [("A", one, truth["A", one]) for one in topics[:2]]
+    (folder / "ben.jsonl").write_text(lines(same, "human:BEN"), encoding="utf-8")
+    assay("labels", "import", folder, folder / "ben.jsonl")
+    found = trusted(assay, folder)
+    assert accuracy(found) == before != by_newest
+    assert any("what most say of each counts" in one for one in found["remarks"])
+
+
 def test_where_lower_is_better_the_lowest_is_first():
     found = estimates([0.6, 0.2, 0.4], 1e-6 * np.eye(3))
     alone = np.array([0.5, 0.1, 0.6])

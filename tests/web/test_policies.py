@@ -73,9 +73,22 @@ SHOWN = [
         (SHOWN, "people", 0.0),
         (SHOWN, "blind", 1.0),
         ([*THREE[1:], said("KIM", False, at=9)], "adjudicated", 0.0),
+        (THREE, "people without human:LEE", 1.0),
+        (THREE, "majority without human:KIM", None),
+        (THREE, "majority without human:KIM without human:LEE", 1.0),
     ],
 )
 def test_the_label_that_counts(accuracy, rows, policy, value):
     found, notes = accuracy(rows, policy)
     assert found == value
     assert ("nothing is settled" in notes) == (value is None)
+    newest = "people disagree, and the newest label counts" in notes
+    assert newest == (policy == "people")
+    assert ("The policy leaves out 1 label by human:" in notes) == ("without" in policy)
+
+
+@pytest.mark.parametrize("policy", ["machine without human:KIM", "people without KIM"])
+def test_who_cannot_be_left_out_is_told(assay, tmp_path, policy):
+    done = assay("score", write_folder(tmp_path / "f"), "--policy", policy)
+    assert done.returncode == 2
+    assert f"There is no policy '{policy}'" in done.stderr

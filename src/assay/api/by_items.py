@@ -95,7 +95,7 @@ class Voices:
     def _looked_up(self, request: Request) -> tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]:
         task, content = request.task, request.content
         if task.name not in self._people:
-            policy = Policy.of_drawn([task.name])
+            policy = self._part.policy.of_drawn([task.name])
             self._people[task.name] = replace(self._part, policy=policy).book(self._ledger)
         own = self.own(task)
         others = {
@@ -301,7 +301,7 @@ class ByItems:
         self._linear = {
             one.measure: one for one in linear_of(part, ledger) if one.task.name == self._task
         }
-        mixed = replace(Policy.of_drawn(draw.tasks), machine=True)
+        mixed = replace(part.policy.of_drawn(draw.tasks), machine=True)
         scored = replace(part, policy=mixed)
         self._mixed = scored.score(ledger).findings.scores if self._linear else {}
 

@@ -35,7 +35,7 @@ def by_machine(part: Evaluation, ledger: Ledger) -> Findings:
 def of_people(part: Evaluation, draw: Draw) -> Evaluation:
     """The evaluation as people's labels of what was drawn have it; of tasks that were not drawn
     for, the machine's."""
-    return replace(part, policy=Policy.of_drawn(draw.tasks))
+    return replace(part, policy=part.policy.of_drawn(draw.tasks))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ said why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -19,7 +19,7 @@ from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.model.errors import SettingsError
-from assay.model.labels import Status, is_independent, without_reasons
+from assay.model.labels import Label, Status, is_independent, without_reasons
 from assay.model.wording import counted, listed
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
@@ -150,6 +150,8 @@ def correct(
         why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
         return Trusted(basis, None, population, level, why=why)
     chosen, units = _counting(evaluations, ledger, draws)
+    said = _said(ledger, {request.unit_hash for request, _ in units})
+    by_most = any(one.policy.rule == "majority" for one in evaluations.values())
     done = sum(labelled for _, labelled in units)
     drawn = DrawProgress(chosen, len(units), done)
     if not units:
@@ -165,6 +167,13 @@ def correct(
             f"not there yet (topics {listed(list(topics), 8)}). What is skipped is not missing at "
             "random, so all of it is wanted: 'assay ui' has the queue."
         )
+        left = [request.unit_hash for request, labelled in units if not labelled]
+        tied = sum(len(said.get(unit, ())) > 1 for unit in left) if by_most else 0
+        if tied:
+            why += (
+                f" On {counted(tied, 'unit')} of these no verdict is most people's: one person "
+                "more decides each (raise 'passes' in [ui])."
+            )
         return Trusted(f"judge alone; a draw is labelled in part ({done} of {len(units)})",
                        drawn, population, level, why=why)  # fmt: skip
     by = Basis(ledger, chosen, every, population, level)
@@ -177,7 +186,7 @@ def correct(
     if not found.issuperset(measures):
         check_measures(evaluations, ledger, measures)
     rivals = [one for one in every if one.design == TOPICS and one.tasks == chosen.tasks]
-    remarks = tuple(_remarks(ledger, chosen, units, len(rivals)))
+    remarks = tuple(_remarks(chosen, said, len(rivals), by_most=by_most))
     if not any(one.found for one in boards):
         why = (
             "No measure could be corrected. Where it says that labels are missing, 'assay judge' "
@@ -224,26 +233,40 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
         )
 
 
+def _said(ledger: Ledger, units: Collection[str]) -> dict[str, dict[str, list[Label]]]:
+    """What people said of some units with nobody else's label in sight, by unit and person."""
+    said: dict[str, dict[str, list[Label]]] = {}
+    for one in ledger.by_people():
+        if one.unit in units and is_independent(one) and one.status is Status.OK:
+            said.setdefault(one.unit, {}).setdefault(one.labeller.name, []).append(one)
+    return said
+
+
 def _remarks(
-    ledger: Ledger, draw: Draw, units: Iterable[tuple[Request, bool]], rivals: int
+    draw: Draw, said: Mapping[str, Mapping[str, list[Label]]], rivals: int, *, by_most: bool
 ) -> Iterator[str]:
     """What should be known of the labels of a draw: people who differ, labels older than it, how
     many draws of topics there are to choose from, and whether it is very small."""
-    of_draw = {request.unit_hash for request, _ in units}
-    said: dict[str, dict[str, bytes]] = {}
-    early = set()
-    for one in ledger.by_people():
-        if one.unit in of_draw and is_independent(one) and one.status is Status.OK:
-            verdict = canonical(without_reasons(one.verdict))
-            said.setdefault(one.unit, {})[one.labeller.name] = verdict
-            if one.created < draw.created:
-                early.add(one.unit)
-    differ = sum(len(set(by.values())) > 1 for by in said.values())
+    differ = sum(
+        len({canonical(without_reasons(one[-1].verdict)) for one in by.values()}) > 1
+        for by in said.values()
+    )
     if differ:
-        yield (
-            f"People differ on {counted(differ, 'drawn unit')}: the newest label of each counts. "
-            "'assay agree' says how far they agree."
+        counts = (
+            "what most say of each counts"
+            if by_most
+            else 'the newest label of each counts, whoever gave it (policy = "majority" in '
+            "[settings] goes by what most say)"
         )
+        yield (
+            f"People differ on {counted(differ, 'drawn unit')}: {counts}. The intervals take what "
+            "counts for the truth. 'assay labels people' says how far people agree."
+        )
+    early = {
+        unit
+        for unit, by in said.items()
+        if any(one[0].created < draw.created for one in by.values())
+    }
     if early and min(draw.pi) < 1.0:
         yield (
             f"{counted(len(early), 'drawn unit')} had people's labels before the draw was made: "

@@ -22,9 +22,13 @@ POLICY_HELP = (
     "people (a person's label counts before the machine's), machine (people's labels are left "
     "out), human (only people's), blind (people's, but for those given with another in sight), "
     "majority (what most people say), adjudicated (what was settled, else what people agree on), "
-    "only:LABELLER (only this labeller's, e.g. only:human:KIM)"
+    "only:LABELLER (only this labeller's, e.g. only:human:KIM); each but the last may leave "
+    "people out: 'majority without human:KIM without human:LEE'"
 )
 _WITH_PEOPLE = ("people", "blind", "majority", "adjudicated")
+_RULES = (*_WITH_PEOPLE, "human")
+WITHOUT = " without "
+"""Stands in a policy's name before each person who is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,8 @@ class Policy:
     unless the policy is ``majority`` or ``adjudicated`` (:func:`_agreed`). ``blind``
     leaves out people's labels that were given with another's in sight (``independent``). A
     machine's label counts only if it is by the labeller that the evaluation names for the task.
-    With ``tasks`` all this is of these tasks; of others only the machine's labels count.
+    With ``tasks`` all this is of these tasks; of others only the machine's labels count. Labels by
+    those whom it is ``without`` never count.
     """
 
     name: str
@@ -45,10 +50,14 @@ class Policy:
     only: str | None = None
     independent: bool = False
     tasks: frozenset[str] | None = None
+    without: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Policy:
         """Read a policy's name; raises SettingsError with the list of those there are."""
+        rule, *left_out = str(text).split(WITHOUT)
+        if left_out and rule in _RULES and all(one.startswith("human:") for one in left_out):
+            return replace(cls.parse(rule), name=text, without=tuple(left_out))
         if text in _WITH_PEOPLE:
             return cls(text, people=True, machine=True, independent=text == "blind")
         if text == "machine":
@@ -59,16 +68,26 @@ class Policy:
             return cls(text, people=False, machine=False, only=text[len("only:") :])
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 
-    @classmethod
-    def of_drawn(cls, tasks: Iterable[str]) -> Policy:
+    def of_drawn(self, tasks: Iterable[str]) -> Policy:
         """What people said of ``tasks`` with nobody else's label in sight, and the machine of
-        others."""
-        return cls("drawn", people=True, machine=False, independent=True, tasks=frozenset(tasks))
+        others. Where people disagree it goes by what most said if this policy does."""
+        rule = "majority" if self.rule == "majority" else "drawn"
+        drawn = Policy(rule, people=True, machine=False, independent=True, tasks=frozenset(tasks))
+        return replace(drawn, without=self.without)
+
+    @property
+    def rule(self) -> str:
+        """The name, whoever is left out."""
+        return self.name.split(WITHOUT)[0]
 
     @property
     def settles(self) -> bool:
         """Whether people who disagree leave a unit without a label that counts."""
-        return self.name in ("majority", "adjudicated")
+        return self.rule in ("majority", "adjudicated")
+
+    def under(self, rule: str) -> Policy:
+        """Another policy for whoever counts here."""
+        return replace(Policy.parse(rule), without=self.without)
 
     @property
     def mixes(self) -> bool:
@@ -90,6 +109,8 @@ class Policy:
         if self.only is not None:
             return who.name == self.only
         if who.is_human:
+            if who.name in self.without:
+                return False
             return self.people and (self.tasks is None or task in self.tasks)
         return who == configured and self.counts_machine(task)
 
@@ -129,27 +150,49 @@ def choose(
     if not best:
         return None
     if weight == 2 and policy.settles:
-        return _agreed(best, policy.name == "majority")
+        return _agreed(best, policy.rule == "majority")
     several = len(best) > 1 and weight == 1
     found = best if present is None or not several else present(best)
     usable = [label for label in found if label.status is Status.OK]
     return (usable or found)[-1]
 
 
+def people_differ(labels: Sequence[Label], policy: Policy, configured: LabellerId | None) -> bool:
+    """Whether people whose labels of a unit (oldest first) count say different things of it, and
+    nobody settled it since."""
+    counting = [one for one in labels if policy.rank(one, configured) == 2]
+    return (
+        len(counting) > 1
+        and mode_of(counting[-1]) != ADJUDICATION
+        and len(_votes(_newest(counting))) > 1
+    )
+
+
+def _newest(labels: Sequence[Label]) -> Sequence[Label]:
+    """Each labeller's newest usable label."""
+    found = {one.labeller.name: one for one in labels if one.status is Status.OK}
+    return list(found.values())
+
+
+def _votes(labels: Iterable[Label]) -> list[list[Label]]:
+    """The labels by what they say, what most say last."""
+    said: dict[bytes, list[Label]] = {}
+    for one in labels:
+        said.setdefault(canonical(without_reasons(one.verdict)), []).append(one)
+    return sorted(said.values(), key=len)
+
+
 def _agreed(labels: Sequence[Label], by_majority: bool) -> Label | None:
     """What people's labels of a unit (oldest first) come to: what an adjudicator settled, else what
     all say, or most where it goes ``by_majority``; None where they disagree, which is then as
     little known as a label that is missing."""
-    newest = {one.labeller.name: one for one in labels if one.status is Status.OK}
-    settled = [one for one in newest.values() if mode_of(one) == ADJUDICATION]
+    newest = _newest(labels)
+    settled = [one for one in newest if mode_of(one) == ADJUDICATION]
     if settled:
         return max(settled, key=lambda one: one.rowid)
-    said: dict[bytes, list[Label]] = {}
-    for one in newest.values():
-        said.setdefault(canonical(without_reasons(one.verdict)), []).append(one)
-    if not said:
+    votes = _votes(newest)
+    if not votes:
         return labels[-1]  # failed
-    votes = sorted(said.values(), key=len)
     most = votes[-1]
     if len(votes) > 1 and not (by_majority and len(most) > len(votes[-2])):
         return None

@@ -128,7 +128,8 @@ class LabelBook:
 
     def under(self, policy: str) -> LabelBook:
         """The same labels under another policy, nothing counted yet."""
-        return LabelBook(self.by_unit and self.by_unit.with_policy(Policy.parse(policy)))
+        own = self.by_unit
+        return LabelBook(own and own.with_policy(own.policy.under(policy)))
 
     def expects(self, task: AnyTask) -> bool:
         """Whether the policy counts labels of somebody who is asked for a task: with ``only:``

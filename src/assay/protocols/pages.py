@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay.ledger.policy import WITHOUT
 from assay.measures.scores import Score, Scores, ranks
 from assay.model.labels import LabellerId
 from assay.model.wording import counted, listing
@@ -96,7 +97,9 @@ def policy_in_words(policy: str) -> str:
     """Say which label counts under a policy."""
     if policy.startswith("only:"):
         return f"only the labels of {policy.removeprefix('only:')} count"
-    return _POLICIES.get(policy, policy)
+    rule, *left_out = policy.split(WITHOUT)
+    said = _POLICIES.get(rule, rule)
+    return f"{said}; without {listing(left_out)}" if left_out else said
 
 
 def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str]) -> str:

@@ -141,6 +141,8 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask]) -> Iterator[Overlap]:
         task = known.get(one.task)
         if task is None or one.version != task.version or one.verdict is None:
             continue
+        if one.labeller.name in labels.policy.without:
+            continue
         if is_independent(one) and mode_of(one) != ADJUDICATION:
             said.setdefault(one.task, []).append(one)
     for name, given in sorted(said.items()):

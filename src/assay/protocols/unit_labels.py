@@ -15,7 +15,7 @@ import numpy as np
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger.columns import CLOSELY, NONE, Columns, Places
-from assay.ledger.policy import Policy, choose
+from assay.ledger.policy import Policy, choose, people_differ
 from assay.measures.arrays import Bools
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import counted, listing
@@ -48,6 +48,7 @@ class UnitLabels:
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
     _shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
     _unsettled: set[str] = field(default_factory=set, init=False)
+    _differing: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         labelled = self.ledger.tasks()
@@ -239,9 +240,14 @@ class UnitLabels:
         present: Callable[[Sequence[Label]], Sequence[Label]],
     ) -> Label | None:
         """The one of some labels, oldest first, that counts (:func:`assay.ledger.policy.choose`);
-        where people disagree on it, the ``unit`` is kept as one that is not settled."""
-        found = choose(labels, self.policy, self.configured[task.name], present)
-        if found is None and self.policy.settles and any(one.labeller.is_human for one in labels):
+        where people disagree on it, the ``unit`` is kept as one that is not settled, or that the
+        newest of them decided."""
+        own = self.configured[task.name]
+        found = choose(labels, self.policy, own, present)
+        if not self.policy.settles:
+            if found is not None and people_differ(labels, self.policy, own):
+                self._differing.add(unit)
+        elif found is None and any(one.labeller.is_human for one in labels):
             self._unsettled.add(unit)
         return found
 
@@ -314,12 +320,28 @@ class UnitLabels:
                 f"the policy {self.policy.name} they count as missing, and no labeller is "
                 "asked. 'assay ui' has them in the queue of disagreements."
             )
+        if self._differing:
+            remarks.append(
+                f"On {counted(len(self._differing), 'unit')} people disagree, and the newest label "
+                "counts, whoever gave it. --policy majority goes by what most say; 'assay labels "
+                "people' says how far they agree, and whose labels seem to tell nothing."
+            )
+        if left_out := self._left_out():
+            each = listing([f"{counted(n, 'label')} by {who}" for who, n in left_out])
+            remarks.append(f"The policy leaves out {each}.")
         if missing and (by_others := self._others()):
             remarks.append(
                 "Labels are missing under this policy and labeller, but the ledger holds others. "
                 + " ".join(_cures(by_others))
             )
         return remarks
+
+    def _left_out(self) -> list[tuple[str, int]]:
+        """Whom the policy is without, with how many usable labels."""
+        if not self.policy.without:
+            return []
+        by = Counter(one.labeller.name for one in self.ledger.usable_by_each())
+        return [(who, by[who]) for who in self.policy.without]
 
     def _others(self) -> dict[str, str]:
         """Names of labellers whose usable labels are there but do not count, and what would have
@@ -330,7 +352,7 @@ class UnitLabels:
             if one.task not in self.configured or who.is_audited:
                 continue
             own = self.configured[one.task]
-            if self.policy.rank(one, own):
+            if self.policy.rank(one, own) or who.name in self.policy.without:
                 continue
             if not who.is_human and self.policy.counts_machine(one.task):
                 cure = _JUDGE if own is not None and who.name in _names(own) else _NAME

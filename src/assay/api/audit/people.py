@@ -22,7 +22,6 @@ from assay.api.correcting import Evaluations, whole_draw
 from assay.api.results import prefix_of
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
-from assay.ledger.policy import Policy
 from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import mean_interval, percentile_interval, topic_counts
 from assay.model.wording import counted, listed
@@ -207,8 +206,8 @@ def labelled_twice(one: Labelled, view: View, ledger: Ledger, seed: int) -> list
     """The units that a person labelled, with nobody else's label in sight, and the judge."""
     if one.task.name not in ledger.judged_by_people():
         return []
-    part = replace(one.steps[0][0], policy=Policy.of_drawn([one.task.name]))
-    book = part.book(ledger)
+    part = one.steps[0][0]
+    book = replace(part, policy=part.policy.of_drawn([one.task.name])).book(ledger)
     found = []
     for base in bases(one, ledger, seed):
         label = book.find(one.task, base.request.content)

@@ -110,7 +110,7 @@ class PooledDocuments:
         is relevant, as they do among people's labels, too."""
         if self.settings.relevance == "none":
             return False
-        only_people = self.book.by_unit is not None and self.book.by_unit.policy.name == "human"
+        only_people = self.book.by_unit is not None and self.book.by_unit.policy.rule == "human"
         return not (only_people and self.given)
 
     @cached_property
