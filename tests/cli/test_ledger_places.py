@@ -76,6 +76,17 @@ def test_every_command_says_and_writes_the_same(assay, slide, on_postgres, tmp_p
         assert (out / name).read_bytes() == (slide / "out" / name).read_bytes(), name
 
 
+def test_each_machine_with_a_file_of_its_own(assay, slide, tmp_path, monkeypatch):
+    monkeypatch.setenv("ASSAY_LEDGER", str(tmp_path / "two.sqlite"))
+    assert assay("judge", slide).returncode == 0
+    assert not (slide / "labels.sqlite").exists()
+    monkeypatch.delenv("ASSAY_LEDGER")
+    done = assay("labels", "merge", slide, tmp_path / "two.sqlite")
+    assert done.stdout == f"{tmp_path / 'two.sqlite'}: 7 labels added, 0 known.\n"
+    assert assay("judge", slide).returncode == 0
+    assert "Nothing to ask: all 7 labels" in assay("judge", slide).stderr
+
+
 def test_people_draws_and_trust_on_a_server(assay, world, people, on_postgres, monkeypatch):  # noqa: F811
     folder, truth, *_ = world
     found = []

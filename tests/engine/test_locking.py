@@ -1,6 +1,9 @@
-"""Folders that are gone with the process that made them, however it ended."""
+"""Folders that are gone with the process that made them, however it ended; machines that share a
+disk."""
 
 import os
+import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -9,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from assay.api.opened import Opened
+from assay.ledger import Ledger, claims
+from assay.model.errors import LedgerError
 from assay.model.locking import PassingFolder
 from assay.web.server import opened_bench
 from tests.web.conftest import write_folder
@@ -100,3 +105,15 @@ def test_one_that_is_taken_away_before_it_is_held_is_made_again(
     assert (len(made), one.path.is_dir()) == (2, True)
     one.close()
     assert list(temporary.iterdir()) == []
+
+
+def test_a_file_on_a_shared_disk_is_one_machines_ledger(tmp_path: Path, monkeypatch):
+    path = tmp_path / "labels.sqlite"
+    with Ledger.open(path), Ledger.open(path):  # any number of processes there
+        monkeypatch.setattr(claims, "_machine", lambda: "another")
+        for create in (True, False):  # whoever only looks would move the log, too
+            with pytest.raises(LedgerError, match=re.escape(f"({socket.gethostname()}). A ledger")):
+                Ledger.open(path, create=create)
+    with Ledger.open(path):
+        pass
+    assert [one.name for one in tmp_path.iterdir()] == ["labels.sqlite"]

@@ -7,9 +7,10 @@ ends, so that nobody is ever kept out by one that is gone.
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,23 +18,29 @@ from assay.model.errors import LedgerError
 from assay.model.locking import HAS_LOCKS, locked
 from assay.model.wording import printable
 
-_LONGEST = 200
+_LONGEST = 400
+_RETRY_AFTER = 0.01  # seconds
 _WAIT = (
     "Wait until it is done, or stop it, and run again: what it was told is kept and not asked "
     "again."
 )
-_RETRY_AFTER = 0.01  # seconds
+_APART = (
+    "A ledger in a file is for the processes of one machine: several on a shared disk would "
+    "destroy it. Give each a ledger of its own (ASSAY_LEDGER=FILE) and bring the labels together "
+    "with 'assay labels merge', or keep the ledger on PostgreSQL."
+)
 
 
 @contextmanager
-def claim(path: Path, what: str, *, shards: int = 0, cure: str = _WAIT) -> Iterator[None]:
-    """Hold the file at ``path`` for this process, or with all others that hold it for as many
-    ``shards``. Raises LedgerError where another one does: ``what`` is being done by it, and the
-    ``cure``."""
+def claim(
+    path: Path, what: str, *, cure: str = _WAIT, group: str = "", who: str = ""
+) -> Iterator[None]:
+    """Hold the file at ``path`` for this process, or with all others of a ``group``. Raises
+    LedgerError where another holds it: ``what`` is so, with ``who`` that is, and the ``cure``."""
     if not HAS_LOCKS:
         yield
         return
-    file = _locked(path, what, shards, cure)
+    file = _locked(path, what, cure, group, who)
     try:
         yield
     finally:
@@ -41,6 +48,28 @@ def claim(path: Path, what: str, *, shards: int = 0, cure: str = _WAIT) -> Itera
             if locked(file):
                 path.unlink()
         os.close(file)
+
+
+def claim_of_machine(path: Path) -> AbstractContextManager[None]:
+    """Hold the SQLite file at ``path`` with all processes of this machine. SQLite's log needs
+    memory that all who use it share: two machines on one disk would each write over what the other
+    has written, and neither would see it."""
+    real = path.resolve()
+    return claim(
+        real.with_name(f"{real.name}-machine"),
+        f"{path} is in use on another machine",
+        cure=_APART,
+        group=_machine(),
+        who=socket.gethostname(),
+    )
+
+
+def _machine() -> str:
+    """What containers of one machine have in common, and two machines have not."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return socket.gethostname()
 
 
 def _sign(file: int, path: Path, text: str) -> None:
@@ -59,10 +88,10 @@ def _sign(file: int, path: Path, text: str) -> None:
         ) from error
 
 
-def _locked(path: Path, what: str, shards: int, cure: str) -> int:
+def _locked(path: Path, what: str, cure: str, group: str, who: str) -> int:
     """A descriptor of the file at ``path``, locked."""
     now = datetime.now(UTC).astimezone()
-    own = f"one of {shards} shards" if shards else f"number {os.getpid()}, since {now:%H:%M:%S}"
+    own = f"{group}\n{who or group or f'number {os.getpid()}, since {now:%H:%M:%S}'}"
     while True:
         try:
             # No link is followed: a folder that someone sends could make us empty any file.
@@ -74,23 +103,22 @@ def _locked(path: Path, what: str, shards: int, cure: str) -> int:
             ) from error
         try:
             alone = locked(file)
-            joined = not alone and bool(shards) and locked(file, shared=True)
+            joined = not alone and bool(group) and locked(file, shared=True)
         except OSError:
             return file  # a file system without locks
-        holder = "" if alone else printable(os.read(file, _LONGEST).decode(errors="replace"))
-        if not alone and not (joined and holder == own):
+        held = "" if alone else os.read(file, _LONGEST).decode(errors="replace")
+        of, _, holder = held.partition("\n")
+        if not alone and not (joined and of == group):
             os.close(file)
-            if shards and holder in ("", own):  # another shard is taking it, or letting go of it
+            if group and of in ("", group):  # another one is taking it, or letting go of it
                 time.sleep(_RETRY_AFTER)
                 continue
-            raise LedgerError(
-                f"{what} by another process{f' ({holder})' if holder else ''}. {cure}"
-            )
+            raise LedgerError(f"{what}{f' ({printable(holder)})' if holder else ''}. {cure}")
         # Whoever held it has removed the file when it was done: a lock on that one is worthless.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file), path.stat()):
                 if alone:
                     _sign(file, path, own)
-                if not alone or not shards or locked(file, shared=True):
+                if not alone or not group or locked(file, shared=True):
                     return file
         os.close(file)

@@ -37,7 +37,7 @@ def connect(path: Path, kind: type[C]) -> C:
         try:
             db.execute(f"PRAGMA mmap_size = {_MAPPED}")
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
-            if _writable(path):
+            if writable(path):
                 _migrate(db, path)
             elif not _version_of(db, path):
                 raise LedgerError(
@@ -54,7 +54,7 @@ def opened(path: Path, kind: type[C]) -> C:
     """A connection to the file at ``path``, for reading alone where it may not be written."""
     check_journal(path)
     where, is_uri = str(path), False
-    if not _writable(path):
+    if not writable(path):
         # Without a log the file is all there is. With one SQLite must see what the log holds.
         log, shared = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
         alone = not shared.exists() and not (log.exists() and log.stat().st_size)
@@ -76,7 +76,7 @@ def check_journal(path: Path) -> None:
             )
 
 
-def _writable(path: Path) -> bool:
+def writable(path: Path) -> bool:
     """Whether the file may be written, with its log beside it; one that is not there may be."""
     return not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 

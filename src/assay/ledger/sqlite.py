@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
-from assay.ledger.claims import claim
-from assay.ledger.opening import connect, explained, opened, roll_back
+from assay.ledger.claims import claim, claim_of_machine
+from assay.ledger.opening import connect, explained, opened, roll_back, writable
 from assay.ledger.store import TABLES, Place, Row, T
 
 _SMALL_CACHE = 4 << 10  # KiB
@@ -41,16 +41,28 @@ class SqliteStore(sqlite3.Connection):
     remote = False
     _data_version = 0
     _in_memory = False
+    _machine: ExitStack | None = None
 
     @classmethod
     def at(cls, path: Path) -> Self:
-        """The ledger at a path, made or migrated where needed."""
-        return connect(path, cls)._of(path)
+        """The ledger at a path, made or migrated where needed, for the processes of one machine.
+        Raises LedgerError where another machine's use it."""
+        with ExitStack() as machine:
+            if writable(path) and os.access(path.parent, os.W_OK):
+                machine.enter_context(claim_of_machine(path))
+            store = connect(path, cls)._of(path)
+            store._machine = machine.pop_all()
+        return store
+
+    def close(self) -> None:
+        super().close()
+        if self._machine is not None:
+            self._machine.close()
 
     @classmethod
     def in_memory(cls, place: Place, name: str) -> Self:
         """An empty ledger that is gone when it is closed; ``place`` is what it stands for."""
-        store = cls.at(Path(":memory:"))
+        store = connect(path := Path(":memory:"), cls)._of(path)
         store.place, store.name, store._in_memory = place, name, True
         return store
 
@@ -156,7 +168,11 @@ class SqliteStore(sqlite3.Connection):
 
     def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
         real = self.path.resolve()  # several folders may share one by links
-        return claim(real.with_name(f"{real.name}-asking-{name}"), what, shards=shards)
+        return claim(
+            real.with_name(f"{real.name}-asking-{name}"),
+            f"{what} by another process",
+            group=f"one of {shards} shards" if shards else "",
+        )
 
     def size(self) -> int:
         pages, size = (

@@ -38,7 +38,7 @@ from assay.tasks.rendering import Renderer
 from assay.tasks.voting import Rule
 
 LEDGER_VARIABLE = "ASSAY_LEDGER"
-"""The variable of the environment that names the ledger's URL."""
+"""The variable of the environment that names the ledger's URL, or its file."""
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
@@ -182,10 +182,10 @@ class Folder:
 
     @property
     def ledger_place(self) -> Place:
-        """The URL in ASSAY_LEDGER, or else that of ``[ledger]``; without these a file."""
-        url = _ledger_of_all() or self.config.ledger.url
-        if url is not None:
-            return url
+        """What ASSAY_LEDGER names, or else the URL of ``[ledger]``; without these a file."""
+        named = _ledger_of_all() or self.config.ledger.url
+        if named is not None:
+            return named if "://" in named else Path(named)
         return inside(self.path, self.config.ledger.path, self._entry("[ledger] path"))
 
     def has_ledger(self) -> bool:

@@ -318,7 +318,8 @@ def opened_bench(opened: Opened) -> Iterator[Bench]:
     """A folder's workbench, which this process alone has. Raises LedgerError where another has."""
     folder = opened.folder.path
     cure = "Its page People makes links for whoever comes later; or stop it, and run again."
-    with claim(folder / _CLAIM, f"{folder}: the workbench is open", cure=cure):
+    what = f"{folder}: the workbench is open by another process"
+    with claim(folder / _CLAIM, what, cure=cure):
         bench = Bench(opened)
         bench.start()
         try:
