@@ -384,8 +384,8 @@ def as_told(whole: Label, label: Label) -> Label:
 
 
 def marks(values: Sized) -> str:
-    """What stands in a query for each of some values."""
-    return ",".join("?" * len(values))
+    """What stands in a query for each of some values; of none, what nothing is equal to."""
+    return ",".join("?" * len(values)) or "NULL"  # PostgreSQL takes no empty list
 
 
 def of_tasks(column: str, names: Sequence[str] | None) -> str:
