@@ -52,6 +52,21 @@ def labels(desk):
     return [one for one in desk.ledger.labels() if one.labeller.is_human]
 
 
+def test_what_others_have_before_them_is_no_end_of_the_queue(desk_of):
+    desk = desk_of()
+    ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
+    assert len(desk.next(ann, ENTAILMENT, count=9)) == 4
+    assert desk.next(kim, ENTAILMENT) == []
+    told = desk.waits(kim, ENTAILMENT, "open")
+    assert told.startswith("Other people have 4 units before them.")
+    assert "free within 10 minutes" in told
+    (home,) = (o for o in desk.counts(kim, desk.state) if o["task"] == ENTAILMENT)
+    assert home["waits"] == told
+    for screen in desk.next(ann, ENTAILMENT, count=9):
+        desk.give(ann, screen["unit"], yes(screen))
+    assert desk.waits(kim, ENTAILMENT, "open") == ""
+
+
 def test_units_come_topic_by_topic_in_an_order_that_stays(desk_of):
     desk = desk_of()
     ann = desk.state.person("ANN")

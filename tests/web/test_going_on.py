@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 
 import pytest
 
@@ -198,3 +199,22 @@ def test_an_edit_shows_what_is_given_of_the_nugget(serve, visit, tmp_path):
     page.keyboard.press("Enter")
     page.locator("#status", has_text="Kept. ").wait_for()
     assert "missing now" in page.inner_text("#status")  # answers are to be set beside the others
+
+
+SOON = """() => { const later = window.setTimeout;
+    window.setTimeout = (work, time) => later(work, time === 20000 ? 200 : time); }"""
+
+
+def test_what_others_leave_is_shown_without_loading_the_page_again(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder, "--invite", "KIM")
+    first, second = visit(server.link), visit(server.invited("KIM"), script=f"({SOON})()")
+    first.goto(f"{server.base}/label/r2c2.entailment")
+    until(first, "state.ahead.length === 4")
+    second.goto(f"{server.base}/label/r2c2.entailment")
+    until(second, "document.getElementById('waits').textContent.includes('Other people have')")
+    assert "open for you now" in second.locator("#nothing").inner_text()
+    with sqlite3.connect(folder / "workbench.sqlite") as db:
+        db.execute("UPDATE reserved SET until = 0")
+    second.locator("#bench").wait_for()
+    assert unit_of(second)

@@ -28,6 +28,7 @@ from assay.model.labels import (
     mode_of,
 )
 from assay.model.places import inside
+from assay.model.wording import counted, listing
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
@@ -52,6 +53,7 @@ AT_ONCE = 0.3
 """Seconds that people may wait for new units to be taken up."""
 PREFETCHED = 3
 RECENT = 10
+_COUNTED = 1000
 MOST_CHANGES = 50
 """Labels of one person on one unit: each stays, and all are read where the unit is."""
 
@@ -195,6 +197,36 @@ class Desk:
                     "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)", (row.id, person.id, until)
                 )
         return rows
+
+    def waits(
+        self, person: Person, task: str, queue: str, state: WorkbenchState | None = None
+    ) -> str:
+        """What is open in a queue and not this person's now, in words; empty where there is none.
+        By a ``state`` of any thread."""
+        db, rests = state or self.state, self.asked.rests.get(task, ())
+
+        def count(rests: Sequence[str]) -> int:
+            found = db.queue(
+                queue, task, person, gold=self._gold, rests=rests, count=_COUNTED,
+                in_order=False, also_held=True,
+            )  # fmt: skip
+            return len(found)
+
+        held = count(rests)
+        later = count(()) - held if rests else 0
+        told = []
+        if held:
+            told.append(
+                f"Other people have {counted(held, 'unit')} before them. What they leave comes "
+                f"free within {self.ui.reserve_minutes:g} minutes."
+            )
+        if later:
+            before = listing([f"“{self.tasks[one].title}”" for one in rests if one in self.tasks])
+            told.append(
+                f"{counted(later, 'unit')} will be open once you have labelled the same topics "
+                f"under {before}."
+            )
+        return " ".join(told)
 
     def screen(self, person: Person, row: UnitRow, mode: str = "") -> dict[str, Any]:
         """All that the page needs to show a unit to a person. Nobody sees another's label, nor a
@@ -420,10 +452,11 @@ class Desk:
                 for queue in (("open",) if self._gold else QUEUES)
                 if queue != "disagreements" or person.adjudicates
             }  # fmt: skip
+            waits = "" if queues["open"] else self.waits(person, name, "open", state)
             found.append(
                 {
                     "task": name, "title": task.title, "units": units, "wanted": wanted,
-                    "done": done, "mine": mine, "queues": queues,
+                    "done": done, "mine": mine, "queues": queues, "waits": waits,
                 }
             )  # fmt: skip
         return found

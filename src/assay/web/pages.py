@@ -47,6 +47,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/enter", enter),
         web.get("/label/{task}", label),
         web.get("/api/next/{task}", following),
+        web.get("/api/waits/{task}", waiting),
         web.get("/api/unit/{unit:[0-9]{1,12}}", unit),
         web.get("/api/recent/{task}", recent),
         web.post("/api/label/{unit:[0-9]{1,12}}", give),
@@ -152,6 +153,17 @@ async def following(request: web.Request) -> Any:
     if len(found) < PREFETCHED:
         bench.keep_fresh()
     return found
+
+
+@answered
+async def waiting(request: web.Request) -> Any:
+    """What is open in a queue in which nothing is left for who asks."""
+    bench, task = bench_of(request), request.match_info["task"]
+    queue = request.query.get("queue", "open")
+    if task not in bench.desk.tasks or queue not in QUEUES:
+        raise Refused("There is no such queue.", 404)
+    look = partial(bench.desk.waits, request[PERSON], task, queue)
+    return {"told": await bench.beside(look)}
 
 
 @answered

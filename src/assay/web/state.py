@@ -179,11 +179,12 @@ class WorkbenchState(People):
         count: int,
         without: Sequence[int] = (),
         in_order: bool = True,
+        also_held: bool = False,
     ) -> list[UnitRow]:
         """The next units of a queue (some of them, found sooner, if not ``in_order``) that nobody
-        else has, and that the person has not labelled; with ``gold`` those that the person of that
-        name has, for practice. What may tell labels of the tasks that it ``rests`` on comes once
-        nobody is to be asked these of the same topic."""
+        else has (with ``also_held`` those, too), and that the person has not labelled; with
+        ``gold`` those that the person of that name has, for practice. What may tell labels of the
+        tasks that it ``rests`` on comes once nobody is to be asked these of the same topic."""
         some, order = _QUEUES[queue]
         done = """
                 AND NOT EXISTS (SELECT 1 FROM asides
@@ -200,7 +201,8 @@ class WorkbenchState(People):
             free = ""
         else:
             free = done
-            free += """
+            if not also_held:
+                free += """
                 AND labelled + (SELECT COUNT(*) FROM reserved
                     WHERE unit = units.id AND person != :me AND until > :now) < passes"""
             free += _RESTS if rests else ""

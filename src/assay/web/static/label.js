@@ -10,6 +10,7 @@ const ITEM_KEYS = [...LETTERS, ...LETTERS.map((one) => one.toUpperCase())].filte
 const AHEAD = 3;
 const SLOW = 2000; // milliseconds after which a label that is on its way is told of
 const SILENT = 30000; // and after which the server counts as away
+const AGAIN = 20000; // and after which an empty queue is looked into again
 const LONGEST_SAID = 1000; // characters, of what is judged
 const LONGEST_BESIDE = 300; // of any other text
 
@@ -341,7 +342,7 @@ function show(screen) {
   bench.hidden = !screen;
   find("empty").hidden = Boolean(screen);
   find("commands").hidden = !screen;
-  if (!screen) { delete bench.dataset.unit; find("empty").focus(); return; }
+  if (!screen) { delete bench.dataset.unit; find("empty").focus(); tellWhatWaits(); return; }
   const own = priorOf(screen);
   state.confirmed = Boolean(own);
   bench.dataset.unit = screen.unit;
@@ -528,6 +529,19 @@ function goOn() {
   if (!state.stuck || (state.unreached && !state.ahead.length)) return;
   state.stuck = false;
   show(state.ahead[0] || null);
+}
+
+async function tellWhatWaits() {
+  // What others have before them comes free, and is shown once it does.
+  const found = await ask(`/api/waits/${encodeURIComponent(start.task)}?queue=${start.queue}`).catch(() => ({}));
+  if (state.screen) return;
+  find("nothing").textContent = found.told ? "Nothing is open for you now" : "Nothing is left in this queue";
+  find("waits").textContent = found.told ? `${found.told} This page shows it then.` : "";
+  if (found.told) setTimeout(lookAgain, AGAIN);
+}
+
+function lookAgain() {
+  if (!state.screen) fill().then(() => { if (state.ahead.length) show(state.ahead[0]); else tellWhatWaits(); });
 }
 
 function fill() {
