@@ -51,7 +51,7 @@ from assay.tasks.r2c2 import (
     RELEVANCE,
     AnswerUnit,
     EntailmentUnit,
-    RelevanceUnit,
+    PassageUnit,
 )
 
 TRAINING = Path(__file__).parents[1] / "training"
@@ -88,7 +88,7 @@ def request(row: Row) -> Request:
     if row.ability == "E":
         return Request(ENTAILMENT, EntailmentUnit(passage=row.passage, nugget=row.claim))
     if row.ability == "A":
-        return Request(RELEVANCE, RelevanceUnit(passage=row.passage, question=row.claim))
+        return Request(RELEVANCE, PassageUnit(passage=row.passage, question=row.claim))
     unit = AnswerUnit(question=row.question, answer=row.claim, gold=row.gold)
     return Request(ANSWER, unit)
 

@@ -14,7 +14,7 @@ import pytest
 
 from assay.ledger import Ledger
 from assay.ledger.merging import merge
-from assay.ledger.migrations import NEWEST
+from assay.ledger.opening import NEWEST
 from assay.ledger.store import Place
 from assay.model.errors import LedgerError
 from assay.model.labels import Status

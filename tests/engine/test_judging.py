@@ -14,8 +14,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.judging.claims import claimed
-from assay.judging.engine import judge, plan
+from assay.judging.engine import claimed, judge, plan
 from assay.labellers import endpoints
 from assay.labellers.base import BaseLabeller, Outcome
 from assay.labellers.http import HttpTransport

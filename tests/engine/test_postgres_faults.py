@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 import psycopg
 import pytest
 
-from assay.judging.claims import claimed
-from assay.judging.engine import judge, plan
+from assay.judging.engine import claimed, judge, plan
 from assay.judging.shards import Shard
 from assay.ledger import Ledger
 from assay.ledger import postgres as module

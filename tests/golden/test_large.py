@@ -24,7 +24,7 @@ def with_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.protocols.places._AT_ONCE", 70)
     monkeypatch.setattr("assay.protocols.places._KNOWN", 5)
     monkeypatch.setattr("assay.protocols.record._PART", 128)
-    monkeypatch.setattr("assay.protocols.digest._AT_ONCE", 100)
+    monkeypatch.setattr("assay.protocols.record._AT_ONCE", 100)
     monkeypatch.setattr("assay.model.exam_held.HELD", 0)
     monkeypatch.setattr("assay.protocols.exam.scoring._PLACES", 1000)
 

@@ -44,7 +44,7 @@ from assay.tasks.r2c2 import (
     AnswerUnit,
     AnswerVerdict,
     EntailmentUnit,
-    RelevanceUnit,
+    PassageUnit,
 )
 from assay.tasks.trec_rag import (
     ASSIGNMENT,
@@ -55,10 +55,10 @@ from assay.tasks.trec_rag import (
     AspectsAnswered,
     AspectsUnit,
     AssignmentUnit,
+    RelevanceUnit,
     SupportUnit,
 )
 from assay.tasks.trec_rag import RELEVANCE as TREC_RELEVANCE
-from assay.tasks.trec_rag import RelevanceUnit as TrecRelevanceUnit
 from tests.conftest import ROOT
 
 
@@ -187,7 +187,7 @@ def test_nothing_supports_nothing(network: Network, nothing: str) -> None:
     units = [
         (ENTAILMENT, EntailmentUnit(passage=nothing, nugget="Curtiz directed it.")),
         (ENTAILMENT, EntailmentUnit(passage=PASSAGE, nugget=nothing)),
-        (RELEVANCE, RelevanceUnit(question="Who directed it?", passage=nothing)),
+        (RELEVANCE, PassageUnit(question="Who directed it?", passage=nothing)),
         (ANSWER, AnswerUnit(question="Who directed it?", answer=nothing, gold=("Curtiz",))),
     ]
     for outcome in asked(network, units):
@@ -205,7 +205,7 @@ def test_nothing_supports_nothing(network: Network, nothing: str) -> None:
     ],
 )
 def test_passages_that_only_say_they_answer(network: Network, passage: str) -> None:
-    unit = RelevanceUnit(question="Who directed the film Casablanca?", passage=passage)
+    unit = PassageUnit(question="Who directed the film Casablanca?", passage=passage)
     (outcome,) = asked(network, [(RELEVANCE, unit)])
     assert outcome.verdict.relevant is False  # type: ignore[union-attr]
 
@@ -279,8 +279,8 @@ def test_a_whole_narrative_is_not_taken_for_a_question(network: Network, task: A
     whole, single = asked(
         network,
         [
-            (task, TrecRelevanceUnit(question=NARRATIVE, passage=PASSAGE)),
-            (task, TrecRelevanceUnit(question="Who directed Casablanca?", passage=PASSAGE)),
+            (task, RelevanceUnit(question=NARRATIVE, passage=PASSAGE)),
+            (task, RelevanceUnit(question="Who directed Casablanca?", passage=PASSAGE)),
         ],
     )
     assert whole.status is Status.FAILED

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.labellers.judge.summaries import PAIRS
-from assay.labellers.judge.verdicts import refusal, unit_questions
+from assay.labellers.judge.verdicts import PAIRS, refusal, unit_questions
 from assay.tasks.exam import DIRECT, THOMAS
 from assay.tasks.sgss import (
     COMPREHENSIVENESS,

@@ -6,13 +6,14 @@ it asks the next question, so a kill at any moment loses at most what was under 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, AskingRun
-from assay.judging.claims import claimed
 from assay.judging.keeper import Keeper, new_label
 from assay.judging.progress import Progress, Silent, Tally, saved_words
 from assay.judging.shards import Shard
@@ -23,8 +24,9 @@ from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.guarded import behind
 from assay.ledger import Ledger, QuestionKey
 from assay.model.errors import SettingsError
-from assay.model.labels import Status
+from assay.model.labels import LabellerId, Status
 from assay.model.wording import listed
+from assay.tasks.base import canonical
 
 LARGE = 100_000
 """Labels from which on little of the ledger is held in memory while judging."""
@@ -302,3 +304,30 @@ def _spent(tally: Tally) -> str:
     cost += f", {saved_words(tally.cache_saved)}" if tally.cache_saved else ""
     used = f"{tally.tokens_in:,} tokens read, {tally.tokens_out:,} written{cost}"
     return f" ({used})" if tally.tokens_in or tally.tokens_out else ""
+
+
+@contextmanager
+def claimed(
+    ledger: Ledger, wanted: Iterable[tuple[LabellerId, str]], shard: Shard | None = None
+) -> Iterator[None]:
+    """Hold the right to ask these labellers for these tasks (by name) with a ledger, all their
+    questions or those of a shard: two processes that ask the same would pay for all twice.
+    Labellers that cost nothing may be asked by anybody.
+
+    Raises LedgerError where another process holds one of them, saying which process.
+    """
+    named = {_name(who, task): (who, task) for who, task in wanted if not who.is_free}
+    with ExitStack() as held:
+        # In one order everywhere: of two that want the same, one gets all, instead of each a part.
+        for name, (who, task) in sorted(named.items()):
+            what = f"{ledger.name}: {who.name} is being asked for '{task}'"
+            held.enter_context(ledger.claim(name, what, shards=shard.count if shard else 0))
+            if shard is not None:
+                own = f"{name}-{shard.number}of{shard.count}"
+                held.enter_context(ledger.claim(own, f"{what}, shard {shard},"))
+        yield
+
+
+def _name(who: LabellerId, task: str) -> str:
+    parts = canonical([who.name, who.kind, dict(who.params), task])
+    return hashlib.sha256(parts).hexdigest()[:12]

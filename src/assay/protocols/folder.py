@@ -33,8 +33,7 @@ from assay.protocols.config import Config
 from assay.protocols.output import file_name
 from assay.protocols.settings_file import MOST_TOLD, explain, no_entry, read_settings
 from assay.tasks.base import AnyTask
-from assay.tasks.overrides import check_overrides
-from assay.tasks.rendering import Renderer
+from assay.tasks.rendering import Renderer, check_overrides
 from assay.tasks.voting import Rule
 
 LEDGER_VARIABLE = "ASSAY_LEDGER"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
@@ -14,12 +15,12 @@ import numpy.typing as npt
 
 from assay.ledger.chain import Head
 from assay.ledger.columns import by_part
+from assay.ledger.hashes import SIZE
 from assay.ledger.lines import Line
 from assay.model.places import file_sha256
-from assay.model.scratch import Parts
+from assay.model.scratch import Parts, Scratch
 from assay.model.version import __version__
 from assay.model.wording import printable
-from assay.protocols.digest import CountedUids
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import write_pieces
@@ -27,6 +28,45 @@ from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.results import Result
 from assay.protocols.standing import stands_on
 from assay.tasks.base import AnyTask
+
+_AT_ONCE = SIZE << 16  # bytes of uids that are put into parts at once
+
+
+class CountedUids:
+    """The uids of the labels that counted. They lie in a scratch, in parts by their first byte."""
+
+    def __init__(self, scratch: Scratch) -> None:
+        self._parts, self._new, self._count = Parts(scratch), bytearray(), 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, uids: bytes) -> None:
+        """Add uids, one behind the other."""
+        self._count += len(uids) // SIZE
+        self._new += uids
+        if len(self._new) >= _AT_ONCE:
+            self._put()
+
+    def _put(self) -> None:
+        uids = np.frombuffer(bytes(self._new), f"V{SIZE}")
+        for part, some in by_part(uids.view(np.uint8)[::SIZE], uids):
+            self._parts.add(part, some.tobytes())
+        self._new.clear()
+
+    def digest(self) -> str:
+        """SHA-256 of the uids, sorted, a line each."""
+        self._put()
+        digest, begun = hashlib.sha256(), False
+        for part in range(256):
+            # Sorted as bytes, which is the order of their hexadecimal digits.
+            uids = np.sort(np.frombuffer(self._parts.read(part), f"S{SIZE}")).tobytes()
+            if uids:
+                text = uids.hex("\n", SIZE)
+                digest.update(f"\n{text}".encode() if begun else text.encode())
+                begun = True
+        return digest.hexdigest()
+
 
 _PART = 1 << 16  # labels whose uses are sorted at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])

@@ -243,7 +243,7 @@ DIALOGUE_ACT = Task(
 )
 
 
-class RelevanceUnit(Unit):
+class PassageUnit(Unit):
     """A question, gold answers if any, and the text of a passage of a PR run."""
 
     question: str
@@ -261,7 +261,7 @@ class Relevance(Verdict):
 RELEVANCE = Task(
     name="r2c2.relevance",
     title="Relevance of a passage, to check the derived grades (paper, section 4.1)",
-    unit=RelevanceUnit,
+    unit=PassageUnit,
     verdict=Relevance,
     judged=("passage",),
     max_tokens=200,

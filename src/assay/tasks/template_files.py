@@ -26,7 +26,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from assay.model.confined import Confined
 from assay.model.errors import SettingsError
 from assay.model.places import TRUSTED, check_file, inside
-from assay.tasks.overrides import LARGEST
+from assay.tasks.rendering import LARGEST
 
 LONGEST = 16_000_000
 """Characters that a prompt may come to."""

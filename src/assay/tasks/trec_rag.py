@@ -7,10 +7,10 @@ varies comes last, so that prompts asked one after the other have a long prefix 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -280,3 +280,34 @@ TASKS: tuple[AnyTask, ...] = (
     SUPPORT,
     SUPPORT_IN_CONTEXT,
 )
+
+
+class Way(NamedTuple):
+    """A task, the highest grade of its scale, what its labels are, and whether it needs
+    sub-narratives."""
+
+    task: AnyTask
+    highest: int
+    words: str
+    by_aspects: bool = False
+
+
+WAYS: Mapping[str, Way] = {
+    "counted": Way(
+        SUB_NARRATIVES_ANSWERED, 4, "labels 0 to 4, by the sub-narratives that a document answers",
+        by_aspects=True,
+    ),
+    "at-once": Way(RELEVANCE_AT_ONCE, 4, "labels 0 to 4", by_aspects=True),
+    "0-3": Way(RELEVANCE, 3, "labels 0 to 3"),
+    "yes-no": Way(RELEVANCE_YES_NO, 1, "labels yes or no"),
+}  # fmt: skip
+"""Counting answered sub-narratives, 0 to 4 at once, 0 to 3, yes or no."""
+
+
+def grade_of(way: str, verdict: Mapping[str, Any]) -> int:
+    """The grade that a verdict comes to."""
+    if way == "counted":
+        return AspectsAnswered.model_validate(verdict).grade
+    if way == "yes-no":
+        return int(bool(verdict["relevant"]))
+    return int(verdict["grade"])

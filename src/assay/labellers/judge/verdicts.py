@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from assay.labellers.judge.answers import ANSWERS, ruled
 from assay.labellers.judge.languages import other_language
 from assay.labellers.judge.levels import Levels, TaskQuestions
 from assay.labellers.judge.model import JudgeQuestion, question_of
-from assay.labellers.judge.summaries import PAIRS
 from assay.labellers.judge.texts import Ability, claim_text, question_text
 from assay.model.trec_rag import Assigned, Support
-from assay.tasks.base import AnyTask, Unit
-from assay.tasks.exam import SELF_RATING, THOMAS, Rating, RatingUnit
+from assay.tasks.base import AnyTask, Unit, Verdict
+from assay.tasks.exam import DIRECT, SELF_RATING, THOMAS, DirectGrade, Rating, RatingUnit
 from assay.tasks.r2c2 import (
     ENTAILMENT,
     RELEVANCE,
     Entailment,
     EntailmentUnit,
+    PassageUnit,
     Relevance,
-    RelevanceUnit,
 )
-from assay.tasks.sgss import COVERAGE, REPRESENTATIVENESS
+from assay.tasks.sgss import (
+    COVERAGE,
+    HEADING,
+    REPRESENTATIVENESS,
+    STATEMENT,
+    SUFFICIENCY,
+    CoverageUnit,
+    Extent,
+    ExtentVerdict,
+    RepresentativenessUnit,
+)
 from assay.tasks.trec_rag import (
     ASSIGNMENT,
     RELEVANCE_AT_ONCE,
@@ -36,12 +46,77 @@ from assay.tasks.trec_rag import (
     ContextUnit,
     RelevanceGrade,
     RelevanceGrade4,
+    RelevanceUnit,
     SupportUnit,
     SupportVerdict,
     YesNoRelevance,
 )
 from assay.tasks.trec_rag import RELEVANCE as GRADED_RELEVANCE
-from assay.tasks.trec_rag import RelevanceUnit as GradedUnit
+
+# -- SGSS, and EXAM++'s direct graders -------------------------------------------------------------
+
+# None of the judge's training data has these scales: a clear yes is the highest label, a yes in
+# part the middle one; that choice is ours. What needs a view of the whole (absolute
+# comprehensiveness, preferences) it cannot do.
+
+Pair = tuple[Callable[[Any], list[JudgeQuestion]], Callable[[Any, Sequence[Levels]], Verdict]]
+
+
+def _answers(topic: str, text: str) -> list[JudgeQuestion]:
+    """Does the text answer the topic? The judge was trained on questions, so that a topic that is
+    none is put as one."""
+    asked = topic if topic.rstrip().endswith("?") else f"what about {topic}?"
+    return [question_of(Ability.A, question_text(asked), text)]
+
+
+def _representativeness(unit: RepresentativenessUnit) -> list[JudgeQuestion]:
+    """Do the sections, taken together, bear the overview out?"""
+    return [question_of(Ability.E, claim_text(unit.overview), "\n".join(unit.sections))]
+
+
+def _coverage(unit: CoverageUnit) -> list[JudgeQuestion]:
+    """Does the summary say what each line of the section says? (The heading is no claim.)"""
+    lines = unit.section.split("\n")
+    return [question_of(Ability.E, claim_text(line), unit.summary) for line in lines[1:] or lines]
+
+
+def _extent(_unit: object, levels: Sequence[Levels]) -> ExtentVerdict:
+    """Perfectly where every question is a yes, partially where some is, at least in part."""
+    if all(one.yes for one in levels):
+        label = Extent.PERFECTLY
+    elif any(one.yes or one.partly for one in levels):
+        label = Extent.PARTIALLY
+    else:
+        label = Extent.NO
+    return ExtentVerdict(label=label, reason=levels[0].quoted("Nearest"))
+
+
+def _relevant(unit: RelevanceUnit) -> list[JudgeQuestion]:
+    return _answers(unit.question, unit.passage)
+
+
+def _yes_no(_unit: RelevanceUnit, levels: Sequence[Levels]) -> YesNoRelevance:
+    return YesNoRelevance(relevant=levels[0].yes, reason=levels[0].quoted("Nearest"))
+
+
+def _grade(_unit: RelevanceUnit, levels: Sequence[Levels]) -> DirectGrade:
+    grade = 2 if levels[0].yes else 1 if levels[0].partly else 0
+    return DirectGrade(grade=grade, reason=levels[0].quoted("Nearest"))
+
+
+PAIRS: Mapping[str, Pair] = {
+    SUFFICIENCY.name: (lambda unit: _answers(unit.query, unit.overview), _extent),
+    STATEMENT.name: (lambda unit: _answers(unit.query, unit.statement), _extent),
+    HEADING.name: (lambda unit: _answers(unit.heading, unit.statement), _extent),
+    REPRESENTATIVENESS.name: (_representativeness, _extent),
+    COVERAGE.name: (_coverage, _extent),
+    THOMAS.name: (_relevant, _grade),
+    **{task.name: (_relevant, _yes_no) for task in DIRECT.values() if task is not THOMAS},
+}
+"""Task → what is asked of a unit, and the verdict from the levels in the same order."""
+
+
+# -- what has scales that it was fitted on ---------------------------------------------------------
 
 
 def _entailment_questions(unit: EntailmentUnit) -> list[JudgeQuestion]:
@@ -56,11 +131,11 @@ def _entailment(_unit: EntailmentUnit, levels: Sequence[Levels]) -> Entailment:
     return Entailment(entailed=False, reason=found.quoted(start))
 
 
-def _relevance_questions(unit: RelevanceUnit | GradedUnit | RatingUnit) -> list[JudgeQuestion]:
+def _relevance_questions(unit: PassageUnit | RelevanceUnit | RatingUnit) -> list[JudgeQuestion]:
     return [question_of(Ability.A, question_text(unit.question), unit.passage)]
 
 
-def _relevance(_unit: RelevanceUnit, levels: Sequence[Levels]) -> Relevance:
+def _relevance(_unit: PassageUnit, levels: Sequence[Levels]) -> Relevance:
     (found,) = levels
     start = "It answers" if found.yes else "Nearest to an answer"
     return Relevance(relevant=found.yes, reason=found.quoted(start))
@@ -71,7 +146,7 @@ UNRELATED = 0.65
 set by us, as none of the training data tells the two apart."""
 
 
-def _graded(_unit: GradedUnit, levels: Sequence[Levels]) -> RelevanceGrade:
+def _graded(_unit: RelevanceUnit, levels: Sequence[Levels]) -> RelevanceGrade:
     (found,) = levels
     grade = 3 if found.yes else 2 if found.partly else 0 if found.ruling.no >= UNRELATED else 1
     return RelevanceGrade.model_validate({"grade": grade, "reason": found.quoted("Nearest")})
@@ -122,7 +197,7 @@ def _support(_unit: SupportUnit, levels: Sequence[Levels]) -> SupportVerdict:
     return SupportVerdict(support=support, reason=found.quoted(start))
 
 
-def _yes_no_relevance(_unit: GradedUnit, levels: Sequence[Levels]) -> YesNoRelevance:
+def _yes_no_relevance(_unit: RelevanceUnit, levels: Sequence[Levels]) -> YesNoRelevance:
     (found,) = levels
     start = "It answers" if found.partly else "Nearest to an answer"
     return YesNoRelevance(relevant=found.partly, reason=found.quoted(start))
@@ -137,7 +212,7 @@ RELATED = 0.63
 set by us, as ``UNRELATED``."""
 
 
-def _narrative(unit: GradedUnit) -> str | None:
+def _narrative(unit: RelevanceUnit) -> str | None:
     count = len(unit.question.split())
     if count <= LONGEST_QUESTION:
         return None

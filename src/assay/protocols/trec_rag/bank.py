@@ -27,8 +27,7 @@ from assay.protocols.trec_rag.inputs import TrecRagInputs, TrecRagSettings
 from assay.protocols.trec_rag.retrieval import PooledDocuments
 from assay.protocols.walk import Walk
 from assay.tasks.base import AnyTask, Unit
-from assay.tasks.relevance import WAYS
-from assay.tasks.trec_rag import windows
+from assay.tasks.trec_rag import WAYS, windows
 from assay.tasks.trec_rag_narratives import (
     NARRATIVE,
     SUB_NARRATIVES,

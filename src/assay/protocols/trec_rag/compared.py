@@ -22,8 +22,7 @@ from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import ranked_runs
 from assay.protocols.trec_rag.support import support_labels, support_task
 from assay.tasks.base import AnyTask
-from assay.tasks.relevance import WAYS
-from assay.tasks.trec_rag import ASSIGNMENT
+from assay.tasks.trec_rag import ASSIGNMENT, WAYS
 from assay.tasks.trec_rag_nuggets import EDIT
 
 AUTO = "automatic nuggets, automatic assignment"

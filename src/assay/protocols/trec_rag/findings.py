@@ -36,7 +36,7 @@ from assay.protocols.trec_rag.retrieval import (
 )
 from assay.protocols.trec_rag.support import support_labels
 from assay.protocols.trec_rag.views import ScoredLabels, facts, parts
-from assay.tasks.relevance import WAYS
+from assay.tasks.trec_rag import WAYS
 
 
 def findings(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:

@@ -41,8 +41,7 @@ from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
 from assay.protocols.label_sheets import NO_LABEL, citations_of
 from assay.protocols.sheets import Topics
-from assay.tasks.relevance import WAYS
-from assay.tasks.trec_rag import WINDOW
+from assay.tasks.trec_rag import WAYS, WINDOW
 from assay.tasks.trec_rag_nuggets import DOCUMENTS, MOST_NUGGETS
 from assay.tasks.trec_rag_nuggets import WINDOW as NUGGET_WINDOW
 
@@ -54,7 +53,7 @@ RelevanceWay = Literal["counted", "at-once", "0-3", "yes-no", "none"]
 class TrecRagSettings(CommonSettings):
     """``[settings]`` of a TREC RAG evaluation.
 
-    ``relevance``: how the labeller is asked (``assay.tasks.relevance``; ``none``: only the given
+    ``relevance``: how the labeller is asked (``assay.tasks.trec_rag``; ``none``: only the given
     qrels); ``relevance_also``: further ways, to be compared on the same passages. ``pool_depth``:
     how many documents of each retrieval run are judged. ``threshold``: the lowest label of a
     document that nuggets are made from; ``documents``: how many of them go into one call;

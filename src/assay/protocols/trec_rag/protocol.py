@@ -22,8 +22,7 @@ from assay.protocols.trec_rag.responses import assignment_requests, recall_measu
 from assay.protocols.trec_rag.retrieval import precision
 from assay.protocols.trec_rag.support import support_measures, support_requests, support_task
 from assay.tasks.base import AnyTask
-from assay.tasks.relevance import WAYS
-from assay.tasks.trec_rag import ASSIGNMENT
+from assay.tasks.trec_rag import ASSIGNMENT, WAYS
 from assay.tasks.trec_rag_narratives import NARRATIVE, SUB_NARRATIVES, SUB_NARRATIVES_DRAFT
 from assay.tasks.trec_rag_narratives import TASKS as NARRATIVES
 from assay.tasks.trec_rag_nuggets import CREATE, EDIT, IMPORTANCE, MAPPING, MERGE

@@ -26,7 +26,7 @@ from assay.protocols.linear import LinearMeasure, precision_measures
 from assay.protocols.places import Place
 from assay.protocols.ranked import Ranked
 from assay.protocols.trec_rag.inputs import GivenGrades, TrecRagInputs, TrecRagSettings
-from assay.tasks.relevance import WAYS, grade_of
+from assay.tasks.trec_rag import WAYS, grade_of
 
 RELEVANCE_COLUMNS = ("topic", "doc", "grade", "way", "label")
 

@@ -12,10 +12,10 @@ from assay.model.labels import Label
 from assay.systems.asking import Asker, usable
 from assay.systems.corpus.passages import CutPassage
 from assay.tasks.r2c2 import RELEVANCE as YES_NO
-from assay.tasks.r2c2 import RelevanceUnit as YesNoUnit
+from assay.tasks.r2c2 import PassageUnit
 from assay.tasks.retrieval import MOST_ORDERED, ORDER, OrderUnit, in_order
 from assay.tasks.trec_rag import RELEVANCE as GRADED
-from assay.tasks.trec_rag import RelevanceUnit as GradedUnit
+from assay.tasks.trec_rag import RelevanceUnit
 
 WINDOW = 20
 """Passages that are put in order at once."""
@@ -58,7 +58,7 @@ def pointwise(asker: Asker, topics: Mapping[str, str], lists: Lists, depth: int)
         for topic, found in lists.items()
         for number, ranked in enumerate(found[:depth])
     ]
-    unit = GradedUnit if task is GRADED else YesNoUnit
+    unit = RelevanceUnit if task is GRADED else PassageUnit
     requests = [
         Request(task, unit(question=topics[topic], passage=ranked.passage.text))
         for topic, _, ranked in pairs

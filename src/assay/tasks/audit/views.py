@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.tasks import battles, exam, r2c2, sgss, trec_rag
 from assay.tasks.base import Unit
-from assay.tasks.relevance import grade_of
+from assay.tasks.trec_rag import grade_of
 
 Plain = Mapping[str, Any]
 
