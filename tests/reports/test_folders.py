@@ -16,7 +16,7 @@ from tests.reports.report_cases import HOSTILE
 from tests.reports.report_page import Page as Read
 from tests.reports.test_pages import cards, page
 
-PASSAGE = "Several answers cite this passage." + " It goes on for a while." * 30
+PASSAGE = "Plusieurs réponses citent ce passage." + " Il est long et ne dit pas." * 30
 
 
 def answers(topic: str, runs: int = 3):

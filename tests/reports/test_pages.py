@@ -135,6 +135,12 @@ def test_a_table_explains_measures_where_it_names_them():
     assert '<th scope="col" data-first="descending" title="says "><span class="lab">M' in html
 
 
+def test_a_row_of_a_table_is_called_by_its_first_short_text():
+    texts = Table("", ("n", "passage", "run"), [(1, "long", "R")], texts=("passage",))
+    html, _ = read(page(texts, Table("", ("M",), [(2,)])))
+    assert re.findall(r'<th scope="row"><bdi>(\w+)<', html) == ["R"]
+
+
 @pytest.mark.parametrize(("most", "whole"), [(10**6, 5), (0, 0)])
 def test_cards_are_whole_as_far_as_there_is_room(most, whole):
     html, found = read(page(cards(count=5)), max_bytes=most)

@@ -226,6 +226,7 @@ def test_a_folder_works_without_a_server(folder_report, tabs, width):
     sentence.locator("summary").click()
     quoted = sentence.locator("blockquote > [dir=auto]")
     expect(quoted).to_have_text(PASSAGE.strip())  # put there once it is open
+    expect(quoted).to_have_attribute("lang", "fr")
     tab.evaluate("() => document.querySelectorAll('details').forEach((o) => { o.open = true; })")
     assert tab.evaluate(WIDE) <= width
     tab.click("nav.ways a[rel=next] >> nth=0")

@@ -213,6 +213,18 @@ def test_of_many_curves_the_best_and_the_worst_are_named():
     assert sorted(grey) == sorted(f"run{n}" for n in range(3, 9))
 
 
+def test_a_curve_is_told_in_words_by_so_many_of_its_points():
+    long = Curve("A", tuple((n / 100, 1 - n / 100) for n in range(101)))
+    said = ET.fromstring(figure(Curves("Risk", "x", "y", (long, Curve("B", ())), begin=0.5), {}))
+    assert said.get("aria-label") == (
+        "Risk of all runs, y against x: A 0.50 at 0.50, 0.46 at 0.54, 0.41 at 0.59, 0.37 at 0.63,"
+        " 0.32 at 0.68, 0.28 at 0.72, 0.23 at 0.77, 0.19 at 0.81, 0.14 at 0.86, 0.10 at 0.90,"
+        " 0.05 at 0.95, 0.00 at 1.00; B –"
+    )
+    chart = LineChart("X(l)", ("1", "2", "3"), (Series("A", (0.5, None, 1.0)),))
+    assert ET.fromstring(figure(chart, {})).get("aria-label") == "X(l): A 0.50 at 1, 1.00 at 3"
+
+
 def test_names_that_are_too_long_keep_their_ends():
     curves = tuple(Curve("x" * 60 + f"-v{n}", ((0, 0), (1, n / 2))) for n in range(2))
     svg = figure(Curves("", "", "", curves), {})

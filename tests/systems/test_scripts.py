@@ -6,11 +6,11 @@ import unicodedata
 
 import pytest
 
+from assay.model.languages import NAMES, languages, likely_language
 from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.store import Layout, write_passages
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer
-from assay.systems.retrieval.languages import NAMES, languages, likely_language
 
 # Two sentences of a language, and queries that only the first or only the second answers.
 SENTENCES = {

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from assay.page.parts import Curve, Curves, Figure, LineChart, Point, Reliability, Scatter, Series
-from assay.page.wording import number, one_line, shortened
+from assay.page.wording import NOTHING, number, one_line, shortened
 from assay.reports.svg import (
     Plane,
     drawing,
@@ -36,6 +36,9 @@ _COARSE = 4
 _MOST_COUNTS = 12
 """With more bins than this their counts are left out."""
 
+_MOST_SAID = 12
+"""So many points of a curve are said in its text alternative, the first and the last among them."""
+
 _WIDTH = 640.0
 _Box = tuple[float, float, float, float]
 
@@ -56,6 +59,14 @@ def _kinds(names: Sequence[str], kinds: Kinds) -> list[int]:
     if all(name in kinds for name in names):
         return [kinds[name] for name in names]
     return list(range(len(names)))
+
+
+def _course(points: Sequence[tuple[str, float]]) -> str:
+    """A curve in words: values, each with its place."""
+    if len(points) > _MOST_SAID:
+        last, said = len(points) - 1, _MOST_SAID - 1
+        points = [points[n * last // said] for n in range(_MOST_SAID)]
+    return ", ".join(f"{number(value, 2)} at {place}" for place, value in points) or NOTHING
 
 
 # --- points --------------------------------------------------------------------------------------
@@ -191,7 +202,12 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
         parts += _end_labels(named, plane)
     parts += plane.named(plot.x, plot.y, height - 6)
     whose = plot.focus or "all runs"
-    said = f"{plot.title} of {whose}: {plot.y} against {plot.x}"
+    said = f"{plot.title} of {whose}, {plot.y} against {plot.x}: " + "; ".join(
+        ("" if small else f"{curve.name} ")
+        + _course([(number(x, 2), y) for x, y in curve.points if x >= plot.begin])
+        for curve in plot.curves
+        if curve.name in first
+    )
     return drawing(width, height, said, *parts, class_="plot" if small else "plot map")
 
 
@@ -269,8 +285,13 @@ def _lines(plot: LineChart, kinds: Kinds) -> Markup:
         parts.append(marker(at[0] + 5, at[1] - 4, kind, size=4))
         parts.append(label(at[0] + 14, at[1], shortened(series.name, 26), "tick", "start"))
     parts += plane.named(plot.x, plot.y, plane.bottom + below - 6)
-    said = f"{plot.title}: {len(plot.series)} series over {len(plot.places)} places"
-    return drawing(_WIDTH, height, said, *parts)
+    said = []
+    for one in plot.series:
+        known = zip(plot.places, one.values, strict=True)
+        said.append(
+            f"{one.name} {_course([(at, value) for at, value in known if value is not None])}"
+        )
+    return drawing(_WIDTH, height, f"{plot.title}: {'; '.join(said)}", *parts)
 
 
 def _series(series: Series, kind: int, shift: float, plane: Plane, *, joined: bool) -> list[Markup]:

@@ -16,7 +16,7 @@ from assay.page.files import folder_of, page_name
 from assay.page.page import Page
 from assay.page.wording import kinds_of, shortened
 from assay.reports.leaderboards import drawn, ranked
-from assay.reports.page import content_policy, environment, setting, source
+from assay.reports.page import content_policy, environment, languages_script, setting, source
 from assay.reports.parts import (
     MAX_BYTES,
     SINGLE_BYTES,
@@ -127,12 +127,12 @@ def _page(
 
 
 def _filled(template: str, **values: Any) -> str:
-    css, js = source("report.css"), source("report.js")
+    css, js = source("report.css"), languages_script() + source("report.js")
     html = (
         environment()
         .get_template(f"{template}.html.j2")
         .render(
-            # Our own style sheet and script, read from the package.
+            # Our own style sheet and scripts, read from the package.
             css=Markup(css),  # noqa: S704
             js=Markup(js),  # noqa: S704
             csp=content_policy(css, js),

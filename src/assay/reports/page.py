@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import math
 from functools import cache
 from importlib.resources import files
@@ -11,6 +12,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.model.languages import COMMON
 from assay.page.wording import NOTHING, visible
 from assay.reports.svg import el, marker, meter
 from assay.reports.text import pieces
@@ -53,6 +55,12 @@ def _shown(value: object) -> object:
 def source(name: str) -> str:
     """A file of the package's templates as it is."""
     return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def languages_script() -> str:
+    """The script by which a page says its texts' languages."""
+    return f"const WORDS={json.dumps(dict(COMMON), ensure_ascii=False)};\n{source('languages.js')}"
 
 
 def content_policy(css: str, js: str) -> str:

@@ -258,7 +258,10 @@ def _table(table: Table, look: Look) -> Markup:
         all(isinstance(row[place], str) for row in table.rows[: table.most])
         for place in range(len(table.columns))
     ]
-    return macro("parts", "table", table, rows, left, len(table.rows), look.about)
+    # What a row is of, for who listens: its first column of short texts.
+    short = (at for at, name in enumerate(table.columns) if left[at] and name not in table.texts)
+    head, count = next(short, None), len(table.rows)
+    return macro("parts", "table", table, rows, left, head, count, look.about)
 
 
 def _grid(grid: Grid) -> Markup:

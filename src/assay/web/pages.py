@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from assay.model.errors import AssayError
+from assay.reports.page import languages_script
 from assay.web import bank, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
 from assay.web.people import SESSION
@@ -213,14 +214,14 @@ async def set_aside(request: web.Request) -> Any:
     return {"kept": True}
 
 
-async def static(request: web.Request) -> web.FileResponse:
+async def static(request: web.Request) -> web.StreamResponse:
     """A file of ours, by its name; asked for anew each time, so that after an update no page runs
     with scripts of before."""
     path = HERE / "static" / request.match_info["name"]
     kind = _STATIC.get(path.suffix)
+    headers = {hdrs.CACHE_CONTROL: "no-cache", hdrs.CONTENT_TYPE: f"{kind}; charset=utf-8"}
+    if path.name == "languages.js":  # reports have it, too
+        return web.Response(text=languages_script(), headers=headers)
     if kind is None or not path.is_file():
         raise web.HTTPNotFound(text="There is no such file.")
-    return web.FileResponse(
-        path,
-        headers={hdrs.CACHE_CONTROL: "no-cache", hdrs.CONTENT_TYPE: f"{kind}; charset=utf-8"},
-    )
+    return web.FileResponse(path, headers=headers)

@@ -24,7 +24,7 @@ from typing import Any
 
 from assay.model.errors import SettingsError
 from assay.model.extras import brought
-from assay.systems.retrieval.languages import NAMES
+from assay.model.languages import NAMES
 
 STEMMERS = {
     code: NAMES[code].lower()

@@ -16,6 +16,7 @@ import orjson
 
 from assay.model.errors import SettingsError
 from assay.model.going import Told, counting, share_of, unheard
+from assay.model.languages import NAMES, languages, likely_language, told_apart
 from assay.model.version import __version__
 from assay.systems.alone import alone
 from assay.systems.corpus.passages import CutPassage
@@ -26,7 +27,6 @@ from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
 from assay.systems.retrieval.dense import ABOUT as DENSE
 from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, KnownVectors, build_dense
 from assay.systems.retrieval.embedders import Embedder, make_embedder
-from assay.systems.retrieval.languages import NAMES, languages, likely_language, told_apart
 from assay.systems.retrieval.stored import Precision
 
 ABOUT = "index.json"

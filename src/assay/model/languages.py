@@ -1,6 +1,7 @@
 """Which language a text is likely in: by its script, and by little words where many share one.
 
-It is good enough to tell a person that topics and index do not go together, and used for no more.
+It is good enough to tell a person that topics and index do not go together, and a browser which
+voice reads a text out; it is used for no more.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 
 _TABLES: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    files("assay.systems.retrieval").joinpath("languages.toml").read_text("utf-8")
+    files("assay.model").joinpath("languages.toml").read_text("utf-8")
 )
 NAMES = _TABLES["names"]
 """Languages by ISO 639-1 code."""
@@ -20,7 +21,10 @@ NAMES = _TABLES["names"]
 _BY_SCRIPT = re.compile(
     "|".join(f"(?P<{code}>[{marks}])" for code, marks in _TABLES["scripts"].items())
 )
-_COMMON = {code: frozenset(words.split()) for code, words in _TABLES["words"].items()}
+COMMON = _TABLES["words"]
+"""Little words of languages that share a script, by code."""
+
+_COMMON = {code: frozenset(words.split()) for code, words in COMMON.items()}
 _CYRILLIC = frozenset(("bg", "ru", "sr", "uk"))
 _WORD = re.compile(r"[^\W\d_]+|'n")
 _READ = 2000  # characters: enough to tell
