@@ -115,8 +115,10 @@ def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
     rows = page.locator("#bank tbody tr")
     assert rows.count() > 3
     assert page.locator("#bank tbody td", has_text=" of ").count() >= rows.count() - 1
-    page.locator("[data-action=drop]").first.click()
+    page.locator("[data-action=drop]").nth(3).click()
     until(page, "document.getElementById('told').textContent.includes('Version 1')")
+    assert page.evaluate("document.activeElement.dataset.action") == "restore"  # of the same row
+    assert page.evaluate("document.activeElement.closest('tr').rowIndex") == 4
     assert "EXAM-Cover" in page.inner_text("#told")
     assert page.locator("#bank .tag", has_text="dropped").count() == 1
     page.locator("[data-action=reword]").nth(1).click()
@@ -234,7 +236,7 @@ def test_words_of_the_query_are_lit(serve, visit, tmp_path):
         assert [one for name, one in found if name == "MARK"] == lit, words
 
 
-def test_a_text_says_its_language_by_its_script(serve, visit, tmp_path):
+def test_a_text_says_its_language_by_its_script_and_words(serve, visit, tmp_path):
     server = serve(write_folder(tmp_path / "f"))
     page = visit(server.link)
     page.goto(f"{server.base}/label/r2c2.entailment")
@@ -244,7 +246,9 @@ def test_a_text_says_its_language_by_its_script(serve, visit, tmp_path):
         ("骨", "", "zh"), ("骨", chinese, "zh-Hant"), ("東京都、骨", japanese, "ja"),
         (chinese * 2, japanese * 9, "zh-Hant"), ("다리는 낡았다.", "", "ko"),
         ("بُني الجسر (Anna Berg) سنة 1872", "", "ar"), ("Мост стар.", "", "ru"),
-        ("Das Öl – “alt”", "", ""), ("The bridge 橋 is old", japanese, ""), ("123", "", ""),
+        ("Das Öl – “alt”", "", ""), ("The bridge 橋 is old", japanese, "en"), ("123", "", ""),
+        ("Le pont a été construit par Anna.", "", "fr"), ("Anna Berg", "", ""),
+        ("Мост построен в 1872 году, и он стар.", "", "ru"), ("Міст є в місті", "", "uk"),
     ]:  # fmt: skip
         found = page.evaluate("([text, around]) => languageOf(text, around)", [text, around])
         assert found == language, text
@@ -260,8 +264,10 @@ def test_pages_beside_the_labelling_say_their_texts_languages(serve, visit, tmp_
     found = page.locator("#found bdi[lang=ja]")
     found.first.wait_for()
     page.goto(f"{server.base}/search")
+    page.evaluate("window.told = document.querySelector('#found [role=status]')")
     page.fill("[name=q]", "ｱﾝﾅ")  # what comes later says it, too; widths make no difference
     found.first.wait_for()
+    assert page.evaluate("told.isConnected && told.textContent") == "2 found"  # read out
     page.locator("#found a").first.click()
     page.locator("p.plain[lang=ja]").first.wait_for()
     page.goto(f"{server.base}/topic/0")
@@ -275,7 +281,11 @@ def test_keys_are_those_of_the_folder(serve, visit, tmp_path):
     page.goto(f"{server.base}/label/r2c2.entailment")
     unit = unit_of(page)
     assert page.locator("[data-command=skip] kbd").inner_text() == "x"
+    page.locator("[data-command=note]").focus()
+    page.keyboard.press(" ")  # what a button does goes before what its key does
+    page.keyboard.press("Escape")
     page.keyboard.press("2")
+    page.evaluate("toBench()")
     page.keyboard.press(" ")
     goes_on(page, unit)
 

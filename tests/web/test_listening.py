@@ -157,6 +157,49 @@ def test_an_empty_queue_is_told_and_its_keys_do_nothing(opened):
     page.locator("#bench").wait_for()
 
 
+def test_keys_of_one_character_are_switched_off_and_stay_off(opened):
+    page = opened("r2c2.entailment")
+    switch = page.locator("[data-command=single]")
+    press(page, "1")
+    switch.click()
+    assert "do nothing" in page.inner_text("#status")
+    assert page.locator("[aria-checked=true]").inner_text() == "No"  # what was begun stays
+    page.reload()
+    name = page.get_attribute("#bench", "aria-label")
+    assert name.endswith("Entailed: No, Yes.")
+    press(page, "2", "s", "?")
+    assert page.locator("[aria-checked=true], dialog[open], [aria-keyshortcuts]").count() == 0
+    unit = unit_of(page)
+    press(page, "Tab", "Tab", "Tab", " ", "ArrowRight", "Tab")  # a scale is one stop
+    assert page.evaluate(FOCUSED) == "reason"
+    press(page, "Escape", "Enter")
+    goes_on(page, unit)
+    switch.click()
+    press(page, "2")
+    assert page.locator("[aria-checked=true]").inner_text().startswith("Yes")
+
+
+def test_enter_takes_evidence_away_and_submits_nothing(opened):
+    page = opened("r2c2.entailment")
+    unit = unit_of(page)
+    press(page, "e", "Enter", "Escape", "1")
+    page.locator("#evidence button").focus()
+    press(page, "Enter")
+    assert page.locator("#evidence li").count() == 0
+    assert unit_of(page) == unit
+
+
+def test_one_voice_reads_what_is_told_of_a_unit(serve, visit, tmp_path):
+    answers = {"ONE": "<1>\nアンナ;90\n1;PR;1;この橋はアンナが建てた。\n</1>\n"}
+    server = serve(write_folder(tmp_path / "f", answers=answers))
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    until(page, f"{SPOKEN}.includes('アンナ')")
+    assert page.evaluate("document.querySelector('#spoken span').lang") == "ja"
+    assert page.evaluate("document.getElementById('bench').lang") == "ja"
+    assert page.locator("#bench > :not(#topic):not([lang=en])").count() == 0
+
+
 def test_long_lists_go_on_with_capital_letters(opened):
     page = opened("r2c2.entailment")
     items = [f"Nugget {n}" for n in range(40)]

@@ -146,6 +146,8 @@ def test_what_is_opened_focused_and_scrolled_survives_each_poll(serve, visit, fo
     until(page, "document.querySelector('#by-person').innerText.includes('KIM')")
     assert page.evaluate("document.activeElement.id") == "ranges"
     assert boxes.nth(1).evaluate("(one) => one.open")
+    page.click("text=Let it stand still")
+    assert page.locator("[hx-get]").count() == 0
 
 
 def test_progress_tells_what_more_labels_would_do(serve, visit, folder):

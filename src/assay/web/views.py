@@ -176,8 +176,8 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     measure, ranges = scored.open_ranges()
     outlook, outlook_age = await bench.outlook.last()
     return page(
-        request, "live.html", **found, agreed=agreed, most_paired=live.MOST_PAIRED, age=ago(age),
-        measure=measure, ranges=ranges,
+        request, "live.html", **found, still="still" in request.query, agreed=agreed,
+        most_paired=live.MOST_PAIRED, age=ago(age), measure=measure, ranges=ranges,
         boards=scored.leaderboards(), stands_on=scored.stands_on, missing=scored.missing,
         outlook=outlook, outlook_age=ago(outlook_age), queue=QUEUES["widest"],
     )  # fmt: skip

@@ -2,7 +2,7 @@
 "use strict";
 const find = (id) => document.getElementById(id);
 const told = find("told");
-async function send(body) {
+async function send(body, place) {
   told.textContent = "…";
   try {
     const reply = await fetch("/api/bank", {
@@ -12,6 +12,7 @@ async function send(body) {
     const found = await reply.json();
     if (!reply.ok) { told.textContent = found.error; return; }
     sessionStorage.setItem("told", `${found.told}. ${found.moved}`);
+    sessionStorage.setItem("place", place); // where one was goes on, when the page is there anew
     location.reload();
   } catch { told.textContent = "The server cannot be reached."; }
 }
@@ -37,14 +38,20 @@ for (const button of document.querySelectorAll("[data-action]")) {
       if (given === null || given.trim() === "") return;
       body.weight = Number(given);
     }
-    send(body);
+    send(body, [...document.querySelectorAll("[data-action]")].indexOf(button));
   });
 }
 if (find("add")) {
   find("add").addEventListener("submit", (event) => {
     event.preventDefault();
-    send({ action: "add", query: event.target.elements.query.value, text: event.target.elements.text.value });
+    send({ action: "add", query: event.target.elements.query.value, text: event.target.elements.text.value }, -1);
   });
 }
-told.textContent = sessionStorage.getItem("told") || "";
-sessionStorage.removeItem("told");
+const place = sessionStorage.getItem("place");
+if (place !== null) {
+  (document.querySelectorAll("[data-action]")[Number(place)] || find("add").elements.query).focus();
+  // What stands there when a page comes is not read out.
+  const text = sessionStorage.getItem("told");
+  setTimeout(() => { told.textContent = text; }, 500);
+  sessionStorage.clear();
+}

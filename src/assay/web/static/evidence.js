@@ -53,7 +53,7 @@ function nodeAt(root, offset) {
   return [node, offset];
 }
 
-const spoken = (text) => { find("spoken").replaceChildren(make("span", {}, text)); }; // the same text anew, too
+const spoken = (text, lang = null) => { find("spoken").replaceChildren(make("span", { lang }, text)); }; // the same text anew, too
 
 function startMarking() {
   const sentences = [...document.querySelectorAll(".texts [data-field]")].filter((one) => one.checkVisibility()).flatMap(sentencesIn);
@@ -91,7 +91,7 @@ function choose(to, from = to) {
   const label = marking.heard === field ? "" : `${field.closest(".text").querySelector("h2").textContent}: `;
   marking.heard = field;
   const many = Math.abs(from - to) + 1;
-  spoken(`${label}${many > 1 ? `${many} sentences: ` : ""}${chosen.toString()}`);
+  spoken(`${label}${many > 1 ? `${many} sentences: ` : ""}${chosen.toString()}`, field.lang || null);
 }
 
 document.addEventListener("keydown", (event) => {

@@ -43,7 +43,12 @@ function make(tag, attributes = {}, ...children) {
   return made;
 }
 
-const kbd = (key) => make("kbd", { "aria-hidden": "true" }, key === "Backspace" ? "⌫" : key);
+// Keys of one character can be switched off: who dictates, or whose screen reader has them, gives
+// verdicts by them without meaning to.
+let single = localStorage.getItem("single keys") !== "off";
+const works = (key) => single || key.length > 1 || key === " ";
+
+const kbd = (key) => (key && works(key) ? make("kbd", { "aria-hidden": "true" }, key === "Backspace" ? "⌫" : key) : null);
 
 function say(text, wrong = false) {
   const status = find("status");
@@ -130,7 +135,7 @@ function choiceKeys(controls, keysLeft) {
   for (const one of choices) {
     const own = choices.length === 1 && one.options.every((o) => Number.isInteger(o.value) && o.value >= 0 && o.value < 10);
     for (const option of one.options) {
-      digits.set(option, own ? String(option.value) : next < 10 ? String(next) : keysLeft.shift() || "");
+      digits.set(option, !single ? "" : own ? String(option.value) : next < 10 ? String(next) : keysLeft.shift() || "");
       next += 1;
     }
   }
@@ -143,18 +148,27 @@ function choice(control, digits, set) {
   for (const option of control.options) {
     const key = digits.get(option) || "";
     const button = make("button", {
-      type: "button", role: "radio", "aria-checked": String(same(before, option.value)),
+      type: "button", role: "radio",
       "data-verdict": option.value, "data-field": control.field, "data-key": key || null,
       "aria-keyshortcuts": key || null,
     }, make("span", {}, option.label), key ? kbd(key) : null);
     button.addEventListener("click", () => {
-      for (const other of group.children) other.setAttribute("aria-checked", String(other === button));
+      check(group, button);
       set(option.value);
       heard(button, `${control.label}: ${option.label}.`);
     });
     group.append(button);
   }
+  check(group, group.children[control.options.findIndex((one) => same(before, one.value))]);
   return group;
+}
+
+// One of a scale's buttons is in the order of Tab; the arrows lead to the others.
+function check(group, chosen) {
+  for (const one of group.children) {
+    one.setAttribute("aria-checked", String(one === chosen));
+    one.tabIndex = one === (chosen || group.firstChild) ? 0 : -1;
+  }
 }
 
 const same = (one, other) => one === other || String(one).toUpperCase() === String(other).toUpperCase();
@@ -168,9 +182,9 @@ function itemRow(control, at, keysLeft) {
   const letter = kbd(key);
   const show = () => {
     const now = control.options.findIndex((option) => same(option.value, values[at]));
+    check(options, options.children[now]);
     [...options.children].forEach((button, n) => {
       const next = key && n === (now + 1) % control.options.length;
-      button.setAttribute("aria-checked", String(n === now));
       button.toggleAttribute("data-key", Boolean(next));
       if (next) { button.dataset.key = key; button.setAttribute("aria-keyshortcuts", key); button.append(letter); }
       else button.removeAttribute("aria-keyshortcuts");
@@ -363,7 +377,7 @@ function show(screen) {
   state.values = draft ? draft.values : {};
   if (draft) state.confirmed = draft.confirmed;
   else for (const one of screen.controls) state.values[one.field] = initial(one, given[one.field]);
-  const keysLeft = [...ITEM_KEYS];
+  const keysLeft = single ? [...ITEM_KEYS] : [];
   const digits = choiceKeys(screen.controls, keysLeft);
   const reason = make("textarea", { id: "reason", rows: "1", dir: "auto" });
   reason.value = draft ? draft.reason : own ? own.reason : "";
@@ -378,7 +392,7 @@ function show(screen) {
   announce(screen, digits);
   say(own ? "You labelled this one already; what you submit now takes that label's place." : "");
   find("left").textContent = screen.flag ? "· flagged" : "";
-  window.scrollTo(0, 0);
+  if (bench.getBoundingClientRect().top < 0) bench.scrollIntoView();
   state.since = performance.now();
 }
 
@@ -402,14 +416,15 @@ function announce(screen, digits) {
   for (const { title, verdict, reason } of said(screen)) parts.push(`${title}: ${brief(verdict)}${reason ? `, ${reason}` : ""}.`);
   if (priorOf(screen)) parts.push(`You said: ${brief(screen.own.verdict)}.`);
   for (const { kind, label, options, items } of controlsOf(screen)) {
-    if (kind === "choice") parts.push(`${label}: ${options.map((one) => (digits.get(one) === one.label ? one.label : `${digits.get(one)} ${one.label}`)).join(", ")}.`);
-    else if (kind === "items") parts.push(`${label}: ${options.map((one) => one.label).join(", ")}, for each of ${items.length}, by its letter.`);
-    else if (kind === "texts" || kind === "records") parts.push(`${label}: a list, Tab leads there, + adds one.`);
+    if (kind === "choice") parts.push(`${label}: ${options.map((one) => (digits.get(one) === one.label ? one.label : `${digits.get(one)} ${one.label}`.trim())).join(", ")}.`);
+    else if (kind === "items") parts.push(`${label}: ${options.map((one) => one.label).join(", ")}, for each of ${items.length}${single ? ", by its letter" : ""}.`);
+    else if (kind === "texts" || kind === "records") parts.push(`${label}: a list, Tab leads there${single ? ", + adds one" : ""}.`);
     else parts.push(`${label}: Tab leads there.`);
   }
   const text = parts.join(" ");
   bench.setAttribute("aria-label", text);
-  if (document.activeElement === bench) spoken(text);
+  bench.lang = languageOf(judged.map((one) => whole(one.value)).join(" ")) || "en"; // one voice reads all of it
+  if (document.activeElement === bench) spoken(text, bench.lang);
   else toBench();
 }
 
@@ -663,17 +678,37 @@ const commands = {
   help: ["All keys", () => read("help")],
 };
 
-for (const [name, [title, work]] of Object.entries(commands)) {
-  find("keys").append(make("tr", {}, make("td", {}, make("kbd", {}, keys[name])), make("td", {}, title)));
-  if (name === "submit") continue;
-  const button = make("button", { type: "button", "data-command": name, title }, title, " ", kbd(keys[name]));
-  button.addEventListener("click", () => { if (!waits()) work(); });
-  find("commands").append(button);
+const SINGLE_KEYS = [["0 … 9 a …", "A verdict, as its button says"], ["a … z A … Z", "The next value of a list's item"], ["+", "Add an entry to a list"]];
+const OTHER_KEYS = [["Tab", "The next text, which screen readers read out, or control"], ["← → ↑ ↓", "Another verdict of a scale that has the focus"],
+  ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
+  ["↑ ↓", "Marking: another sentence; with Shift more or less of the text"], ["Enter", "Marking: what is selected is evidence; Esc leaves"]];
+
+function drawCommands() {
+  const rows = Object.entries(commands).map(([name, [title]]) => [keys[name], title]).filter(([key]) => works(key));
+  rows.push(...(single ? SINGLE_KEYS : []), ...OTHER_KEYS);
+  find("keys").replaceChildren(...rows.map(([key, title]) => make("tr", {}, make("td", {}, make("kbd", {}, key)), make("td", {}, title))));
+  const command = (name, title, work) => {
+    const button = make("button", { type: "button", "data-command": name }, title, " ", kbd(keys[name] || ""));
+    button.addEventListener("click", () => { if (!waits()) work(); });
+    return button;
+  };
+  const others = Object.entries(commands).filter(([name]) => name !== "submit");
+  find("commands").replaceChildren(...others.map(([name, [title, work]]) => command(name, title, work)),
+    command("single", `Switch keys of one character ${single ? "off" : "on"}`, switchKeys));
 }
-for (const [key, text] of [["0 … 9 a …", "A verdict, as its button says"], ["a … z A … Z", "The next value of a list's item"], ["+", "Add an entry to a list"],
-  ["Tab", "The next text, which screen readers read out, or control"], ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
-  ["↑ ↓", "Marking: another sentence; with Shift more or less of the text"], ["Enter", "Marking: what is selected is evidence; Esc leaves"]]) {
-  find("keys").append(make("tr", {}, make("td", {}, make("kbd", {}, key)), make("td", {}, text)));
+
+function switchKeys() {
+  single = !single;
+  localStorage.setItem("single keys", single ? "on" : "off");
+  if (!state.gold) {
+    const { since, revisited } = state;
+    keepDraft();
+    show(state.screen);
+    Object.assign(state, { since, revisited });
+  }
+  drawCommands();
+  find("commands").lastChild.focus();
+  say(single ? "Keys of one character give verdicts and commands." : "Keys of one character do nothing here; Enter and Backspace do what they did.");
 }
 
 for (const kind of ["input", "change"]) {
@@ -690,6 +725,7 @@ document.addEventListener("keydown", (event) => {
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
     return;
   }
+  if (!works(event.key)) return;
   const written = event.getModifierState && event.getModifierState("AltGraph"); // [ and ] on many keyboards
   if (!written && (event.ctrlKey || event.metaKey || event.altKey)) return;
   // Capitals lock makes no other keys.
@@ -705,7 +741,8 @@ document.addEventListener("keydown", (event) => {
   if (waits()) { event.preventDefault(); return; }
   const command = Object.keys(keys).find((name) => keys[name] === key);
   if (command && commands[command]) {
-    if (event.key === "Enter" && target.matches("a, [data-command]:not([data-command=submit]), [data-recent], [data-act], .add")) return;
+    if (event.key === "Enter" && target.matches("a, button:not([type=submit], [role=radio])")) return;
+    if (event.key === " " && target.matches("button:not([type=submit], [aria-checked=true])")) return;
     event.preventDefault();
     if (!event.repeat && (state.screen || ["undo", "back", "forward"].includes(command))) commands[command][1]();
     return;
@@ -716,11 +753,12 @@ document.addEventListener("keydown", (event) => {
 
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
+drawCommands();
 drawRecent(recent);
 state.behind = recent.map((one) => one.unit).reverse();
 show(state.ahead[0] || null);
 fill();
 // What has the focus while a page is loading is read out by some screen readers, by others not.
 window.addEventListener("load", () => setTimeout(() => {
-  if (state.screen && !find("spoken").textContent) spoken(find("bench").getAttribute("aria-label"));
+  if (state.screen && !find("spoken").textContent) spoken(find("bench").getAttribute("aria-label"), find("bench").lang);
 }, 500));
