@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.ledger import Ledger, NewLabel
+from assay.ledger import Ledger, NewLabel, sqlite
 from assay.ledger.hashes import is_hash, packed, unpacked
 from assay.ledger.store import Place
 from assay.model.errors import LedgerError
@@ -175,6 +177,43 @@ def test_a_kill_loses_nothing_that_was_added(place: Place):
     assert ended(forked(keep_and_die, place, 50)) == -signal.SIGKILL
     with Ledger.open(place) as ledger:
         assert len(list(ledger.labels())) == 50
+
+
+@pytest.mark.parametrize("labels", [3, 5])
+def test_what_a_killed_process_left_is_not_written_over_a_backup(tmp_path: Path, labels: int):
+    whole, killed, folder = (tmp_path / name for name in ("whole.sqlite", "killed.sqlite", "f"))
+    folder.mkdir()
+    with Ledger.open(whole) as ledger:
+        ledger.add(map(label, range(labels)))
+    with Ledger.open(killed) as ledger:
+        ledger.add(map(label, range(4)))
+        for end in ("-wal", "-shm"):
+            shutil.copy(f"{killed}{end}", folder / f"l.sqlite{end}")
+        shutil.copy(killed, folder / "own.sqlite")
+        shutil.copy(f"{killed}-wal", folder / "own.sqlite-wal")
+    shutil.copy(whole, folder / "l.sqlite")
+    with pytest.raises(LedgerError, match=r"l\.sqlite-wal does not go on from l\.sqlite"):
+        Ledger.open(folder / "l.sqlite")
+    assert (folder / "l.sqlite").read_bytes() == whole.read_bytes()
+    for end in ("-wal", "-shm"):
+        (folder / f"l.sqlite{end}").unlink()
+    for name, count in (("l", labels), ("own", 4)):
+        with Ledger.open(folder / f"{name}.sqlite") as ledger:
+            assert ledger.size() == count
+
+
+def test_a_copy_of_the_file_alone_has_what_was_written_before(tmp_path: Path, monkeypatch):
+    path, alone = tmp_path / "l.sqlite", tmp_path / "alone.sqlite"
+    monkeypatch.setattr(sqlite, "_MOVED_EVERY", 0.0)
+    with Ledger.open(path) as ledger:
+        ledger.add([label(1)])
+        deadline = time.monotonic() + 20
+        while True:
+            shutil.copy(path, alone)
+            with Ledger.open(alone) as copied:
+                if copied.size():
+                    break
+            assert time.monotonic() < deadline
 
 
 def test_a_read_only_folder_is_explained(tmp_path: Path):

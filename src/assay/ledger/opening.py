@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from assay.ledger.chain import digest_of, newest
 from assay.ledger.store import too_new
 from assay.model.errors import LedgerError
 
@@ -106,6 +107,8 @@ _NAMES = bytes.fromhex("d9d505f920a163d7")
 """The end of a journal that names another file (SQLite's file format, 3)."""
 _DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatype mismatch")
 """What SQLite says of a file that was damaged."""
+_LOOKS = 3
+"""Looks at a file that another process may be writing that moment."""
 PATIENCE = 30.0
 """Seconds for which a file that another process holds is waited for."""
 LONGEST_LOG = 32768
@@ -137,6 +140,7 @@ def connect(path: Path, kind: type[C]) -> C:
 def opened(path: Path, kind: type[C]) -> C:
     """A connection to the file at ``path``, for reading alone where it may not be written."""
     check_journal(path)
+    _check_log(path)
     where, is_uri = str(path), False
     if not writable(path):
         # Without a log the file is all there is. With one SQLite must see what the log holds.
@@ -158,6 +162,31 @@ def check_journal(path: Path) -> None:
                 f"{journal}: SQLite would delete a file that this one names. Assay writes no such "
                 "journal: find out who did, and take it away."
             )
+
+
+def _check_log(path: Path) -> None:
+    """Raise LedgerError where the log beside the file does not go on from it. SQLite does not look,
+    and would write what a killed process left over the backup that was put in the file's place."""
+    real = path.resolve()
+    log = real.with_name(f"{real.name}-wal")
+    if not log.exists() or not log.stat().st_size:
+        return
+    uri = real.as_uri()
+    # A file without any table yet, or that cannot be read, has nothing that could be lost here.
+    with (
+        suppress(sqlite3.DatabaseError),
+        closing(sqlite3.connect(f"{uri}?immutable=1", uri=True)) as alone,
+        closing(sqlite3.connect(f"{uri}?mode=ro", PATIENCE, uri=True)) as both,
+    ):
+        for _ in range(_LOOKS):
+            last = newest(alone)
+            if digest_of(both, last.labels) == last.digest:
+                return
+        raise LedgerError(
+            f"{log} does not go on from {path.name}, over which SQLite would write it: it is of "
+            f"another ledger, or older. Move it away, with {real.name}-shm, to go on with "
+            f"{path.name}; what it holds itself is in the file that it was left beside."
+        )
 
 
 def writable(path: Path) -> bool:
@@ -218,7 +247,8 @@ def _log_ahead(db: sqlite3.Connection) -> None:
 def move_log(path: Path) -> None:
     """Move what the log of the file at ``path`` holds into the file, as far as nobody uses it. It
     waits for the disk, some seconds where that is busy; who writes meanwhile does not."""
-    with explained(path), closing(sqlite3.connect(path)) as db:
+    uri = f"{path.absolute().as_uri()}?mode=rw"  # one that is gone is not made again
+    with explained(path), closing(sqlite3.connect(uri, uri=True)) as db:
         db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, Self
 
 from assay.ledger.claims import claim, claim_of_machine
-from assay.ledger.opening import connect, explained, opened, roll_back, writable
+from assay.ledger.opening import connect, explained, move_log, opened, roll_back, writable
 from assay.ledger.store import TABLES, Place, Row, T
+from assay.model.errors import LedgerError
 
 _SMALL_CACHE = 4 << 10  # KiB
+_MOVED_EVERY = 10.0  # seconds in which labels are in the log alone
 _SHOWN = 20  # faults of the structure that are told
 _COUNT, _NOT = "SELECT count(*) FROM labels {}", "NOT INDEXED"
 _UTF_8 = "which writes UTF-8: 'sqlite3 OLD .dump | sqlite3 NEW' gives that back"
@@ -40,6 +44,7 @@ class SqliteStore(sqlite3.Connection):
     name: str
     remote = False
     _data_version = 0
+    _move_at: float
     _in_memory = False
     _machine: ExitStack | None = None
 
@@ -68,6 +73,7 @@ class SqliteStore(sqlite3.Connection):
 
     def _of(self, path: Path) -> Self:
         self.path, self.place, self.name = path, path, str(path)
+        self._move_at = time.monotonic() + _MOVED_EVERY
         return self
 
     def blocks(
@@ -89,7 +95,19 @@ class SqliteStore(sqlite3.Connection):
                 self.text_factory = str
 
     def persistently(self, write: Callable[[bool], T]) -> T:
-        return write(False)
+        done = write(False)
+        self._move_log()
+        return done
+
+    def _move_log(self) -> None:
+        """Now and then have the file itself hold what its log does, so that a copy of the file
+        alone has it. The thread waits for the disk, and nobody for the thread."""
+        now = time.monotonic()
+        if self._in_memory or now < self._move_at:
+            return
+        self._move_at = now + _MOVED_EVERY
+        with suppress(RuntimeError):  # no thread is to be had
+            Thread(target=_try_to_move_log, args=[self.path]).start()
 
     def begin(self) -> None:
         self.execute("BEGIN IMMEDIATE")
@@ -194,3 +212,8 @@ class SqliteStore(sqlite3.Connection):
     def use_less_memory(self) -> None:
         self.execute("PRAGMA mmap_size = 0")
         self.execute(f"PRAGMA cache_size = -{_SMALL_CACHE}")
+
+
+def _try_to_move_log(path: Path) -> None:
+    with suppress(LedgerError):  # it is tried again, and nothing is lost meanwhile
+        move_log(path)
