@@ -167,6 +167,20 @@ def test_exported_labels_are_compared_by_their_words(assay, tmp_path):
     assert assay("agree", both, a, "--label", "dialogue_act").returncode == 0
 
 
+def test_a_label_that_both_files_have_agrees_with_nothing(assay, tmp_path):
+    machine = [
+        one | {"uid": str(number)}
+        for number, one in enumerate(export(*((f"R {n}", "answer", "") for n in range(8))))
+    ]
+    people = [*machine[:6], machine[6] | {"uid": "p6"}, *export(("R 7", "refusal", ""))]
+    a, b = lines(tmp_path / "a.jsonl", *machine), lines(tmp_path / "b.jsonl", *people)
+    document = json.loads(assay("agree", a, b, "--json").stdout)
+    assert (document["units"]["both"], document["rows"][0]["value"]) == (2, 0.5)
+    shown = " ".join(assay("agree", a, b).stdout.split())
+    assert "6 units with one and the same label in both: left out." in shown
+    assert "8 units of 8 topics labelled in both" in " ".join(assay("agree", a, a).stdout.split())
+
+
 def test_what_the_ledger_exports_is_compared_labeller_by_labeller(assay, tmp_path):
     ignore = shutil.ignore_patterns("out", "labels.sqlite*")
     folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))

@@ -340,8 +340,16 @@ def test_a_measure_that_whole_topics_cannot_correct_names_the_draw_that_can(
     (place / "kim.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said))
     assert assay("labels", "import", place, place / "kim.jsonl").returncode == 0
     with opened.ledger() as ledger:
-        (board, *_) = correct(opened.parts, ledger, measures=["Correct"]).boards
-    assert board.refused["Correct"].endswith(
+        boards = correct(opened.parts, ledger).boards
+    refused = {name: why for board in boards for name, why in board.refused.items()}
+    assert refused["Correct"].endswith(
         "Single labels can correct it: 'assay draw FOLDER --task r2c2.answer --design leverage "
         "--n N'."
     )
+    # What nobody was asked about is the machine's, not corrected by a difference of nothing.
+    assert {name for name, why in refused.items() if why.startswith("The draw is of ")} >= {
+        "Faithfulness",
+        "DeclinedWrongly",
+    }
+    assert not any(one.found for one in boards)
+    assert "no value on 1 topic" in refused["ContextRelevance"]

@@ -283,6 +283,9 @@ class Agreed:
             yield f"Labels given {shares}; --by edit sets them apart."
         if (self.result.topics or 0) < 2:
             yield "No intervals: there is one topic only."
+        if pair.one_label:
+            same = counted(pair.one_label, "unit")
+            yield f"{same} with one and the same label in both: left out."
         for name, other, only, unjudged in (
             ("A", "B", pair.only_first, pair.unjudged_first),
             ("B", "A", pair.only_second, pair.unjudged_second),

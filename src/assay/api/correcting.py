@@ -20,7 +20,7 @@ from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status, is_independent, without_reasons
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, listed, listing
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
 from assay.statistics.corrected import Population
@@ -323,13 +323,14 @@ def _boards(
         f"{one.task.name} --design leverage --n N'."
         for one in linear
     }
+    apart = _apart_from(part, basis)
     for board in boards:
         found, refused = [], {}
         for measure in board.measures:
             name = prefix + measure
             if measures and measure not in measures and name not in measures:
                 continue
-            one = by.measure(board, measure)
+            one = apart.get(measure) or by.measure(board, measure)
             if isinstance(one, str):
                 refused[name] = one + instead.get(measure, "")
             else:
@@ -342,6 +343,23 @@ def _boards(
                 found.append(replace(one, measure=name, families=off))
         if found or refused:
             yield TrustBoard(prefix + board.title, tuple(found), refused, given)
+
+
+def _apart_from(part: Evaluation, basis: Basis) -> dict[str, str]:
+    """The measures that no label under the tasks of a draw of topics has a part in, each with why
+    it is not corrected: they are what they are without any such label."""
+    draw = basis.draw
+    if draw.design != TOPICS or set(draw.tasks) >= {task.name for task in part.tasks}:
+        return {}
+    nobody = replace(part.policy.of_drawn(draw.tasks), people=False)
+    scores = replace(part, policy=nobody).score(basis.ledger).findings.scores.values()
+    known = {name for of in scores for name in of}
+    return {
+        name: f"The draw is of {listing(list(draw.tasks))}, and what this rests on nobody was "
+        "asked: it is the machine's alone."
+        for name in known
+        if all(name not in of or of[name].value is not None for of in scores)
+    }
 
 
 def _correcting(part: Evaluation, judge: Findings, basis: Basis) -> ByTopics | ByItems:

@@ -54,10 +54,12 @@ topic. The passages of an answer (``RUN TOPIC passage 2``) are its run's."""
 
 
 class LabelNote(NamedTuple):
-    """What is known of a label beside it: what it is about, its reason, whether it is an edit."""
+    """What is known of a label beside it: what it is about, its reason, whether it is an edit, and
+    which label of a ledger it is."""
 
     text: str = ""
     why: Why = NO_REASON
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +274,7 @@ def _words(record: Mapping[str, Any]) -> Iterator[tuple[Unit, str | None, LabelN
             own = str(texts[number - 1]) if texts else _about(unit)
             key = f"{where} {number}".strip() if several else where
             word = one if isinstance(one, str) or one is None else str(one)
-            yield (topic, run, key), word, LabelNote(own, why)
+            yield (topic, run, key), word, LabelNote(own, why, str(record.get("uid") or ""))
 
 
 def _places(record: Mapping[str, Any]) -> Iterator[Unit]:

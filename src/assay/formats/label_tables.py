@@ -218,8 +218,10 @@ class LabelPair:
     ``shared``: how many units both files have, with a label or without. ``both``: the units with a
     label in both, in the first file's order. ``only_first``: how many units only the first file
     has. ``only_second``: how many only the second one has. ``runs``: whether both files have a
-    column of runs. ``notes``: what is known beside the labels of each file. ``names``: what labels
-    are called.
+    column of runs. ``one_label``: the units, left out of all but the counts, whose label in both is
+    one and the same of a ledger, as where people labelled only some and one labeller's stand for
+    the rest; none where all are. ``notes``: what is known beside the labels of each file.
+    ``names``: what labels are called.
     """
 
     def __init__(
@@ -231,12 +233,23 @@ class LabelPair:
         self.second, self.unjudged_second = _judged(b, scale)
         self.units = tuple(dict.fromkeys([*a.labels, *b.labels]))
         self.shared = sum(unit in b.labels for unit in a.labels)
-        self.both = [unit for unit in self.first if unit in self.second]
+        both = [unit for unit in self.first if unit in self.second]
+        one = {unit for unit in both if _uid(a, unit) and _uid(a, unit) == _uid(b, unit)}
+        self.one_label = len(one) if len(one) < len(both) else 0
+        self.both = [unit for unit in both if not self.one_label or unit not in one]
+        if self.one_label:
+            for side in (self.first, self.second):
+                for unit in one:
+                    del side[unit]
         self.only_first = len(a.labels) - self.shared
         self.only_second = len(b.labels) - self.shared
         self.runs = a.runs and b.runs
         self.notes = (a.notes, b.notes)
         self.names = {**b.names, **a.names}
+
+
+def _uid(table: LabelTable, unit: Unit) -> str:
+    return table.notes[unit].uid if unit in table.notes else ""
 
 
 def _named_alike(a: LabelTable, b: LabelTable) -> tuple[LabelTable, LabelTable]:
