@@ -110,7 +110,7 @@ def test_what_is_no_folder_is_said_and_without_the_extra_too(
 ):
     done = assay("mcp", tmp_path)
     assert (done.returncode, "assay init" in done.stderr) == (2, True)
-    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     done = assay("mcp", tmp_path)
     assert done.returncode == 2
     assert "pip install 'assay-rag[mcp]'" in done.stderr

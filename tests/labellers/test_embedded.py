@@ -8,6 +8,7 @@ import itertools
 import math
 import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -425,10 +426,29 @@ def test_reasons_are_one_clean_line(written: str, cleaned: str) -> None:
     assert clean_reason(written) == cleaned
 
 
-def test_llama_cpp_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "xllamacpp", None)
-    with pytest.raises(PrerequisiteError, match=re.escape("assay-rag[language-models]")):
-        GgufEngine(Path("x.gguf"))
+def test_llama_cpp_missing_names_the_extra_before_a_model_is_fetched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fetched(*_: object) -> None:
+        pytest.fail("the model was fetched")
+
+    def refused() -> str:
+        with pytest.raises(PrerequisiteError) as caught:
+            label(EmbeddedLabeller(None, Renderer()), Request(ENTAILMENT, UNIT))
+        return str(caught.value)
+
+    monkeypatch.setattr("assay.labellers.embedded.fetch_model", fetched)
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    needs, cure = (
+        "Embedded language models need llama.cpp",
+        "pip install 'assay-rag[language-models]'",
+    )
+    assert refused() == f"{needs}: {cure}"
+    # What is there and cannot be loaded says why.
+    (tmp_path / "xllamacpp.py").write_text("raise ImportError('libgomp.so.1: no such file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "xllamacpp")
+    assert refused() == f"{needs} (libgomp.so.1: no such file): {cure}"
 
 
 # A real model

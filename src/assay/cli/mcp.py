@@ -8,7 +8,8 @@ from typing import Any
 
 from assay.api.looking import Look
 from assay.cli.common import FolderArgument, forms
-from assay.model.errors import AssayError, PrerequisiteError
+from assay.model.errors import AssayError
+from assay.model.extras import brought
 from assay.model.secrets import told
 from assay.model.version import __version__
 
@@ -21,14 +22,10 @@ def mcp_command(folder: FolderArgument) -> None:
     Its tools read: status, dry_run, scores, topics, labels, gate. None asks a labeller, writes or
     spends anything, or looks at another folder.
     """
-    try:
-        from mcp.server import MCPServer  # noqa: PLC0415  (an extra)
-        from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
-        from mcp.types import ToolAnnotations  # noqa: PLC0415
-    except ImportError as error:
-        raise PrerequisiteError(
-            f"This needs mcp ({error}): pip install 'assay-rag[mcp]'."
-        ) from error
+    brought("mcp.server.mcpserver", "This needs mcp", "mcp")  # version 1 has no such module
+    from mcp.server import MCPServer  # noqa: PLC0415  (an extra)
+    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
+    from mcp.types import ToolAnnotations  # noqa: PLC0415
 
     def explained(ask: Callable[..., Any]) -> Callable[..., Any]:
         """A tool whose errors say what is wrong."""

@@ -19,7 +19,7 @@ from importlib import metadata
 from typing import Any
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
-from assay.labellers.gguf import EngineFailure, GgufEngine
+from assay.labellers.gguf import EngineFailure, GgufEngine, backend
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import ModelFile, Progress, fetch_model, find_model, known_model
 from assay.labellers.prices import tokens
@@ -72,6 +72,7 @@ class LocalModelLabeller(BaseLabeller):
 
     def _load(self) -> GgufEngine:
         if self._engine is None:
+            backend()  # before a model of a gigabyte is fetched for it
             path = self._require_file().path
             self._engine = GgufEngine(path, context=self._context, threads=self._threads)
         return self._engine

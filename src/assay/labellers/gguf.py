@@ -7,7 +7,6 @@ halves are tokenised apart, so that the model reads the letters.
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from assay.labellers.gguf_header import GgufHeader, read_header
 from assay.labellers.streams import Heard
 from assay.model.confined import Confined, Raised
-from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.errors import SettingsError
+from assay.model.extras import brought
 from assay.model.locking import PassingFolder
 from assay.tasks.rendering import Messages
 
@@ -182,13 +182,13 @@ class GgufEngine:
         Raises PrerequisiteError where xllamacpp is missing, and SettingsError where the file is
         no model that it can load.
         """
-        backend = _backend()
+        llama = backend()
         self.context = context
         self._prompter = Prompter(read_header(path), str(path))
         self._folder = PassingFolder("llm")
         try:
-            self._server = backend.Server(
-                _parameters(backend, path, context, threads or usable_cores(), self._folder.path)
+            self._server = llama.Server(
+                _parameters(llama, path, context, threads or usable_cores(), self._folder.path)
             )
         except Exception as error:
             self.close()
@@ -301,23 +301,19 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _backend() -> Any:
-    try:
-        return importlib.import_module("xllamacpp")
-    except ImportError as error:
-        raise PrerequisiteError(
-            "Embedded language models need llama.cpp: pip install 'assay-rag[language-models]'"
-        ) from error
+def backend() -> Any:
+    """The module of llama.cpp. Raises PrerequisiteError where it is missing."""
+    return brought("xllamacpp", "Embedded language models need llama.cpp", "language-models")
 
 
-def _parameters(backend: Any, path: Path, context: int, threads: int, folder: Path) -> Any:
+def _parameters(llama: Any, path: Path, context: int, threads: int, folder: Path) -> Any:
     """Settings of the in-process server: silent, one slot, and closed to everyone else.
 
     xllamacpp opens a socket beside the in-process calls that are used here. It is a Unix socket
     in a folder that only this user can enter, or, where there are none, a loopback port with a
     random key.
     """
-    parameters = backend.CommonParams()
+    parameters = llama.CommonParams()
     parameters.model.path = str(path)
     parameters.n_ctx = context
     parameters.n_parallel = 1

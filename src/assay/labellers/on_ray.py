@@ -17,7 +17,8 @@ from typing import Any
 
 from assay.labellers.host import Host, Recipe
 from assay.labellers.hosted import UNDER_WAY, Hosting, Remote
-from assay.model.errors import LabellerUnreachable, PrerequisiteError
+from assay.model.errors import LabellerUnreachable
+from assay.model.extras import brought
 
 _TASK_RETRIES = 3
 _CONNECTING = 10.0  # seconds
@@ -35,13 +36,8 @@ class RayActors(Hosting):
 
     def __init__(self, address: str | None = None, most: int | None = None) -> None:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to Ray's makers
-        try:
-            import ray  # noqa: PLC0415 (an extra, and slow to load)
-        except ImportError as error:
-            raise PrerequisiteError(
-                "Ray is not installed. pip install 'assay-rag[ray]' here and on every node."
-            ) from error
-        self._ray: Any = ray
+        ray = brought("ray", "--on ray needs Ray, here and on every node", "ray")
+        self._ray = ray
         self._most = most
         self._made: dict[tuple[str, str], list[_Actor]] = {}
         try:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from assay.ledger.sqlite import SqliteStore
 from assay.ledger.store import Place, Store
-from assay.model.errors import LedgerError, PrerequisiteError
+from assay.model.errors import LedgerError
+from assay.model.extras import brought
 
 if TYPE_CHECKING:
     from assay.ledger.postgres import PostgresStore
@@ -29,10 +30,7 @@ def store_at(place: Place, *, create: bool) -> Store:
 
 
 def _on_a_server() -> type[PostgresStore]:
-    try:
-        from assay.ledger.postgres import PostgresStore  # noqa: PLC0415 (an extra brings psycopg)
-    except ImportError as error:
-        raise PrerequisiteError(
-            f"A PostgreSQL ledger needs psycopg ({error}): pip install 'assay-rag[postgres]'."
-        ) from error
+    brought("psycopg", "A PostgreSQL ledger needs psycopg", "postgres")
+    from assay.ledger.postgres import PostgresStore  # noqa: PLC0415 (it loads psycopg)
+
     return PostgresStore

@@ -10,8 +10,11 @@ from assay.model.errors import PrerequisiteError
 
 def brought(module: str, needs: str, extra: str) -> Any:
     """The module, which the ``extra`` brings. Raises PrerequisiteError, which begins with what
-    ``needs`` it ("An index needs tantivy")."""
+    ``needs`` it ("An index needs tantivy"), and says why where it is there and cannot be loaded."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise PrerequisiteError(f"{needs}: pip install 'assay-rag[{extra}]'") from error
+        top = module.partition(".")[0]
+        absent = isinstance(error, ModuleNotFoundError) and error.name == top
+        why = "" if absent else f" ({' '.join(str(error).split())})"
+        raise PrerequisiteError(f"{needs}{why}: pip install 'assay-rag[{extra}]'") from error

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
@@ -211,5 +211,5 @@ async def report_page(request: web.Request) -> web.StreamResponse:
     said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     policy = f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"
     return web.Response(
-        text=text, content_type="text/html", headers={hdrs.CONTENT_SECURITY_POLICY: policy}
+        text=text, content_type="text/html", headers={"Content-Security-Policy": policy}
     )

@@ -98,7 +98,7 @@ def guard(hosts: Collection[str], session: Session, secure: bool = False) -> Mid
             traceback.print_exc()
             told = "Something went wrong; the terminal of the workbench says what."
             reply = _no(request, 500, told)
-        reply.headers.setdefault(hdrs.CONTENT_SECURITY_POLICY, policy(request[NONCE]))
+        reply.headers.setdefault("Content-Security-Policy", policy(request[NONCE]))
         reply.headers["X-Content-Type-Options"] = "nosniff"
         reply.headers["Referrer-Policy"] = "no-referrer"
         reply.headers["Cross-Origin-Opener-Policy"] = "same-origin"
