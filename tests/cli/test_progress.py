@@ -94,7 +94,8 @@ def test_one_work_after_the_other_begins_anew(clock, capsys):
     assert told(capsys) == ["labels: 3, 25%, 0.5/s, 18 seconds left"]
 
 
-def screen(monkeypatch: pytest.MonkeyPatch, width: int = 80) -> io.StringIO:
+def screen(monkeypatch: pytest.MonkeyPatch, width: int = 80, term: str = "xterm") -> io.StringIO:
+    monkeypatch.setenv("TERM", term)
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=width, highlight=False)
     monkeypatch.setattr(judging, "err", lambda: console)
@@ -119,6 +120,16 @@ def test_on_a_terminal_one_line_is_written_over(clock, monkeypatch):
     assert shown_lines[0].startswith("passages indexed ")
     assert "2,000, 20%, 1,000/s, 8 seconds left" in shown_lines[0]
     assert max(map(len, shown_lines)) <= 80
+
+
+def test_on_a_terminal_for_a_screen_reader_lines_follow_each_other(clock, monkeypatch, capsys):
+    file = screen(monkeypatch, term="dumb")
+    with judging.going() as shown:
+        shown.begin("support", 320, 0)
+        clock.now += 6
+        shown.step(None)
+    assert told(capsys)[0] == "support: 320 to ask, 0 known"
+    assert file.getvalue() == ""
 
 
 def test_a_long_title_leaves_a_line_one_line(clock, monkeypatch):

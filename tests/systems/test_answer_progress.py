@@ -164,6 +164,7 @@ def test_steps_tell_of_nuggets_and_of_the_facts_that_are_named(assay, place):
 
 
 def test_on_a_terminal_what_is_written_stands_beneath_the_bar(place, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100, highlight=False)
     monkeypatch.setattr(judging, "err", lambda: console)

@@ -28,7 +28,7 @@ from assay.cli.judging import (
     ShowPromptsOption,
     is_quiet,
 )
-from assay.cli.screen import err
+from assay.cli.screen import err, writes_over
 from assay.judging.progress import Progress as Judging
 from assay.judging.progress import Silent
 from assay.labellers.base import Outcome, Request
@@ -206,7 +206,7 @@ def answers_shown(teller: Teller) -> Judging:
     each that has come elsewhere; nothing where that is wanted."""
     if is_quiet():
         return Silent()
-    live = err().is_terminal and sys.stdout.isatty()
+    live = writes_over(err()) and sys.stdout.isatty()
     return _WrittenAnswers(teller) if live else _AnswerLines(teller)
 
 

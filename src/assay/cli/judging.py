@@ -16,7 +16,7 @@ from assay.api.opened import POLICY_HELP, Opened
 from assay.api.telling import ProgressLines
 from assay.cli.common import FORM, tell
 from assay.cli.ending import QUIET
-from assay.cli.screen import err
+from assay.cli.screen import err, writes_over
 from assay.judging.progress import Silent
 from assay.labellers.spec import SPEC_HELP
 from assay.model.options import Option
@@ -82,10 +82,10 @@ def is_quiet() -> bool:
 
 
 def judging_bar() -> ProgressLines | Silent:
-    """How judging goes on: a bar where standard error is a terminal, lines elsewhere."""
+    """How judging goes on: a bar where lines are written over, lines elsewhere."""
     if is_quiet():
         return Silent()
-    return JudgingBar() if err().is_terminal else ProgressLines()
+    return JudgingBar() if writes_over(err()) else ProgressLines()
 
 
 @contextmanager

@@ -28,6 +28,12 @@ def err() -> Console:
     return _Console(stderr=True, highlight=False, emoji=False)
 
 
+def writes_over(console: Console) -> bool:
+    """Whether it is a terminal on which lines are written over. On one of ``TERM=dumb`` none is:
+    screen readers read out each state of a line."""
+    return console.is_terminal and not console.is_dumb_terminal
+
+
 def show(one: Table | RenderableType) -> None:
     """Print something; sentences are broken into lines as wide as the screen."""
     if isinstance(one, str):
