@@ -73,6 +73,9 @@ def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
             mpl.rcParams["font.family"] = [*_STYLE["font.sans-serif"], *wide]
         figure = Figure(layout="constrained")
         fill(figure)
+        # A title for who listens: what stands at the axes.
+        said = ((one.get_title(), one.get_xlabel(), one.get_ylabel()) for one in figure.axes)
+        title = "; ".join(" · ".join(filter(None, words)) for words in said).replace("\n", " ")
         target = io.BytesIO()
-        figure.savefig(target, format=kind, dpi=200, metadata=_METADATA[kind])
+        figure.savefig(target, format=kind, dpi=200, metadata=_METADATA[kind] | {"Title": title})
     return target.getvalue()
