@@ -205,7 +205,7 @@ def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):
     assert page.locator("#help").is_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("g")
-    assert "entails the nugget" in page.locator("#guide").inner_text()
+    assert "entails the claim" in page.locator("#guide").inner_text()
     page.keyboard.press("Escape")
     page.goto(
         f"{server.base}/unit/{page.locator('#recent button').first.get_attribute('data-recent')}"

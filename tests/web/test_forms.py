@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from assay.tasks.registry import REGISTRY
+from assay.tasks.rendering import Renderer
 from assay.tasks.trec_rag_nuggets import MAPPING, MappingUnit
 from assay.web.forms import controls, texts, verdict_of, words_of
+from assay.web.guidelines import instructions
 
 LABELLED = [name for name in REGISTRY if name.partition(".")[0] not in {"retrieval", "answering"}]
 """Tasks that evaluations ask; the others make runs."""
@@ -114,3 +116,10 @@ def test_words_of_the_query_without_those_that_stand_everywhere():
     task = REGISTRY["r2c2.entailment"]
     unit = task.unit(passage="p", nugget="The bridge is old.")
     assert words_of(task, unit) == ["bridge", "old"]
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_every_task_tells_people_what_it_tells_a_machine(name):
+    said = instructions(Renderer().source(REGISTRY[name]))
+    assert len(said) > 50
+    assert not [word for word in ("JSON", "bracket", "{", "block") if word in said]

@@ -142,6 +142,15 @@ def test_the_next_unit_is_read_out_and_arrows_choose(page):
     assert first.get_attribute("aria-checked") == "false"
 
 
+def test_without_a_guideline_people_are_told_what_the_machine_is(page):
+    page.locator("#rules").click()
+    shown = page.locator("#guide").inner_text()
+    assert "Changed names, numbers, dates, roles and negations make it NO." in shown
+    assert page.locator("#guide li").count() == 2
+    for word in ("JSON", "angle-bracket", "block"):
+        assert word not in shown
+
+
 def test_pictures_of_a_guideline_are_words(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f")
     (folder / "guidelines").mkdir(exist_ok=True)

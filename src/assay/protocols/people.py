@@ -327,7 +327,7 @@ def _doubts(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> 
                 f"{who.name} said {categories[own[0]]} of all {who.labels}; of the same, "
                 f"{by_others:.0%} of what others said is {categories[own[0]]}."
             )
-        elif who.kappa is not None and who.kappa < _HARDLY:
+        elif who.kappa is not None and who.kappa < _HARDLY and who.shared >= 2 * _FEW:
             yield f"{who.name} agrees with others hardly more than by chance (κ {who.kappa:.2f})."
         rest = [one.seconds for one in raters if one is not who and one.seconds is not None]
         if who.seconds is not None and rest and who.seconds * _FASTER < median(rest):

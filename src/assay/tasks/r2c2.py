@@ -113,7 +113,7 @@ def _decide_helps(unit: AnswerUnit | EveryAnswerUnit, ask: AskYesNo) -> tuple[Nu
 
 ANSWER = Task(
     name="r2c2.answer",
-    title="Answer evaluation with relevant nugget identification",
+    title="Answer: is it right, and which nuggets helped?",
     unit=AnswerUnit,
     verdict=AnswerVerdict,
     judged=("answer", "nuggets"),

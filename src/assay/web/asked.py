@@ -11,14 +11,13 @@ from itertools import product
 import orjson
 
 from assay.api.opened import Opened
-from assay.formats.text import read_text
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
-from assay.model.places import inside
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
+from assay.web.guidelines import guideline
 from assay.web.state import GivenLabel
 from assay.web.values import certainty_of, comparable, moment_of
 
@@ -55,7 +54,7 @@ class Asked:
             for step in steps
             if step.waits and step.assumed is not None and step.assumed.of != step.task
         }
-        self.guidelines = {name: self._guideline(name) for name in self.tasks}
+        self.guidelines = {name: guideline(self.opened, one) for name, one in self.tasks.items()}
 
     @property
     def _ui(self) -> UiSection:
@@ -130,21 +129,8 @@ class Asked:
                 return book.configured[task]
         return None
 
-    def _guideline(self, task: str) -> str:
-        """The task's guideline in the folder, Markdown; else what the task itself says."""
-        folder = self.opened.folder.path
-        path = inside(folder, f"guidelines/{task}.md", f"The guideline of {task}")
-        if path.is_file():
-            return "\n".join(read_text(path).lines)
-        own = self.tasks[task]
-        return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
-
 
 def _chance(seed: int, *what: str) -> int:
     """A number of 31 bits drawn by ``seed`` for something."""
     digest = hashlib.sha256("\0".join((str(seed), *what)).encode()).digest()
     return int.from_bytes(digest[:4]) >> 1
-
-
-def _said(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("``", "`")

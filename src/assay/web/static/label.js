@@ -631,6 +631,8 @@ function read(name) {
   setTimeout(() => { aloud.textContent = dialog.querySelector(".read").innerText; }, 500);
 }
 
+find("rules").addEventListener("click", () => read("guide"));
+
 find("ask-text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); find("ask").close("ok"); }
 });
