@@ -13,6 +13,7 @@ import pytest
 from assay.api.diff_tables import diff_remarks, diff_tables, summary
 from assay.api.diffing import Difference, Paired
 from assay.formats.out_folders import Outcome
+from assay.model.places import file_sha256
 from tests.cli.test_gate import folder, run
 from tests.conftest import Assay
 
@@ -33,6 +34,15 @@ def two(folder: Path, tmp_path: Path, assay: Assay) -> tuple[Path, Path]:
     done = assay("evaluate", other)
     assert done.returncode == 0, done.stderr
     return folder, other
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file of an ``out/`` as its evaluation would have."""
+    file.write_text(text)
+    manifest = file.parent / "manifest.json"
+    document = json.loads(manifest.read_bytes())
+    document["outputs"][file.name] = file_sha256(file)
+    manifest.write_text(json.dumps(document))
 
 
 def test_what_scores_moved_comes_first_then_flips_with_their_cause(
@@ -62,7 +72,7 @@ def test_of_many_flips_the_first_are_shown_and_it_is_said_how_to_have_all(
     first = two[0] / "out" / "per_topic.csv"
     for path, value in ((first, 0), (second, 1)):
         rows = path.read_text()
-        path.write_text(rows + "".join(f"ACX,more{n},Accuracy,{value}\n" for n in range(40)))
+        write(path, rows + "".join(f"ACX,more{n},Accuracy,{value}\n" for n in range(40)))
     shown = assay("diff", *two, "-m", "Accuracy").stdout
     assert "Flips: 43 values turned, 41 to 1, 2 to 0 (20 of 43 shown; --all shows all)" in shown
     assert "1 by more than chance would make: Accuracy of ACX +0.75" in shown
@@ -73,9 +83,9 @@ def test_of_many_flips_the_first_are_shown_and_it_is_said_how_to_have_all(
 def test_runs_that_changed_places_are_named(two: tuple[Path, Path], assay: Assay):
     by_run = (0.1, 0.2, 0.3, 0.1 + 0.2), (0.25, 0.2, 0.1 + 0.2, 0.3)  # C and D are equal in both
     for path, values in zip(two, by_run, strict=True):
-        with (path / "out" / "scores.csv").open("a") as file:
-            for run, value in zip("ABCD", values, strict=True):
-                file.write(f"{run},M,{value},,,1,0,{value},{value}\n")
+        file = path / "out" / "scores.csv"
+        more = zip("ABCD", values, strict=True)
+        write(file, file.read_text() + "".join(f"{r},M,{v},,,1,0,{v},{v}\n" for r, v in more))
     shown = assay("diff", *two, "-m", "M").stdout
     assert "By M 1 of 5 pairs of runs changed places: now A better than B." in shown
     (order,) = json.loads(assay("diff", *two, "-m", "M", "--json").stdout)["orders"]
@@ -86,9 +96,9 @@ def test_by_what_is_better_low_the_run_with_less_is_named_as_the_better_one(
     two: tuple[Path, Path], assay: Assay
 ):
     for path, values in zip(two, ((0.1, 0.2), (0.25, 0.2)), strict=True):
-        with (path / "out" / "scores.csv").open("a") as file:
-            for run, value in zip("AB", values, strict=True):
-                file.write(f"{run},MCE,{value},,,1,0,{value},{value}\n")
+        file = path / "out" / "scores.csv"
+        more = zip("AB", values, strict=True)
+        write(file, file.read_text() + "".join(f"{r},MCE,{v},,,1,0,{v},{v}\n" for r, v in more))
     found = json.loads(assay("diff", *two, "-m", "MCE", "--json").stdout)
     assert found["orders"][0]["turned"] == [["B", "A"]]
 
@@ -184,16 +194,19 @@ def test_what_is_no_evaluation_is_said(tmp_path: Path, folder: Path, assay: Assa
     assay("evaluate", folder)
     (folder / "out" / "scores.csv").write_text("a,b\n1,2\n")
     done = assay("diff", folder, folder)
+    assert (done.returncode, "not the file that manifest.json names" in done.stderr) == (2, True)
+    write(folder / "out" / "scores.csv", "a,b\n1,2\n")
+    done = assay("diff", folder, folder)
     assert (done.returncode, "cannot be read" in done.stderr) == (2, True)
 
 
 def test_an_out_folder_that_was_tampered_with_is_said(two: tuple[Path, Path], assay: Assay):
     out = two[1] / "out"
-    (out / "labels.jsonl").write_text('[1]\n{"labeller": 5, "used_at": 5, "unit": "x"}\n')
+    write(out / "labels.jsonl", '[1]\n{"labeller": 5, "used_at": 5, "unit": "x"}\n')
     assert assay("diff", *two).returncode == 0
     rows = (out / "per_topic.csv").read_text()
     for text, said in (("ACX,q1,Accuracy,-inf\n", "not finite"), (",q1,M,1\n", "no run"),
                        ("ACX,q1,M,\u202ex\n", "\\u202e")):  # fmt: skip
-        (out / "per_topic.csv").write_text(rows + text)
+        write(out / "per_topic.csv", rows + text)
         done = assay("diff", *two)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr

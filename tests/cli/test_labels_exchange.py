@@ -139,6 +139,12 @@ def test_a_label_of_equal_units_names_every_place(slide, assay):
     assert "Equal, so one label with SLIDE 0001 nugget 5." in report
 
 
+def test_a_file_that_the_system_refuses_is_named_without_a_traceback(slide, assay):
+    done = assay("labels", "export", slide, "-o", slide / ("x" * 300))
+    assert done.returncode == 2
+    assert done.stderr == f"assay: {slide / ('x' * 300)}: File name too long.\n"
+
+
 def test_without_its_inputs_a_folder_still_exports(slide, assay):
     (slide / "questions.tsv").unlink()
     done = assay("labels", "export", slide)

@@ -181,6 +181,14 @@ def test_patterns_of_inputs(tmp_path, monkeypatch, pattern, found):
     assert files_like(Path("s"), f"{tmp_path}/s/*.txt", "It") == [tmp_path / "s" / "a.txt"]
 
 
+@pytest.mark.parametrize("pattern", ["*.txt", "away.txt", "**/*.txt", "a*/*.txt"])
+def test_a_file_on_a_disk_that_is_not_there_is_not_left_out(tmp_path: Path, pattern: str):
+    (tmp_path / "a.txt").touch()
+    (tmp_path / "away.txt").symlink_to(tmp_path / "disk" / "away.txt")
+    with pytest.raises(SettingsError, match=r"It names .*away\.txt, a link to .*Is a disk missing"):
+        files_like(tmp_path, pattern, "It")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -9,12 +9,14 @@ import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from assay.ledger import Ledger
 from assay.ledger.merging import merge
 from assay.ledger.opening import NEWEST
+from assay.ledger.sqlite import SqliteStore
 from assay.ledger.store import Place
 from assay.model.errors import LedgerError
 from assay.model.labels import Status
@@ -313,6 +315,16 @@ def damaged(data: bytes, rng: random.Random) -> bytes:
         return bytes(made)
     start = rng.randrange(len(data) - 20)
     return data[:start] if kind == 1 else data[:start] + bytes(20) + data[start + 20 :]
+
+
+@pytest.mark.parametrize("why", ["unable to open database file", "disk I/O error"])
+def test_what_cannot_be_read_is_not_called_damaged(path: Path, why: str, monkeypatch):
+    monkeypatch.setattr(
+        SqliteStore, "structure", mock.Mock(side_effect=sqlite3.OperationalError(why))
+    )
+    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match=why) as told:
+        ledger.checked()
+    assert "backup" not in str(told.value)
 
 
 def test_damage_is_told_or_does_no_harm(path: Path, tmp_path: Path):

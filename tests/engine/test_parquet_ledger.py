@@ -1,6 +1,7 @@
 """What an export says of labels is what the ledger says of them."""
 
 import random
+from unittest import mock
 
 import polars as pl
 import pytest
@@ -65,6 +66,14 @@ def exported(ledger, tmp_path, monkeypatch):
     monkeypatch.setattr("assay.api.labels_parquet.AT_ONCE", 90)
     assert write_parquet(ledger, tmp_path / "labels") == LABELS
     return tmp_path / "labels"
+
+
+def test_an_export_that_broke_off_is_no_folder(ledger, tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.api.labels_parquet.write_head", mock.Mock(side_effect=OSError(28)))
+    before = {*tmp_path.iterdir()}
+    with pytest.raises(OSError):
+        write_parquet(ledger, tmp_path / "labels")
+    assert {*tmp_path.iterdir()} == before
 
 
 def everything(ledger):

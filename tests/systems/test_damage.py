@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ import pytest
 from assay.model.errors import AssayError, SettingsError
 from assay.systems.corpus.build import build_corpus
 from assay.systems.corpus.store import Documents
+from assay.systems.damage import told_of_damage
 from assay.systems.retrieval.bm25 import BM25Settings
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from tests.conftest import ROOT
+from tests.engine.asking import aloud, ended, forked, with_small_files
 
 TEXTS = ROOT / "examples" / "trec-rag" / "segments.jsonl"
 
@@ -39,6 +42,26 @@ def test_what_an_index_says_of_itself_is_damaged(here, text):
     (here / "index" / "index.json").write_text(text)
     with pytest.raises(SettingsError, match=r"index.json is damaged.*--restart"):
         Index(here / "index")
+
+
+def test_what_may_not_be_read_is_no_damage_and_what_is_not_there_is():
+    for error, raised in ((PermissionError(13, "no"), PermissionError),
+                          (FileNotFoundError(2, "no"), SettingsError)):  # fmt: skip
+        with pytest.raises(raised), told_of_damage(Path("index"), "Build it again."):
+            raise error
+
+
+def build_until_full(corpus, folder):
+    with pytest.raises(SettingsError) as error:
+        build_index(corpus, folder)
+    print(error.value)
+
+
+def test_a_full_disk_is_told_by_who_builds_an_index(here, tmp_path):
+    told, places = tmp_path / "told", (here / "corpus", here / "other")
+    assert ended(forked(aloud, told, with_small_files, 1_000, build_until_full, *places)) == 0
+    assert "other/.bm25.part: cannot be written" in told.read_text()
+    assert build_index(*places) == 10
 
 
 def test_an_index_of_fewer_passages_than_it_says(here):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from itertools import takewhile
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 from urllib.parse import quote
 
@@ -24,16 +26,24 @@ _LONGEST = 150  # characters of a folder's name
 
 def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
     """Write all labels, or those of one task, to ``task=TASK/labeller=NAME/part-N.parquet`` in a
-    folder, and at last the head of the ledger, by which a whole export is known. Returns how many
-    labels were written. Raises SettingsError where the folder holds something."""
+    folder, with the head of the ledger, by which a whole export is known. The folder is there once
+    it is whole. Returns how many labels were written. Raises SettingsError where the folder holds
+    something, or cannot be written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsError(f"{folder} holds something already. Name a folder that is not there.")
     head, count = ledger.head(), 0
-    for number, some in enumerate(ledger.rows(tasks_named(task), AT_ONCE)):
-        rows = list(takewhile(lambda row: row[0] <= head.labels, some))  # others may be adding
-        write_part(rows, folder, number)
-        count += len(rows)
-    write_head(head, folder)
+    folder = folder.absolute()
+    part = folder.with_name(f".{folder.name}.part")
+    rmtree(part, ignore_errors=True)  # of an export that was killed
+    try:
+        for number, some in enumerate(ledger.rows(tasks_named(task), AT_ONCE)):
+            rows = list(takewhile(lambda row: row[0] <= head.labels, some))  # others may be adding
+            write_part(rows, part, number)
+            count += len(rows)
+        write_head(head, part)
+        part.replace(folder)
+    finally:
+        rmtree(part, ignore_errors=True)
     return count
 
 
@@ -46,8 +56,9 @@ def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None
     frame = pl.DataFrame(readable, SCHEMA, orient="row")
     for (name, who), part in frame.partition_by(["task", "labeller"], as_dict=True).items():
         place = folder / f"task={_named(name)}" / f"labeller={_named(who)}"
-        place.mkdir(parents=True, exist_ok=True)
-        part.write_parquet(place / f"part-{number:05}.parquet")
+        data = BytesIO()
+        part.write_parquet(data)
+        write_bytes(place / f"part-{number:05}.parquet", data.getbuffer())
 
 
 def write_head(head: Head, folder: Path) -> None:

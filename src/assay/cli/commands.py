@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from assay.cli.ending import INTERRUPTED, QUIET, leave, open_streams, unwritable
+from assay.cli.ending import INTERRUPTED, QUIET, denied, leave, open_streams
 from assay.model.errors import AssayError
 from assay.model.places import TRUSTED
 from assay.model.version import __version__
@@ -176,7 +176,10 @@ def run() -> None:
     except KeyboardInterrupt:
         leave(SystemExit(INTERRUPTED))
     except OSError as error:
-        unwritable(error)
+        denied(error)
+    except MemoryError:
+        print("assay: there is not enough memory for this. Allow more.", file=sys.stderr)
+        sys.exit(AssayError.exit_status)
     except SystemExit as done:
         # The reader of our output went away (``| head``): nothing is wrong, though typer, which
         # puts something else in its place then, takes it for a failure.

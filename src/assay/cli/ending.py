@@ -11,8 +11,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from assay.model.errors import AssayError
+from assay.model.wording import printable
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_CURES = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Check that you may read and write it."),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Make room, and run again."),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Allow more open files: ulimit -n."),
+}
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C or SIGTERM."""
@@ -31,12 +37,19 @@ def open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")  # for what its encoding lacks
 
 
-def unwritable(error: OSError) -> NoReturn:
-    """End the process because standard output takes no more; raise what is not about that."""
-    if error.filename is not None or error.errno not in _FULL:
+def denied(error: OSError) -> NoReturn:
+    """End the process because the system does not let it have a file, or write what it says; raise
+    what is not about that."""
+    cure = _CURES.get(error.errno or 0)
+    if error.filename is None and error.errno in _FULL:
+        _forget_output()
+        what = "the output could not be written: "
+    elif error.filename is not None or cure is not None:
+        what = "" if error.filename is None else f"{printable(os.fsdecode(error.filename))}: "
+    else:
         raise error
-    _forget_output()
-    print(f"assay: the output could not be written: {error.strerror}.", file=sys.stderr)
+    said = " ".join(filter(None, (f"{error.strerror}.", cure)))
+    print(f"assay: {what}{said}", file=sys.stderr)
     sys.exit(AssayError.exit_status)
 
 
@@ -57,7 +70,7 @@ def leave(done: SystemExit) -> NoReturn:
         _forget_output()
         status = 0
     except OSError as error:
-        unwritable(error)
+        denied(error)
     if status == INTERRUPTED or isinstance(done, AtOnce):
         os._exit(status if isinstance(status, int) else 0)
     sys.exit(status)

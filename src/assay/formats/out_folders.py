@@ -14,9 +14,11 @@ import polars as pl
 from assay.model.csv_cells import for_terminal, from_csv_cell
 from assay.model.errors import Fault, FormatError
 from assay.model.labels import without_reasons
+from assay.model.places import file_sha256
 from assay.model.wording import printable
 
 _TEXTS = ("run", "topic", "measure")
+_READ = ("scores.csv", "per_topic.csv", "per_topic_ranges.csv", "labels.jsonl")
 
 
 class Cell(NamedTuple):
@@ -61,6 +63,7 @@ def read_outcome(path: Path) -> Outcome:
         raise _unreadable(files["manifest.json"], str(error)) from error
     if not isinstance(manifest, dict):
         raise _unreadable(files["manifest.json"], "it is no JSON object")
+    _check_written(place, manifest)
     scores = {
         (row["run"], row["measure"]): Cell(row["value"], row["floor"], row["ceiling"])
         for row in _rows(files["scores.csv"], ("run", "measure"), ("value", "floor", "ceiling"))
@@ -74,6 +77,21 @@ def read_outcome(path: Path) -> Outcome:
         cell = Cell(None, row["floor"], row["ceiling"])
         values.setdefault((row["run"], row["measure"]), {})[row["topic"]] = cell
     return Outcome(place, manifest, scores, values)
+
+
+def _check_written(place: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise FormatError where a file that is read here is not the one that the manifest, which is
+    written last, names: scores of one evaluation would pass for those of another."""
+    outputs = _object(manifest.get("outputs"))
+    changed = [
+        Fault(str(place / name), 0, None, "It is not the file that manifest.json names: 'assay "
+              "score' was stopped, or somebody changed it.", "Write all anew: assay score FOLDER.")
+        for name in _READ
+        if name in outputs and (place / name).is_file()
+        and file_sha256(place / name) != outputs[name]
+    ]  # fmt: skip
+    if changed:
+        raise FormatError(changed)
 
 
 def _rows(file: Path, names: tuple[str, ...], numbers: tuple[str, ...]) -> list[dict[str, Any]]:

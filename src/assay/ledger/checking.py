@@ -15,6 +15,7 @@ from assay.ledger import lines
 from assay.ledger.chain import Head, head, linked
 from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import hashed, letters_of, unpacked
+from assay.ledger.opening import is_damage
 from assay.ledger.store import LEAST, MOST, Database, Store
 from assay.model.going import Told, share_of, unheard
 from assay.tasks.base import canonical, unit_hash
@@ -109,6 +110,8 @@ class Inspection:
             yield (), [*map(LedgerFault, faulty_draws(db))]
             self.until = until
         except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
             yield (), [LedgerFault(f"cannot be read on: {error}")]
 
 

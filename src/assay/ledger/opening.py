@@ -284,6 +284,11 @@ def _statements(script: str) -> Iterator[str]:
             pending = ""
 
 
+def is_damage(error: Exception) -> bool:
+    """Whether SQLite says that a file was damaged, and not that it could not be read or written."""
+    return any(sign in str(error) for sign in _DAMAGED)
+
+
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Turn what SQLite says into what a person can do."""
@@ -297,12 +302,12 @@ def explained(path: Path) -> Iterator[None]:
             cure = "The disk is full; make room and run again. What was written is kept."
         elif "I/O" in text:
             cure = (
-                "The disk does not do what it should: is it over a quota or a limit on the size "
-                "of files, or gone? What was written is kept."
+                "The disk does not do what it should: is it full, over a quota or a limit on the "
+                "size of files, or gone? What was written is kept."
             )
         elif "locked" in text:
             cure = "Another process has held it for over 30 s; wait for it, then run again."
-        elif any(sign in text for sign in _DAMAGED):
+        elif is_damage(error):
             cure = (
                 "The file is damaged or no ledger. Keep a copy; 'sqlite3 FILE .recover' can "
                 "rescue rows, or move it away to start afresh."

@@ -47,8 +47,10 @@ def _places(folder: Path) -> Iterator[Path]:
 def files_like(folder: Path, pattern: str, what: str) -> list[Path]:
     """The files that ``pattern`` (``*``, ``?``, ``[…]``, and ``**`` for any folders), which is
     relative to ``folder``, matches, sorted. Raises as :func:`inside` where a folder that is looked
-    into, or a file, lies elsewhere: a link to ``/`` must not have the machine searched. A folder
-    that several links lead to is looked into once."""
+    into, or a file, lies elsewhere: a link to ``/`` must not have the machine searched; and where a
+    folder cannot be looked into, or a link leads to nothing (a disk that is not there): what is
+    missing must not be left out of an evaluation. A folder that several links lead to is looked
+    into once."""
     start = Path(pattern).anchor
     *parts, last = pattern[len(start) :].split("/")
     places = [Path(start)]
@@ -77,15 +79,25 @@ def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator
 
 def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
     """What ``part`` of a pattern matches in ``place``; all of them relative to ``folder``."""
-    if not re.search(r"[*?[]", part):
-        return [place / part]
-    path = inside(folder, place, what)
-    try:
-        names = sorted(os.listdir(path)) if path.is_dir() else []
-    except OSError:
-        return []
-    hidden = part.startswith(".")
-    return [place / name for name in fnmatch.filter(names, part) if hidden or name[:1] != "."]
+    names = [part]
+    if re.search(r"[*?[]", part):
+        path = inside(folder, place, what)
+        try:
+            there = sorted(os.listdir(path)) if path.is_dir() else []
+        except OSError as error:
+            raise SettingsError(
+                f"{what}: {path} cannot be looked into: {error.strerror}. Check that you may read it."
+            ) from error
+        hidden = part.startswith(".")
+        names = [name for name in fnmatch.filter(there, part) if hidden or name[:1] != "."]
+    for name in names:
+        path = folder / place / name
+        if path.is_symlink() and not path.exists():
+            raise SettingsError(
+                f"{what} names {path}, a link to {os.readlink(path)}, which is not there. Is a "
+                "disk missing? Put it back, or take the link away."
+            )
+    return [place / name for name in names]
 
 
 def check_file(path: Path, most: int | None, what: str) -> None:

@@ -23,7 +23,7 @@ def read_manifest(out: Path) -> dict[str, Any]:
         return {}
     try:
         document = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+    except orjson.JSONDecodeError:
         return {}
     ours = isinstance(document, dict) and "assay" in document
     return document if ours and isinstance(document.get("outputs"), dict) else {}

@@ -63,7 +63,7 @@ def require_plain(path: Path) -> None:
         raise SettingsError(f"{path}: nothing is compressed here. Name it {path.stem}.")
 
 
-def write_bytes(path: Path, data: bytes) -> str:
+def write_bytes(path: Path, data: bytes | memoryview) -> str:
     """Write a file by renaming a complete one into place; returns the SHA-256 of its bytes. Raises
     SettingsError if it cannot."""
     return write_pieces(path, (data,))
@@ -74,7 +74,7 @@ def json_bytes(document: object) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
+def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> str:
     """The same piece by piece."""
     digest = hashlib.sha256()
     with _replacing(path) as file:

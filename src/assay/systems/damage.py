@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import tokenize  # numpy reads the head of its files with it
 import zipfile
@@ -22,10 +23,14 @@ _SIGNS = (
 
 @contextmanager
 def told_of_damage(path: Path, cure: str) -> Iterator[None]:
-    """Raise SettingsError, with the ``cure``, for whatever goes wrong while ``path`` is read."""
+    """Raise SettingsError, with the ``cure``, for whatever goes wrong while ``path`` is read. What
+    the system does not give (rights, open files) is no damage: what may not be read need not be
+    made, and perhaps paid for, again."""
     try:
         yield
     except BaseException as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT, errno.ENOTDIR):
+            raise
         # What tantivy's Rust fails by is no Exception, and has no name that can be imported.
         if not isinstance(error, _SIGNS) and type(error).__name__ != "PanicException":
             raise

@@ -165,9 +165,9 @@ class Documents:
                 f"{folder} has no documents to look up. Make it with: assay corpus build SOURCE "
                 f"{folder} (layout jsonl or documents)"
             )
-        self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        self._stream = (folder / PASSAGES).open("rb")
         with told_of_damage(folder, _CURE):
+            self._stream = (folder / PASSAGES).open("rb")
+            self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
             size = self._database.execute("SELECT bytes FROM whole").fetchone()[0]
             self._whole = size == (folder / PASSAGES).stat().st_size
             if not self._whole and not half_updated:

@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappush, heappushpop
@@ -86,9 +87,10 @@ class BM25Writer:
         self._title = title
         self._document = tantivy.Document
         self._analyzer = analysis.analyzer()
-        self._index = tantivy.Index(builder.build(), path=str(folder))
-        self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
-        self._writer = self._index.writer(heap_size=megabytes * 1_000_000, num_threads=0)
+        with _told_of_the_disk(folder):
+            self._index = tantivy.Index(builder.build(), path=str(folder))
+            self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
+            self._writer = self._index.writer(heap_size=megabytes * 1_000_000, num_threads=0)
         self._lengths = array("I")
 
     def __len__(self) -> int:
@@ -103,14 +105,27 @@ class BM25Writer:
         document.add_unsigned("n", len(self._lengths))
         for name in _STORED:
             document.add_bytes(name, getattr(passage, name).encode("utf-8", "replace"))
-        self._writer.add_document(document)
+        with _told_of_the_disk(self._folder):
+            self._writer.add_document(document)
         self._lengths.append(len(self._analyzer.tokenizer.analyze(prepared)))
 
     def finish(self) -> None:
         """Commit, wait for the merging of segments, and write the lengths."""
-        self._writer.commit()
-        self._writer.wait_merging_threads()
+        with _told_of_the_disk(self._folder):
+            self._writer.commit()
+            self._writer.wait_merging_threads()
         np.save(self._folder / LENGTHS, np.asarray(self._lengths, dtype=np.uint32))
+
+
+@contextmanager
+def _told_of_the_disk(folder: Path) -> Iterator[None]:
+    """Raise SettingsError where tantivy cannot write, which it says by a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise SettingsError(
+            f"{folder}: cannot be written: {error}. Make room, or see to the disk, and run again."
+        ) from error
 
 
 _CURE = "Build the index again: assay index build --restart"
