@@ -15,7 +15,7 @@ from assay.model.wording import printable
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _CURES = {
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Check that you may read and write it."),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Check that you may use it."),
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Make room, and run again."),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Allow more open files: ulimit -n."),
 }

@@ -86,7 +86,7 @@ def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
             there = sorted(os.listdir(path)) if path.is_dir() else []
         except OSError as error:
             raise SettingsError(
-                f"{what}: {path} cannot be looked into: {error.strerror}. Check that you may read it."
+                f"{what}: {path} cannot be read: {error.strerror}. Check that you may."
             ) from error
         hidden = part.startswith(".")
         names = [name for name in fnmatch.filter(there, part) if hidden or name[:1] != "."]
