@@ -21,9 +21,9 @@ from assay.protocols.standing import UNEVEN
 def remarks_since(table: Path) -> Iterator[str]:
     """What to know of a file in the ``out/`` of an evaluation before runs are compared by it:
     whether labels came or inputs changed since it was written, and whether people labelled more of
-    some runs than of others. Of labels nothing is known where the ledger is another one or a
-    server's (which may take long to answer); of labels and inputs, where the ledger cannot be
-    asked, and of files that lie elsewhere, such as a copy of ``out/``."""
+    some runs than of others, or else what its scores stand on. Of labels nothing is known where the
+    ledger is another one or a server's (which may take long to answer); of labels and inputs, where
+    the ledger cannot be asked, and of files that lie elsewhere, such as a copy of ``out/``."""
     manifest, file = read_manifest(table.parent), printable(str(table))
     for place in table.absolute().parents[1:3]:  # of several protocols it is in out/PROTOCOL
         if (place / "assay.toml").is_file():
@@ -32,8 +32,11 @@ def remarks_since(table: Path) -> Iterator[str]:
                 if table.absolute().is_relative_to((folder.path / "out").absolute()):
                     yield from (f"{file}: {one}" for one in _since(manifest, table.parent, folder))
             break
+    said = manifest.get("stands_on")
     if manifest.get("uneven"):
         yield f"{file}: {UNEVEN}"
+    elif isinstance(said, str) and said:
+        yield f"{file} stands on: {printable(said)}."
 
 
 def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[str]:

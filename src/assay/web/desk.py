@@ -321,7 +321,10 @@ class Desk:
         if own is not None and own.uid != said.get("before"):
             if comparable(own.verdict or {}) == comparable(verdict):
                 return {"uid": own.uid, "again": True}  # the reply to the first got lost
-            raise Refused("You have labelled this in another tab already; that label stands.")
+            raise Refused(
+                "You have labelled this in another tab or on another device already; that label "
+                "stands."
+            )
         if len(before) >= MOST_CHANGES:
             raise Refused(f"You have labelled this {MOST_CHANGES} times; the last label stands.")
         mode = str(said.get("mode") or self.ui.mode)
