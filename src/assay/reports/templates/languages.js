@@ -49,8 +49,9 @@ function sayLanguages(from) {
   const texts = silent.map((one) => one.textContent.slice(0, LONGEST_SHOWN));
   surroundings.text = texts.join("\n").slice(0, LONGEST_AROUND);
   silent.forEach((one, at) => {
-    if (languagesFound.get(one)?.text !== texts[at]) languagesFound.set(one, { text: texts[at], language: languageOf(texts[at]) });
-    const { language } = languagesFound.get(one);
+    let [text, language] = languagesFound.get(one) || [];
+    if (text !== texts[at]) language = languageOf(texts[at]);
+    languagesFound.set(one, [texts[at], language]);
     if (language) one.lang = language;
   });
 }
