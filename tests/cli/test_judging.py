@@ -174,5 +174,6 @@ def test_agreement_is_with_the_labels_under_the_prompt_that_is_set_now(films):
     run_here("labels", "export", films, "-o", parquet, "--parquet")
     with evaluation.folder.open_ledger(create=False) as ledger:
         for read in (ledger, ParquetLedger(parquet)):
-            (found,) = evaluation.score(read).beside().tasks
-            assert (found.units, found.agreement) == (PAIRS, 1.0)
+            (found,) = evaluation.score(read).beside().labels
+            assert found.beside is not None
+            assert (found.beside.labels, found.beside.agreement) == (PAIRS, 1.0)
