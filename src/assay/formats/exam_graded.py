@@ -387,35 +387,33 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
 def _written(query: GradedQuery, way: GradingWay) -> Iterator[list[dict[str, Any]]]:
     """The grades of each passage as one more entry, or none where it has them."""
     questions, answers, nuggets = query.grades.questions, query.answers, query.nuggets
-    # Grades recur from passage to passage: as JSON they are made once.
-    grades = range(int(query.grades.values.max(initial=0)) + 1)
-    told = [[_json([one, str(grade)]) for grade in grades] for one in questions]
-    ratings = [[_json(_rating(one, grade, one in nuggets)) for grade in grades]
-               for one in questions]  # fmt: skip
     for passage, row in zip(query.passages, query.grades.values.tolist(), strict=True):
-        known = [(at, grade) for at, grade in enumerate(row) if grade != NO_GRADE]
-        by_question = {questions[at]: grade for at, grade in known}
+        graded = zip(questions, row, strict=True)
+        by_question = {question: grade for question, grade in graded if grade != NO_GRADE}
         held = passage.record.get("exam_grades") or ()
-        if not known or any(_entry_way(e) == way and dict(_grades(e)) == by_question for e in held):
+        same = (_entry_way(e) == way and dict(_grades(e)) == by_question for e in held)
+        if not by_question or any(same):
             yield []
             continue
         right = [question for question, grade in by_question.items() if grade > 0]
-        said: list[object] = [told[at][grade] for at, grade in known]
-        if answers:
-            said = [
-                [question, answers.get((passage.id, question), str(grade))]
-                for question, grade in by_question.items()
-            ]
         yield [
             {
                 "correctAnswered": right,
                 "wrongAnswered": [one for one, grade in by_question.items() if grade <= 0],
-                "answers": said,
+                "answers": [
+                    [question, answers.get((passage.id, question), str(grade))]
+                    for question, grade in by_question.items()
+                ],
                 "llm": way.llm,
                 "llm_options": {},
-                "exam_ratio": len(right) / len(known),
+                "exam_ratio": len(right) / len(by_question),
                 "prompt_info": {"prompt_class": way.prompt, "is_self_rated": way.rated},
-                "self_ratings": [ratings[at][grade] for at, grade in known] if way.rated else None,
+                "self_ratings": [
+                    _rating(question, grade, question in nuggets)
+                    for question, grade in by_question.items()
+                ]
+                if way.rated
+                else None,
                 "prompt_type": "nugget" if nuggets.issuperset(by_question) else "question",
             }
         ]
@@ -424,7 +422,3 @@ def _written(query: GradedQuery, way: GradingWay) -> Iterator[list[dict[str, Any
 def _rating(question: str, grade: int, nugget: bool) -> dict[str, Any]:
     named = {"question_id": None, "nugget_id": question} if nugget else {"question_id": question}
     return {**named, "self_rating": grade}
-
-
-def _json(value: object) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(value))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from json.encoder import encode_basestring
 from typing import Any
 
 import orjson
@@ -81,68 +80,40 @@ def labeller_json(name: str, kind: str, params: str) -> orjson.Fragment:
 
 def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]) -> list[Line]:
     """Labels (``COLUMNS``, and perhaps more) as lines; ``who`` are the labellers."""
-    columns = list(zip(*rows, strict=True))
-    if not columns:
-        return []
-    numbers, uids, keys, tasks, versions, units, contents, *shared = columns[:18]
-    made, details = columns[18:20]
-    both: dict[Any, tuple[str, str]] = {}  # what many labels have in common, by that
     block = []
-    for number, uid, uid_, key, unit, content, common, created, detail in zip(
-        numbers, uids, map(bytes.hex, uids), map(_letters, keys), map(bytes.hex, units), contents,
-        zip(tasks, versions, *shared, strict=True), map(encode_basestring, made), details,
-        strict=True,
-    ):  # fmt: skip
-        found = both.get(common)
-        if found is None:
-            task, version, *more = common
-            about = orjson.dumps({"task": task, "version": version})[1:-1].decode()
-            found = both[common] = about, _said(who, *more)
-        about, said = found
-        line = (
-            f'{{"uid":"{uid_}","key":"{key}",{about},"unit_hash":"{unit}","unit":{content}{said}'
-            f'{created},"detail":{detail}'
-        )
-        block.append((number, uid, line.encode()))
+    for (
+        number, uid, key, task, version, unit, content, labeller, sample, status, verdict, reason,
+        error, overrules, tokens_in, tokens_out, cost, seconds, created, detail, *_,
+    ) in rows:  # fmt: skip
+        line = {
+            "uid": uid.hex(),
+            "key": unpacked(key),
+            "task": task,
+            "version": version,
+            "unit_hash": unit.hex(),
+            "unit": orjson.Fragment(content),
+            "labeller": who[labeller],
+            "sample": sample,
+            "status": status,
+            "verdict": None if verdict is None else orjson.Fragment(verdict),
+            "reason": reason,
+            "error": error,
+            "overrules": None if overrules is None else unpacked(overrules),
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "cost": _number(cost),
+            "seconds": _number(seconds),
+            "created": created,
+            "detail": orjson.Fragment(detail),
+        }
+        block.append((number, uid, orjson.dumps(line)[:-1]))
     return block
 
 
-def _letters(key: bytes | str) -> str:
-    """A key as a string of JSON without the quotes."""
-    return key.hex() if isinstance(key, bytes) else encode_basestring(key)[1:-1]
-
-
-def _said(
-    who: Mapping[Any, orjson.Fragment],
-    labeller: Any,
-    sample: int,
-    status: str,
-    verdict: str | None,
-    reason: str | None,
-    error: str | None,
-    overrules: bytes | str | None,
-    *numbers: float | None,
-) -> str:
-    """From behind the unit of a label's line to before when it was made."""
-    line = {
-        "labeller": who[labeller],
-        "sample": sample,
-        "status": status,
-        "verdict": None if verdict is None else orjson.Fragment(verdict),
-        "reason": reason,
-        "error": error,
-        "overrules": None if overrules is None else unpacked(overrules),
-    }
-    names = ("tokens_in", "tokens_out", "cost", "seconds")
-    for name, value in zip(names, numbers, strict=True):
-        line[name] = None if value is None else _number(value)
-    return f',{orjson.dumps(line)[1:-1].decode()},"created":'
-
-
-def _number(value: float) -> int | orjson.Fragment | None:
+def _number(value: float | None) -> int | orjson.Fragment | None:
     """A number with 17 digits, which give the same one back; none where it is infinite, which JSON
     has no number for."""
-    if isinstance(value, int):
+    if value is None or isinstance(value, int):
         return value
     digits, _, power = f"{value:.17g}".partition("e")
     if digits in ("inf", "-inf"):

@@ -6,8 +6,6 @@ takes it off again, so that names travel from table to table unchanged.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -17,7 +15,6 @@ from assay.model.wording import printable
 # Apostrophes before it count too: one that was there gets another, and reading takes one off.
 _FORMULA = re.compile("'*[=+@\t\r＝＋－＠-]")
 _GUARDED = re.compile("'('*[=+@\t\r＝＋－＠-])")
-_BARE = re.compile(r"[\w .:;!?/()-]*")  # what no writer of CSV quotes
 # Controls but line breaks and tabs, overrides of direction, lone surrogates.
 ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -26,17 +23,6 @@ def csv_cells(values: Iterable[object]) -> list[object]:
     """The values of a row as they go into cells: numbers at full precision, undefined ones empty
     (both as :mod:`csv` writes them)."""
     return [_text_cell(value) if isinstance(value, str) else value for value in values]
-
-
-@lru_cache(maxsize=1 << 14)
-def cell_text(text: str) -> str:
-    """A text as it stands in a file among other cells, quoted where it has to be."""
-    text = _text_cell(text)
-    if _BARE.fullmatch(text):
-        return text
-    row = io.StringIO()
-    csv.writer(row, lineterminator="\n").writerow((text, ""))
-    return row.getvalue().removesuffix(",\n")
 
 
 @lru_cache(maxsize=1 << 14)  # tables name few runs, topics and measures again and again

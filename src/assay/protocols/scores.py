@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Score, Scores
-from assay.model.csv_cells import cell_text
 from assay.page.parts import Table
-from assay.protocols.output import FileData, csv_bytes
+from assay.protocols.output import FileData, csv_bytes, csv_lines
 
 SCORE_COLUMNS = (
     "run", "measure", "value", "low", "high", "topics", "missing", "floor", "ceiling",
@@ -31,14 +30,14 @@ def score_files(
     ``scores_by_category.csv`` where topics have categories."""
     yield "scores.csv", score_csv(scores)
 
-    yield "per_topic.csv", lambda: _topic_lines(TOPIC_COLUMNS, per_topic, _value)
-    if any(
-        ends and ends.value is None
-        for by_measure in per_topic.values()
-        for values in by_measure.values()
-        for ends in values.values()
-    ):
-        yield "per_topic_ranges.csv", lambda: _topic_lines(RANGE_COLUMNS, per_topic, _open_ends)
+    yield (
+        "per_topic.csv",
+        lambda: csv_lines(
+            TOPIC_COLUMNS, ((*of, ends and ends.value) for *of, ends in _every(per_topic))
+        ),
+    )
+    if next(_open(per_topic), None):
+        yield "per_topic_ranges.csv", lambda: csv_lines(RANGE_COLUMNS, _open(per_topic))
     for name, table in more.items():
         yield f"scores_{name}.csv", score_csv(table)
     if by_category is not None:
@@ -51,31 +50,17 @@ def score_files(
         yield "scores_by_category.csv", csv_bytes(("category", *SCORE_COLUMNS), rows)
 
 
-def _topic_lines(
-    header: Sequence[str],
-    per_topic: PerTopic,
-    numbers: Callable[[Range | None], str | None],
-) -> Iterator[bytes]:
-    """A line for each value of which ``numbers`` gives the last cells. These files are long, and
-    their names few: each is made a cell once."""
-    yield (",".join(header) + "\n").encode()
+def _every(per_topic: PerTopic) -> Iterator[tuple[str, str, str, Range | None]]:
+    """Run, topic and measure of every value."""
     for run, by_measure in per_topic.items():
         for measure, values in by_measure.items():
-            start, middle = f"{cell_text(run)},", f",{cell_text(measure)},"
-            yield "".join(
-                f"{start}{cell_text(topic)}{middle}{cells}\n"
-                for topic, ends in values.items()
-                if (cells := numbers(ends)) is not None
-            ).encode()
+            for topic, ends in values.items():
+                yield run, topic, measure, ends
 
 
-def _value(ends: Range | None) -> str:
-    value = ends and ends.value
-    return "" if value is None else str(value)
-
-
-def _open_ends(ends: Range | None) -> str | None:
-    return f"{ends.floor},{ends.ceiling}" if ends and ends.value is None else None
+def _open(per_topic: PerTopic) -> Iterator[tuple[str | float, ...]]:
+    """Those that are ranges."""
+    return ((*of, *ends) for *of, ends in _every(per_topic) if ends and ends.value is None)
 
 
 def value_row(run: str, topic: str, measure: str, ends: Range | None) -> tuple[object, ...]:

@@ -14,9 +14,10 @@ from assay.protocols.exam.grading import GradedPool
 from assay.protocols.exam.inputs import ExamInputs
 from assay.protocols.exam.scored import ScoredRuns
 from assay.protocols.exam.supervision import (
+    ANSWER_COLUMNS,
     MISLED_COLUMNS,
     UNCOVERED_COLUMNS,
-    answer_lines,
+    answer_rows,
     misled,
     uncovered,
 )
@@ -56,7 +57,7 @@ def own_files(found: ScoredRuns) -> dict[str, FileData]:
             prompt=settings.grading,
             rated=None if settled else settings.grading == "self-rating",
         ),
-        "answers.csv": lambda: answer_lines(found),
+        "answers.csv": lambda: csv_lines(ANSWER_COLUMNS, answer_rows(found)),
     }
     if found.swept:
         files["sweep.csv"] = lambda: csv_lines(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from assay.measures.arrays import Bools
-from assay.model.csv_cells import cell_text
 from assay.model.exam import BankQuestion
 from assay.model.exam_grades import NO_GRADE
 from assay.model.wording import counted
@@ -28,18 +27,15 @@ MISLED_COLUMNS = ("query", "question_id", "question", "passage", "judged", "grad
 Row = tuple[str | int | None, ...]
 
 
-def answer_lines(found: ScoredRuns) -> Iterator[bytes]:
-    """Every graded pair as CSV, by query and question, the best grade first."""
-    yield (",".join(ANSWER_COLUMNS) + "\n").encode()
+def answer_rows(found: ScoredRuns) -> Iterator[Row]:
+    """Every graded pair, by query and question, the best grade first."""
     for sheet in found.pool.sheets.values():
         judged = _judgments(found, sheet.query)
-        passages = [(f",{cell_text(one)},", f",{judged.get(one, '')},") for one in sheet.passages]
         for question, answers in _answers(sheet, sheet.grades.values != NO_GRADE):
-            about = ",".join(map(cell_text, (sheet.query, question.id, question.shown)))
-            yield "".join([
-                f"{about}{passages[row][0]}{grade}{passages[row][1]}{cell_text(said)}\n"
-                for row, grade, said in answers
-            ]).encode()  # fmt: skip
+            about = (sheet.query, question.id, question.shown)
+            for row, grade, said in answers:
+                passage = sheet.passages[row]
+                yield (*about, passage, grade, judged.get(passage), said)
 
 
 def _answers(

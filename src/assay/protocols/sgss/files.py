@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.measures.summaries import lines_read
-from assay.model.csv_cells import cell_text
-from assay.protocols.output import FileData, csv_bytes
+from assay.protocols.output import FileData, csv_bytes, csv_lines
 from assay.protocols.sgss.inputs import SgssSettings
 from assay.protocols.sgss.preferences import Compared, preference_scores
 from assay.protocols.sgss.scoring import LABELS, SCORES, ScoredSummary, covers_nothing
@@ -15,6 +14,7 @@ SUMMARY_COLUMNS = (
     "query", "run", "original", "degraded", "sections", "lines", *SCORES, *LABELS,
     "comprehensive", "flags",
 )  # fmt: skip
+LINE_COLUMNS = ("query", "run", "line", "kind", "x", "text", "floor", "ceiling")
 
 
 def own_files(
@@ -23,7 +23,7 @@ def own_files(
     """Name under ``out/`` → data. A value that hangs on a missing label is empty."""
     files: dict[str, FileData] = {
         "summaries.csv": csv_bytes(SUMMARY_COLUMNS, _summaries(scored)),
-        "lines.csv": lambda: _lines(scored),
+        "lines.csv": lambda: csv_lines(LINE_COLUMNS, _lines(scored)),
     }
     if compared:
         files["preferences.csv"] = csv_bytes(
@@ -73,14 +73,9 @@ def _summaries(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[tu
             )  # fmt: skip
 
 
-def _lines(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[bytes]:
-    yield b"query,run,line,kind,x,text,floor,ceiling\n"
+def _lines(scored: Mapping[str, Mapping[str, ScoredSummary]]) -> Iterator[tuple[object, ...]]:
     for query, by_run in scored.items():
         for run, one in by_run.items():
-            start = f"{cell_text(query)},{cell_text(run)},"
             lines = zip(one.judged.summary.lines(), one.x, strict=True)
-            yield "".join(
-                f"{start}{place},{line.kind.value},{'' if x.value is None else x.value},"
-                f"{cell_text(line.text)},{x.floor},{x.ceiling}\n"
-                for place, (line, x) in enumerate(lines, 1)
-            ).encode()
+            for place, (line, x) in enumerate(lines, 1):
+                yield query, run, place, line.kind.value, x.value, line.text, x.floor, x.ceiling
