@@ -163,10 +163,6 @@ class BaseLabeller:
         await self.close()
 
 
-_AROUND: dict[str, tuple[LabellerId, AnyTask, tuple[bytes, bytes]]] = {}
-"""By task name, whose parts of keys were made last."""
-
-
 class ByTask(ABC):
     """A labeller that may be another one for some tasks: what it was taught differs."""
 
@@ -182,20 +178,7 @@ def for_task(labeller: Labeller, task: AnyTask) -> Labeller:
 
 def request_key(labeller: Labeller, request: Request) -> str:
     """Key of a label: hash of task version, rendered content, labeller and sample number."""
-    before, after = _around(labeller.id, request.task)
-    # The canonical JSON of all parts, of which only two differ from request to request.
-    rendered = content_hash(labeller.rendered(request)).encode()
-    return content_hash(b"%b%b%b%d]" % (before, rendered, after, request.sample))
-
-
-def _around(who: LabellerId, task: AnyTask) -> tuple[bytes, bytes]:
-    """What stands in the JSON of a key before and after the hash of what is rendered."""
-    last = _AROUND.get(task.name)
-    if last is not None and last[0] is who and last[1] is task:
-        return last[2]
-    # The hash stands between `["TASK","VERSION","` and `","NAME",…,`; the sample and `]` follow.
-    whole = canonical([task.name, task.version, "", who.name, who.kind, dict(who.params), 0])
-    before = canonical([task.name, task.version])[:-1] + b',"'
-    parts = (before, whole[len(before) : -2])
-    _AROUND[task.name] = (who, task, parts)
-    return parts
+    who, task, rendered = labeller.id, request.task, content_hash(labeller.rendered(request))
+    asked_of = (who.name, who.kind, dict(who.params))
+    parts = [task.name, task.version, rendered, *asked_of, request.sample]
+    return content_hash(canonical(parts))

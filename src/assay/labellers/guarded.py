@@ -45,20 +45,14 @@ class GuardedLabeller(ForwardingLabeller):
     def __init__(self, spec: str, labeller: Any) -> None:
         super().__init__(labeller)
         self._spec = spec
-        self._found: Any = None
-        self._id: LabellerId | None = None
+        self._checked: tuple[Any, LabellerId] | None = None
 
     @property
     def id(self) -> LabellerId:
         found = self._forward("id")
-        if self._id is None or found is not self._found:
-            checked = _checked_id(self._spec, found)
-            # The same object for an equal one: base._around asks with `is`, for every key.
-            if checked != self._id:
-                self._id = checked
-            self._found = found
-        assert self._id is not None  # noqa: S101
-        return self._id
+        if self._checked is None or self._checked[0] is not found:
+            self._checked = found, _checked_id(self._spec, found)
+        return self._checked[1]
 
     @property
     def concurrency(self) -> int:

@@ -30,7 +30,6 @@ from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 from assay.tasks.schemas import LIST_LENGTHS, TEXT_KEYWORDS, Schema, without
 
-_SHOWN = 1000  # prompts kept from planning to sending: 2 MB where each has 2 kB
 _MOST_TOKENS = 10**12
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
 
@@ -146,7 +145,6 @@ class OpenAILabeller(BaseLabeller):
             self._transport,
         )
         self._formats: dict[type[Verdict], orjson.Fragment] = {}
-        self._shown: dict[int, tuple[Request, Messages]] = {}
         params: dict[str, Any] = {"model": settings.model, "endpoint": self.endpoint}
         if settings.temperature is not None:
             params["temperature"] = settings.temperature
@@ -175,15 +173,10 @@ class OpenAILabeller(BaseLabeller):
         return self._settings.temperature != 0
 
     def preview(self, request: Request) -> Messages:
-        shown = self._shown.get(id(request))
-        return self._renderer.chat(request.task, request.unit) if shown is None else shown[1]
+        return self._renderer.chat(request.task, request.unit)
 
     def rendered(self, request: Request) -> bytes:
-        messages = self._renderer.chat(request.task, request.unit)
-        if len(self._shown) < _SHOWN:
-            # With the request: as long as it lives, its id is its own.
-            self._shown[id(request)] = (request, messages)
-        return canonical([messages, self._format(request.task)])
+        return canonical([self.preview(request), self._format(request.task)])
 
     def estimate(self, request: Request) -> Estimate:
         items = len(getattr(request.unit, "nuggets", ()))
@@ -207,7 +200,6 @@ class OpenAILabeller(BaseLabeller):
     def body(self, request: Request) -> bytes:
         """The request body of the first turn, as a batch file holds it."""
         messages = [dict(message) for message in self.preview(request)]
-        self._shown.pop(id(request), None)
         return self._body(request, messages, replace(self._endpoints.form, stream=False), more=1)
 
     def batch_line(self, key: str, body: bytes) -> Mapping[str, Any]:
@@ -237,7 +229,6 @@ class OpenAILabeller(BaseLabeller):
         started = time.perf_counter()
         usage = Usage()
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
-        self._shown.pop(id(request), None)
         problem, raw = "", ""
         heard = hearing(request) if self.streams else None
         for turn in range(2):

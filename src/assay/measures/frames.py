@@ -17,7 +17,7 @@ from assay.measures.arrays import Floats, Integers
 from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.grades import RELEVANT
-from assay.measures.hits import Hits, keep_freed
+from assay.measures.hits import Hits
 from assay.measures.inputs import Ranking, Run, odd_number, to_grades, to_run, to_subtopics
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
@@ -171,7 +171,6 @@ def run_hits(
     """
     rankings = [run.get(topic, ()) for topic in judged.topics]
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
-    keep_freed()
     lists = np.repeat(np.arange(len(shown)), shown)
     scores = _scores(rankings, judged.topics)
     if ties == "trec" and len(judged.flat) <= 2 * len(lists):

@@ -17,18 +17,6 @@ from assay.measures.arrays import Bools, Integers
 from assay.measures.arrays import Floats as Floats  # also for measures of one's own
 from assay.measures.grades import Gain
 
-_LARGE = 16 << 20
-
-
-def keep_freed(size: int = _LARGE) -> None:
-    """Keep the memory of arrays of up to ``size`` bytes for the next ones.
-
-    glibc gives back what it asked the system for by itself, and asks anew, zeros and all, for the
-    next array. It stops doing so for whatever is as large as something that was freed once; nothing
-    is ever written to that.
-    """
-    np.empty(min(size, _LARGE), dtype=np.uint8)
-
 
 class GainError(ValueError):
     """A gain that is too large for a float; ``number`` is that of its list."""

@@ -18,7 +18,6 @@ from jinja2 import (
     StrictUndefined,
     Template,
 )
-from jinja2 import nodes as syntax
 from jinja2.exceptions import TemplateError, TemplateNotFound, TemplateSyntaxError
 from jinja2.loaders import split_template_path
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -119,8 +118,6 @@ class Templates:
         environment.filters["numbered"] = numbered
         self._environment = environment
         self._globals = dict(environment.globals)
-        # Per template, the blocks that are plain text: they come out the same for every unit.
-        self._plain: dict[str, dict[str, str]] = {}
         self.template = lru_cache(maxsize=64)(self._load)
 
     def source(self, name: str) -> str:
@@ -133,9 +130,6 @@ class Templates:
         return [self._block(template, block, context) for block in blocks]
 
     def _block(self, template: Template, block: str, context: Mapping[str, Any]) -> str:
-        plain = self._plain[template.name or ""].get(block)
-        if plain is not None:
-            return plain
         if block not in template.blocks:
             raise SettingsError(
                 f"The prompt template {template.filename or template.name} has no block "
@@ -158,7 +152,6 @@ class Templates:
         try:
             template = self._environment.get_template(name)
             template.globals = self._globals  # whose names every prompt goes through: a plain dict
-            self._plain[name] = self._plain_blocks(name)
             return template
         except TemplateNotFound:
             raise SettingsError(f"There is no prompt template {name}.") from None
@@ -184,20 +177,6 @@ class Templates:
             f"The prompt template {name}{line} fails: {said}. Correct it, or remove the file to "
             "use Assay's own."
         )
-
-    def _plain_blocks(self, name: str) -> dict[str, str]:
-        tree = self._environment.parse(self.source(name))
-        found = {}
-        for block in tree.find_all(syntax.Block):
-            texts: list[str] = []
-            for part in block.body:
-                nodes = part.nodes if isinstance(part, syntax.Output) else [part]
-                texts.extend(n.data for n in nodes if isinstance(n, syntax.TemplateData))
-                if not all(isinstance(n, syntax.TemplateData) for n in nodes):
-                    break
-            else:
-                found[block.name] = "".join(texts).strip()
-        return found
 
 
 @cache

@@ -25,7 +25,7 @@ from assay.formats.trec_fast.files import Window, is_passage_run, open_run, padd
 from assay.formats.trec_fast.index import Index, any_twice, spread
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.measures.frames import run_hits
-from assay.measures.hits import Hits, keep_freed
+from assay.measures.hits import Hits
 from assay.measures.judgements import Judgements
 from assay.measures.order import Ties, rank_order
 from assay.model.errors import Fault, FormatError
@@ -98,7 +98,6 @@ class _BatchReader:
 
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:
         self.judged, self.ties, self.block = judged, ties, block
-        keep_freed(2 * block)
         self.index = Index(judged)
         self.names = Names()
         self.buffer = bytearray(PAD + block + 1 + PAD)
