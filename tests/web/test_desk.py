@@ -52,6 +52,18 @@ def labels(desk):
     return [one for one in desk.ledger.labels() if one.labeller.is_human]
 
 
+def test_what_people_labelled_who_are_left_out_is_open_again(desk_of, tmp_path):
+    desk = desk_of()
+    ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
+    for screen in desk.next(ann, ENTAILMENT, count=9):
+        desk.give(ann, screen["unit"], yes(screen))
+    assert desk.next(kim, ENTAILMENT) == []
+    for policy, left in (("majority without human:ANN", 4), ("majority", 0)):
+        desk.take_up(Opened.open(tmp_path / "f", policy=policy))
+        assert len(desk.next(kim, ENTAILMENT, count=9)) == left
+        assert desk.next(ann, ENTAILMENT) == []
+
+
 def test_what_others_have_before_them_is_no_end_of_the_queue(desk_of):
     desk = desk_of()
     ann, kim = desk.state.person("ANN"), desk.state.person("KIM")

@@ -172,7 +172,7 @@ def correct(
         if tied:
             why += (
                 f" On {counted(tied, 'unit')} of these no verdict is most people's: one person "
-                "more decides each (raise 'passes' in [ui])."
+                "more decides each (where 'passes' in [ui] have labelled it, raise that)."
             )
         return Trusted(f"judge alone; a draw is labelled in part ({done} of {len(units)})",
                        drawn, population, level, why=why)  # fmt: skip

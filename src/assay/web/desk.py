@@ -139,6 +139,7 @@ class Desk:
         self.state.set_machines(self.asked.machines(each), each)
         people = each(self.ledger.by_people())
         self.state.set_given(self.asked.given(one) for one in people if self.asked.counts(one))
+        self.state.leave_out([one.removeprefix("human:") for one in self.opened.policy.without])
         self.sync_takes = time.monotonic() - began
 
     def refresh(self) -> bool:

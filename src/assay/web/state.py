@@ -53,6 +53,8 @@ class UnitRow:
 class WorkbenchState(People):
     """An open ``workbench.sqlite``; one thread. Raises LedgerError where it cannot be used."""
 
+    _left_out: Sequence[str] = ()
+
     # -- units -----------------------------------------------------------------------------------
 
     def set_units(self, units: Iterable[Sequence[Any]], each: Each = iter) -> None:
@@ -257,17 +259,31 @@ class WorkbenchState(People):
                     "INSERT OR REPLACE INTO given SELECT unit, people.id, uid, row, verdict, mode, "
                     "at FROM fresh JOIN people ON people.name = fresh.person ORDER BY row"
                 )
-                self.execute(
-                    "UPDATE units SET labelled = (SELECT COUNT(DISTINCT person) FROM given "
-                    "WHERE unit = units.id AND mode != 'adjudication') "
-                    "WHERE id IN (SELECT unit FROM fresh)"
-                )
+                self._count("id IN (SELECT unit FROM fresh)")
                 labelled = (
                     "(unit, person) IN "
                     "(SELECT unit, people.id FROM fresh JOIN people ON people.name = fresh.person)"
                 )
                 self.execute(f"DELETE FROM reserved WHERE {labelled}")  # noqa: S608
                 self.execute(f"DELETE FROM asides WHERE kind = 'skip' AND {labelled}")  # noqa: S608
+
+    def leave_out(self, people: Sequence[str]) -> None:
+        """Count labels by these people no more: what they labelled is for others to label."""
+        self._left_out, names = people, json.dumps(people)
+        if self.one("SELECT value FROM facts WHERE name = 'left out'") == (names,):
+            return
+        with self.writing():
+            self._count("id IN (SELECT unit FROM given)")
+            self.execute("INSERT OR REPLACE INTO facts VALUES ('left out', ?)", (names,))
+
+    def _count(self, which: str) -> None:
+        """How many people labelled each of some units."""
+        self.execute(
+            "UPDATE units SET labelled = (SELECT COUNT(DISTINCT person) FROM given "  # noqa: S608
+            "WHERE unit = units.id AND mode != 'adjudication' AND person NOT IN (SELECT id FROM "
+            f"people WHERE name IN (SELECT value FROM json_each(?)))) WHERE {which}",
+            (json.dumps(self._left_out),),
+        )
 
     def newest_given(self) -> GivenLabel | None:
         """The last label that is noted here; None where there is none."""
