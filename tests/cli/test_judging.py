@@ -1,6 +1,7 @@
 """Judging through the command line against a server: what is asked again and why, ensembles."""
 
 import json
+import re
 import shutil
 from importlib.resources import files
 
@@ -34,6 +35,9 @@ def always(body, number):
     if "entailed" in text:
         made["choices"][0]["message"]["content"] = text
     return made
+
+
+SAYING = ("judge", "--dry-run"), ("status",), ("judge",)
 
 
 @pytest.fixture
@@ -80,9 +84,33 @@ def test_changed_settings_ask_again_and_say_why(films):
     with serve(verdict) as server:
         spec = f'default = "openai:m@{server.url}"'
         assay(films, "judge", labellers=spec)
-        again = assay(films, "judge", labellers=spec, more="[judging]\ntemperature = 0.5\n")
-    note = " ".join(again.stderr.split())
-    assert f"{PAIRS} of {PAIRS} are asked again because the labeller's settings changed" in note
+        warm = "[judging]\ntemperature = 0.5\n"
+        told = [assay(films, *command, labellers=spec, more=warm) for command in SAYING]
+    for one in told:  # before anything is paid
+        why = "the labeller's settings changed (temperature 0.0, now 0.5)"
+        said = " ".join((one.stdout + one.stderr).split())
+        assert f"{PAIRS} of {PAIRS} are asked again because {why}." in said
+    score = assay(films, "score", labellers=spec, more="[judging]\ntemperature = 0.7\n")
+    assert "by openai:m were given under other settings" in " ".join(score.stderr.split())
+
+
+def test_a_shard_that_is_judged_twice_moves_no_score(films, tmp_path, monkeypatch):
+    """Whichever of two answers to a question comes later, from a machine that shares nothing."""
+    with serve(verdict) as one, serve(always) as other:
+        for server in (one, other):
+            monkeypatch.setenv("ASSAY_LEDGER", str(tmp_path / f"{server is one}.sqlite"))
+            spec = f'default = "openai:m@{server.url}"\n[prices.m]\ninput = 1000\noutput = 0'
+            assert assay(films, "judge", labellers=spec).returncode == 0
+        paid = len(other.requests)
+    monkeypatch.setenv("ASSAY_LEDGER", str(tmp_path / "True.sqlite"))
+    assert run_here("score", films).returncode == 0
+    before = (films / "out" / "scores.csv").read_bytes()
+    said = run_here("labels", "merge", films, tmp_path / "False.sqlite").stdout
+    (twice,) = re.findall(r"(\d+) of them answer what the same labeller had answered here", said)
+    assert PAIRS <= int(twice) <= paid  # most answers are asked beside other nuggets
+    assert f", for ${int(twice) / 10:.4f} more:" in said
+    assert run_here("score", films).returncode == 0
+    assert (films / "out" / "scores.csv").read_bytes() == before
 
 
 def test_the_report_shows_how_members_agree(films):

@@ -188,8 +188,8 @@ class Evaluation:
         warning. Asks nobody and writes nothing."""
         with self._trusting():
             outlook = self._opened.look_ahead()
-        if outlook.note:
-            warn(outlook.note)
+        for note in filter(None, (*outlook.repeats, outlook.note)):
+            warn(note)
         return frames.frame(COLUMNS, (tuple(row.values()) for row in forecast_rows(outlook.plans)))
 
     def prompts(self, count: int = 1) -> list[dict[str, Any]]:

@@ -199,7 +199,9 @@ class Opened:
             for name, one in forecasts.items()
             for title, plan in one.plans
         )
-        return Forecast(tuple(plans), " ".join(one.note for one in forecasts.values() if one.note))
+        notes = " ".join(one.note for one in forecasts.values() if one.note)
+        repeats = (line for one in forecasts.values() for line in one.repeats)
+        return Forecast(tuple(plans), notes, tuple(dict.fromkeys(repeats)))
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> TitledPlans:
         """All that can be asked before any further label is known (for batch files)."""

@@ -80,6 +80,7 @@ def status(path: Path) -> Stands:
     lacks = (
         [f"{counted(ask, 'label')} to ask{', at least' if forecast.note else ''}"] if ask else []
     )
+    lacks += forecast.repeats
     lacks += [f"{counted(failed, 'label')} failed"] if failed else []
     following = _next(opened, place, ask, failed, bool(written), drawn)
     return Stands(tuple(rows), tuple(lacks), tuple(following))
@@ -96,6 +97,8 @@ def _spent(opened: Opened) -> str:
         sum(row[name] or 0 for row in rows) for name in ("cost", "cache_saved", "cached")
     )
     said = [f"${cost:.4f}"] if cost else []
+    if unpriced := sum(row["unpriced"] for row in rows):
+        said.append(f"unknown for {counted(unpriced, 'label')}")
     if cached:
         said.append(f"{cached:,} tokens from a server's cache")
     if saved:

@@ -191,8 +191,10 @@ def report_command(
 
 def _print_ahead(opened: Opened) -> None:
     outlook = opened.look_ahead()
-    notes = (outlook.note,) if outlook.note else ()
-    print_ahead(outlook.plans, notes=notes, answers_assumed=bool(outlook.note))
+    notes = (*outlook.repeats, *filter(None, (outlook.note,)))
+    print_ahead(
+        outlook.plans, notes=notes, answers_assumed=bool(outlook.note), repeats=outlook.repeats
+    )
 
 
 def _batch(

@@ -11,7 +11,7 @@ from assay.cli.judging import going
 from assay.cli.screen import out
 from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import TitledPlans
-from assay.judging.progress import Tally, saved_words
+from assay.judging.progress import Tally, saved_words, unpriced_words
 from assay.labellers.prices import checked
 from assay.page.tables import Table
 
@@ -28,10 +28,7 @@ def done_in_words(tally: Tally) -> str:
         saved = f"; {saved_words(tally.cache_saved)}" if tally.cache_saved else ""
         text += f" ${tally.cost:.4f}{saved}."
     if tally.unpriced:
-        text += (
-            f" The cost of {tally.unpriced} answers is unknown (no price, no token counts in "
-            "the replies)."
-        )
+        text += f" {unpriced_words(tally.unpriced)}"
         if tally.at_most:
             text += f" The budget took them for ${tally.at_most:.4f}, the most they can have cost."
     failed = tally.failed + tally.known_failed

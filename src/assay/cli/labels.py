@@ -34,6 +34,7 @@ from assay.api.spreadsheet import Which, export_sheet, require_place, sheet_byte
 from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
+from assay.judging.progress import unpriced_words
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.model.options import Argument, Option
@@ -68,9 +69,13 @@ def stats_command(folder: FolderArgument) -> None:
     cells = [
         (short_name(row["task"]), *(row[name] for name in names[1 : len(shown)])) for row in rows
     ]
+    unpriced = sum(row["unpriced"] for row in rows)
     present(
         lambda: rows,
-        [Table("Labels", shown, cells, digits=2)],
+        [
+            Table("Labels", shown, cells, digits=2),
+            *([unpriced_words(unpriced)] if unpriced else []),
+        ],
         (names, ([row[name] for name in names] for row in rows)),
     )
 
@@ -279,6 +284,12 @@ def _merged(done: tuple[str, Merged]) -> str:
         told += (
             f" {one.later:,} of them count from now on although the same person has said otherwise "
             "later: what was added last counts."
+        )
+    if one.second:
+        paid = f", for ${one.cost:.4f} more" if one.cost else ""
+        told += (
+            f" {one.second:,} of them answer what the same labeller had answered here already{paid}"
+            ": its first answers count. See that no shard is judged twice."
         )
     return told
 

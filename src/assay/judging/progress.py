@@ -124,6 +124,12 @@ def saved_words(dollars: float) -> str:
     return f"the cache saved ${dollars:.4f}"
 
 
+def unpriced_words(count: int) -> str:
+    """That the cost of so many answers is not in a sum."""
+    whose = "1 answer" if count == 1 else f"{count:,} answers"
+    return f"The cost of {whose} is unknown (no price, no token counts, or a reply that was lost)."
+
+
 def _number(said: object) -> float | None:
     """What a detail says; those of a user's labeller may say anything."""
     if isinstance(said, bool) or not isinstance(said, int | float) or not math.isfinite(said):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from assay.judging.engine import Plan
 from assay.judging.shared import left_open
 from assay.judging.todo import in_parts
 from assay.ledger import Ledger
+from assay.model.wording import printable
 
 PROMPT = "the prompt was changed"
 SETTINGS = "the labeller's settings changed"
 VERSION = "the task has a new version"
+_MOST = 40  # characters of a setting that are shown
 
 
 def why_repeated(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
@@ -38,9 +41,21 @@ def why_repeated(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
             elif label.labeller == own:
                 why = PROMPT
             else:
-                why = SETTINGS
+                why = f"{SETTINGS} ({_changed(label.labeller.params, own.params)})"
             reasons[label.unit] = why  # the newest label's
         found.update((units[unit].task.name, why) for unit, why in reasons.items())
         new = {key: one for key, one in some if one.unit_hash not in reasons}
         found.update(left_open(ledger, part.labeller, new))
     return found
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What of a labeller's settings is another: ``temperature .7, now 0``."""
+    names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+    said = (f"{name} {_short(before, name)}, now {_short(now, name)}" for name in names)
+    return "; ".join(said) or "its kind"
+
+
+def _short(params: Mapping[str, Any], name: str) -> str:
+    text = printable(str(params[name])) if name in params else "none"
+    return text if len(text) <= _MOST else f"{text[:_MOST]}…"

@@ -8,19 +8,23 @@ from typing import Any, NamedTuple
 
 from assay.ledger.ledger import Ledger, NewLabel
 from assay.model.going import counting
-from assay.model.labels import Label
+from assay.model.labels import Label, Status
 
 _AT_ONCE = 5000  # labels that are written together
 
 
 class Merged(NamedTuple):
-    """How many labels and draws were ``added``, how many were ``known``; and how many of the added
-    count as a person's newest word although the same person has ``later`` said otherwise."""
+    """How many labels and draws were ``added``, how many were ``known``; how many of the added
+    count as a person's newest word although the same person has ``later`` said otherwise; and how
+    many are ``second`` answers of a labeller to a question that it had answered already, at a
+    ``cost`` in US dollars as far as that is known."""
 
     added: int
     known: int
     draws: int
     later: int
+    second: int
+    cost: float
 
 
 def merge(target: Ledger, source: Ledger) -> Merged:
@@ -28,17 +32,22 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     adds nothing. Raises LedgerError where either is not as it was written."""
     target.checked()
     source.checked()
-    added, known, later = 0, 0, 0
+    added, known, later, second, cost = 0, 0, 0, 0, 0.0
     labels = counting(source.labels(), "labels merged", source.size(), target.told)
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
         said = _said(target, {one.unit for one in some if one.labeller.is_human})
+        asked = [one for one in some if not (one.labeller.is_human or one.labeller.is_free)]
+        answered = target.statuses((one.unit, one.key) for one in asked)
         new = set(target.add(_as_it_is(one, contents[one.unit]) for one in some))
         added, known = added + len(new), known + len(some) - len(new)
         later += sum(one.uid in new and _overtaken(one, said) for one in some)
+        for one in asked:
+            if one.uid in new and answered.get(one.key) is Status.OK:
+                second, cost = second + 1, cost + (one.cost or 0.0)
     draws = sum(map(target.add_draw, source.draws()))
     target.checked()
-    return Merged(added, known, draws, later)
+    return Merged(added, known, draws, later, second, cost)
 
 
 def _as_it_is(label: Label, content: Mapping[str, Any]) -> NewLabel:

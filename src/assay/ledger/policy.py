@@ -133,8 +133,9 @@ def choose(
     """The label that counts among those of one unit (oldest first), or None.
 
     Where one machine gave several (after a prompt was changed), ``present`` gives those to the
-    question as it is asked now, or all where there are none; of these the newest counts. A usable
-    label goes before a failed one of the same weight.
+    question as it is asked now, or to the one that was asked last; of these the first usable one
+    counts: a question is answered once, and what another ledger brings later moves no score. Of a
+    person's labels the newest counts. A usable label goes before a failed one of the same weight.
     """
     if len(labels) == 1:  # nearly always
         return labels[0] if policy.rank(labels[0], configured) else None
@@ -151,10 +152,13 @@ def choose(
         return None
     if weight == 2 and policy.settles:
         return _agreed(best, policy.rule == "majority")
-    several = len(best) > 1 and weight == 1
-    found = best if present is None or not several else present(best)
+    by_machine = present is not None and len(best) > 1 and not best[-1].labeller.is_human
+    found = present(best) if present is not None and by_machine else best
     usable = [label for label in found if label.status is Status.OK]
-    return (usable or found)[-1]
+    newest = (usable or found)[-1]
+    if not by_machine:
+        return newest
+    return next((one for one in usable if one.unit == newest.unit), newest)
 
 
 def people_differ(labels: Sequence[Label], policy: Policy, configured: LabellerId | None) -> bool:

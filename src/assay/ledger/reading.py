@@ -215,14 +215,15 @@ class Reading:
             yield from self._db.execute(f"SELECT {columns} IN ({marks(chunk)})", chunk)
 
     def by_key(self, asked: Iterable[QuestionKey]) -> dict[str, Label]:
-        """The newest label of each (unit, key), by key, a usable one before failed ones; what was
-        never asked is absent."""
+        """The label of each (unit, key), by key: the first usable one, else the newest failed one;
+        what was never asked is absent."""
         found: dict[str, Label] = {}
         for chunk in _chunks(dict.fromkeys(asked)):
             pairs = [(packed(unit), as_stored(key)) for unit, key in chunk]
             begin, of_asked, values = self._db.asking(pairs)
             for label in self._select(of_asked, values, begin):
-                if label.status is Status.OK or label.key not in found:
+                known = found.get(label.key)
+                if known is None or known.status is not Status.OK:
                     found[label.key] = label
         return found
 
@@ -281,13 +282,15 @@ class Reading:
             return [unpacked(uid) for (uid,) in found]
 
     def stats(self) -> list[dict[str, Any]]:
-        """Counts, tokens, cost (US dollars) and seconds for each task and labeller; ``cached`` of
-        the tokens read a server had read before, and ``cache_saved`` is what its cache saved (US
-        dollars, fewer than 0 where it cost more); None where no label says so."""
+        """Counts, tokens, cost (US dollars) and seconds for each task and labeller; the cost of
+        ``unpriced`` labels by models is unknown, and not in it. ``cached`` of the tokens read a
+        server had read before, and ``cache_saved`` is what its cache saved (US dollars, fewer than
+        0 where it cost more); None where no label says so."""
         with self._db.explained():
             rows = self._db.execute(
                 "SELECT tasks.name, version, labellers.name, status, COUNT(*), SUM(tokens_in), "
-                "SUM(tokens_out), SUM(cost), SUM(seconds), MIN(created), MAX(created) FROM labels "
+                "SUM(tokens_out), SUM(cost), SUM(seconds), MIN(created), MAX(created), "
+                "SUM(CASE WHEN cost IS NULL AND kind = 'model' THEN 1 ELSE 0 END) FROM labels "
                 "JOIN labellers ON labellers.id = labels.labeller "
                 "JOIN tasks ON tasks.id = labels.task "
                 "GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 4"
@@ -295,7 +298,7 @@ class Reading:
             caches = self._caches()
         names = (
             "task", "version", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost",
-            "seconds", "first", "last", "cached", "cache_saved",
+            "seconds", "first", "last", "unpriced", "cached", "cache_saved",
         )  # fmt: skip
         return [dict(zip(names, (*row, *caches[tuple(row[:4])]), strict=True)) for row in rows]
 

@@ -48,10 +48,12 @@ _NOTES = 5
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a judging run would ask, for ``--dry-run``. ``note`` says what was assumed."""
+    """What a judging run would ask, for ``--dry-run``. ``note`` says what was assumed, ``repeats``
+    why something is asked that looks as if it had been asked before."""
 
     plans: TitledPlans
     note: str = ""
+    repeats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,12 +140,8 @@ class Evaluation:
             book = self._book(ledger, labellers)
             plans = [(step.title, stepping.plan(step, step.requests(book))) for step in group]
             if progress is not None:
-                for _, each in plans:
-                    for (task_name, why), count in why_repeated(ledger, each).items():
-                        progress.note(
-                            f"{task_name}: {count} of {len(each.todo)} are asked again because "
-                            f"{why}."
-                        )
+                for line in _asked_again(ledger, plans):
+                    progress.note(line)
             ask = partial(
                 judge,
                 progress=progress,
@@ -224,7 +222,8 @@ class Evaluation:
         if waiting:
             known = "More may be asked once labels before it are known"
             notes.append(f"{known}: {', '.join(waiting)}.")
-        return Forecast(plans, " ".join(dict.fromkeys(notes)))
+        repeats = () if ledger is None else tuple(_asked_again(ledger, plans))
+        return Forecast(plans, " ".join(dict.fromkeys(notes)), repeats)
 
     def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
         if ledger is not None and ledger.size() > LARGE:
@@ -380,6 +379,13 @@ class Evaluation:
             cure = "Run the command again; from Python, open the folder again."
             raise FormatError([Fault(str(path), 0, None, why, cure) for path in changed])
         return digests_of(self.files)
+
+
+def _asked_again(ledger: Ledger, plans: TitledPlans) -> Iterator[str]:
+    """Why plans ask what looks as if it had been asked before, in sentences."""
+    for _, each in plans:
+        for (task, why), count in why_repeated(ledger, each).items():
+            yield f"{task}: {count:,} of {len(each.todo):,} are asked again because {why}."
 
 
 def _left(budget: float | None, spent: Tally) -> float | None:

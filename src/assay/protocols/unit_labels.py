@@ -180,14 +180,12 @@ class UnitLabels:
         """The labels of a unit of another task; of one machine that was asked in several wordings
         those in the present one, where there are any."""
         labels = self.of(unit_hash(task.name, content))
-        machines = [one for one in labels if not one.labeller.is_human]
-        if len(machines) < 2:
-            return labels
         labeller = self.labellers.get(task.name)
-        if labeller is None:
+        own = [one for one in labels if labeller is not None and one.labeller == labeller.id]
+        if len(own) < 2:
             return labels
-        now = {one.rowid for one in self._asked_now(task, content, machines)}
-        return [one for one in labels if one.rowid in now or one.labeller != labeller.id]
+        now = {one.rowid for one in self._asked_now(task, content, own)}
+        return [one for one in labels if one.rowid in now or one not in own]
 
     def _asked_now(
         self,
@@ -196,19 +194,20 @@ class UnitLabels:
         labels: Sequence[Label],
         who: LabellerId | None = None,
     ) -> Sequence[Label]:
-        """Those of a unit's labels that were given to the question as its labeller (or ``who``) is
-        asked it now; all where none was."""
+        """Those of a unit's labels (oldest first) that were given to the question as its labeller
+        (or ``who``) is asked it now, or, where none was, to that of the newest usable one."""
         every = self.labellers.values()
         labeller = (
             self.labellers.get(task.name)
             if who is None
             else next((one for one in every if one is not None and one.id == who), None)
         )
-        if labeller is None:
-            return labels
-        key = request_key(labeller, Request(task, task.unit.model_validate(content)))
         keys = self.ledger.keys(one.rowid for one in labels)
-        return [one for one in labels if keys[one.rowid] == key] or labels
+        asked = keys[([one for one in labels if one.status is Status.OK] or labels)[-1].rowid]
+        if labeller is not None:
+            now = request_key(labeller, Request(task, task.unit.model_validate(content)))
+            asked = now if now in keys.values() else asked
+        return [one for one in labels if keys[one.rowid] == asked]
 
     def choose(
         self, task: AnyTask, content: UnitContent, before: int | None = None
@@ -294,10 +293,10 @@ class UnitLabels:
         labels: Sequence[Label],
         who: LabellerId | None = None,
     ) -> Label | None:
-        """Of one machine's labels of a unit the newest usable one that was given to the question as
+        """Of one machine's labels of a unit the first usable one that was given to the question as
         it is asked now (as :func:`assay.ledger.policy.choose` has it)."""
         now = labels if len(labels) < 2 else self._asked_now(task, content, labels, who)
-        return next((one for one in reversed(now) if one.status is Status.OK), None)
+        return next((one for one in now if one.status is Status.OK), None)
 
     def remarks(self, *, missing: bool) -> list[str]:
         """What a person should know of the labels: other versions, questions asked again, and,
@@ -356,6 +355,8 @@ class UnitLabels:
                 continue
             if not who.is_human and self.policy.counts_machine(one.task):
                 cure = _JUDGE if own is not None and who.name in _names(own) else _NAME
+                if own is not None and who.name == own.name and own.kind != "ensemble":
+                    cure = _SETTINGS
             else:
                 cure = _PEOPLE if who == own else _ONLY
             # What one task has to say of a labeller, another may not unsay.
@@ -363,9 +364,10 @@ class UnitLabels:
         return found
 
 
-_NAME, _JUDGE, _PEOPLE, _ONLY = _CURES = (
+_NAME, _JUDGE, _SETTINGS, _PEOPLE, _ONLY = _CURES = (
     "To have those by {} count, name that labeller in [labellers], or use --policy only:NAME.",
     "Some are by {}, named in [labellers]: 'assay judge' asks for what is missing of theirs.",
+    "Some by {} were given under other settings: 'assay judge --dry-run' says what changed.",
     "Those by {} count under --policy people.",
     "Those by {} count under --policy only:NAME.",
 )
