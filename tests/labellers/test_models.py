@@ -186,6 +186,25 @@ def test_a_missing_path_is_an_error() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:A test tried to use socket.socket.connect:UserWarning")
+def test_a_cache_that_nobody_may_read_and_a_user_without_a_home_are_told(
+    index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    def homeless(_: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    with monkeypatch.context() as there:
+        there.setattr(Path, "is_file", refused)
+        for use in (models.find_model, models.fetch_model):
+            with pytest.raises(PrerequisiteError, match=r"Permission denied.*Set ASSAY_CACHE"):
+                use("tiny")
+    monkeypatch.setattr(Path, "expanduser", homeless)
+    with pytest.raises(PrerequisiteError, match="this user has none"):
+        models.cache_folder()
+
+
 def test_a_closed_network_is_no_traceback(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hub is tried; pytest-socket forbids it; the packages are used."""
     monkeypatch.delenv("HF_HUB_OFFLINE")

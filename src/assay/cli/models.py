@@ -11,7 +11,7 @@ from assay.cli.common import forms, group, present, say
 from assay.cli.screen import err
 from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
-from assay.labellers.models import cache_folder, fetch_model
+from assay.labellers.models import cached, fetch_model
 from assay.model.errors import PrerequisiteError
 from assay.page.tables import Table
 
@@ -22,7 +22,6 @@ app = group("Embedded models.")
 @forms("json")
 def list_command() -> None:
     """The known models, their size and licence, and whether they are here."""
-    folder = cache_folder()
     rows: list[dict[str, Any]] = [_judge(one) for one in JUDGES.values()]
     rows += [
         {
@@ -32,9 +31,10 @@ def list_command() -> None:
             "licence": model.licence,
             "sha256": model.sha256,
             "about": model.about,
-            "path": str(folder / model.file) if (folder / model.file).is_file() else None,
+            "path": path and str(path),
         }
         for model in MODELS.values()
+        for path in [cached(model)]
     ]
     cells = [
         (

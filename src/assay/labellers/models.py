@@ -50,11 +50,16 @@ class ModelFile:
 
 
 def cache_folder() -> Path:
-    """Where model files lie: ``$ASSAY_CACHE/models``, or ``assay/models`` in the user's cache."""
-    if own := os.environ.get("ASSAY_CACHE"):
-        return Path(own).expanduser() / "models"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base).expanduser() if base else Path.home() / ".cache") / "assay" / "models"
+    """Where model files lie: ``$ASSAY_CACHE/models``, or ``assay/models`` in the user's cache.
+    Raises PrerequisiteError for a user without a home, as containers have them."""
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        return Path(os.environ.get("ASSAY_CACHE") or f"{cache}/assay").expanduser() / "models"
+    except RuntimeError as error:
+        raise PrerequisiteError(
+            "Models are kept in the home of whoever runs Assay, and this user has none. Set "
+            "ASSAY_CACHE to a folder for them."
+        ) from error
 
 
 def known_model(spec: str) -> KnownModel | None:
@@ -73,6 +78,18 @@ def known_model(spec: str) -> KnownModel | None:
     )
 
 
+def cached(model: KnownModel) -> Path | None:
+    """The file of a model in the cache, if it is there. Raises PrerequisiteError where nobody may
+    look."""
+    path = cache_folder() / model.file
+    try:
+        return path if path.is_file() else None
+    except OSError as error:
+        raise PrerequisiteError(
+            f"{path.parent} cannot be read ({error.strerror}). Set ASSAY_CACHE to one that can be."
+        ) from error
+
+
 def find_model(spec: str) -> ModelFile:
     """The file of a known model in the cache, or of a path, verified or hashed.
 
@@ -81,19 +98,19 @@ def find_model(spec: str) -> ModelFile:
     """
     model = known_model(spec)
     if model is None:
-        path = Path(spec).expanduser().resolve()
+        path = Path(os.path.expanduser(spec)).resolve()  # which leaves a ~ of nobody as it is
         if not path.is_file():
             raise SettingsError(f"There is no model file {path}.")
         # Its folder is left as it is.
         key = hashlib.sha256(str(path).encode()).hexdigest()[:32]
         return ModelFile(path.name, path, _stamped(path, cache_folder() / "stamps" / f"{key}.json"))
-    path = cache_folder() / model.file
-    if not path.is_file():
+    held = cached(model)
+    if held is None:
         raise PrerequisiteError(
-            f"The model {model.name} ({model.size / 1e6:,.0f} MB) is not in {path.parent}. It is "
-            f"fetched on first use, or now by: {_command(model)}"
+            f"The model {model.name} ({model.size / 1e6:,.0f} MB) is not in {cache_folder()}. It "
+            f"is fetched on first use, or now by: {_command(model)}"
         )
-    return _verified(model, path)
+    return _verified(model, held)
 
 
 def fetch_model(name: str, progress: Progress | None = None) -> ModelFile:
@@ -106,11 +123,11 @@ def fetch_model(name: str, progress: Progress | None = None) -> ModelFile:
     model = known_model(name)
     if model is None:
         return find_model(name)
+    if path := cached(model):
+        return _verified(model, path)
     tell = progress or unheard
     folder = cache_folder()
     target = folder / model.file
-    if target.is_file():
-        return _verified(model, target)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(folder / f".{model.file}.lock"):
