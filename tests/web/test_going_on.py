@@ -222,6 +222,7 @@ def test_what_others_leave_is_shown_without_loading_the_page_again(serve, visit,
     until(first, "state.ahead.length === 4")
     second.goto(f"{server.base}/label/r2c2.entailment")
     until(second, "document.getElementById('waits').textContent.includes('Other people have')")
+    assert "Other people have" in second.inner_text("#spoken")  # it comes after the focus did
     assert "open for you now" in second.locator("#nothing").inner_text()
     with sqlite3.connect(folder / "workbench.sqlite") as db:
         db.execute("UPDATE reserved SET until = 0")

@@ -151,8 +151,10 @@ def test_an_empty_queue_is_told_and_its_keys_do_nothing(opened):
         goes_on(page, unit)
     until(page, f"{FOCUSED} === 'empty'")
     assert "Nothing is left in this queue" in heard(page)["group"]
-    press(page, "f", "n", "e", "?", "g", "s", "Enter")
+    said = page.evaluate(SPOKEN)
+    press(page, "f", "n", "e", "?", "g", "s", "1", "Enter")
     assert page.locator("dialog[open]").count() == 0
+    assert page.evaluate(SPOKEN) == said
     press(page, "[")
     page.locator("#bench").wait_for()
 

@@ -550,8 +550,12 @@ async function tellWhatWaits() {
   // What others have before them comes free, and is shown once it does.
   const found = await ask(`/api/waits/${encodeURIComponent(start.task)}?queue=${start.queue}`).catch(() => ({}));
   if (state.screen) return;
-  find("nothing").textContent = found.told ? "Nothing is open for you now" : "Nothing is left in this queue";
-  find("waits").textContent = found.told ? `${found.told} This page shows it then.` : "";
+  const told = found.told ? `${found.told} This page shows it then.` : "";
+  if (told !== find("waits").textContent) {
+    find("nothing").textContent = told ? "Nothing is open for you now" : "Nothing is left in this queue";
+    find("waits").textContent = told;
+    spoken(`${find("nothing").textContent}. ${told}`);
+  }
   if (found.told) setTimeout(lookAgain, AGAIN);
 }
 
@@ -628,7 +632,9 @@ function read(name) {
   spoken("");
   dialog.showModal();
   aloud.textContent = "";
-  setTimeout(() => { aloud.textContent = dialog.querySelector(".read").innerText; }, 500);
+  const text = dialog.querySelector(".read");
+  text.lang = aloud.lang = languageOf(text.innerText) || "en";
+  setTimeout(() => { aloud.textContent = text.innerText; }, 500);
 }
 
 find("rules").addEventListener("click", () => read("guide"));
@@ -749,7 +755,7 @@ document.addEventListener("keydown", (event) => {
     if (!event.repeat && (state.screen || ["undo", "back", "forward"].includes(command))) commands[command][1]();
     return;
   }
-  const button = [...find("verdict").querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
+  const button = state.screen && [...find("verdict").querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
   if (button && !event.repeat) { event.preventDefault(); button.click(); }
 });
 
