@@ -510,7 +510,7 @@ async function submit() {
   } catch (error) {
     if (error.status === 409) { say(error.message, true); advance(error.message); }
     else if (error.status) say(error.message, true);
-    else say(`The server cannot be reached: perhaps this is not kept. Your verdict is still here; ${keys.submit} tries again, and it is kept once.`, true);
+    else say(`The server cannot be reached: perhaps this is not kept. Your verdict is still here: submit it again, and it is kept once.`, true);
   } finally {
     clearTimeout(slow);
     state.busy = false;
