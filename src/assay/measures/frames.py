@@ -25,6 +25,9 @@ from assay.measures.order import Ties, rank_order, sort_keys
 
 _NOTHING: Mapping[str, float] = {}
 _UNJUDGED = -1
+_REUSED = 16 << 20
+"""Bytes that glibc keeps for the next arrays once as many were freed together: it would give them
+back to the system, and ask anew, zeros and all."""
 
 Ideal = Literal["qrels", "run"]
 """Where the ideal list of a topic, and R, come from: all that was judged, or what the run shows."""
@@ -171,6 +174,7 @@ def run_hits(
     """
     rankings = [run.get(topic, ()) for topic in judged.topics]
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
+    np.empty(_REUSED, np.uint8)
     lists = np.repeat(np.arange(len(shown)), shown)
     scores = _scores(rankings, judged.topics)
     if ties == "trec" and len(judged.flat) <= 2 * len(lists):
