@@ -189,6 +189,7 @@ def test_enter_takes_evidence_away_and_submits_nothing(opened):
     press(page, "Enter")
     assert page.locator("#evidence li").count() == 0
     assert unit_of(page) == unit
+    assert page.evaluate(FOCUSED) == "bench"
 
 
 def test_one_voice_reads_what_is_told_of_a_unit(serve, visit, tmp_path):

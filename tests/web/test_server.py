@@ -244,6 +244,15 @@ def test_every_reply_forbids_what_is_not_ours(shared):
         assert not re.search(r"\son\w+=", text) or path.startswith("/static")
 
 
+def test_every_page_has_a_title_of_its_own(shared):
+    client, _ = shared
+    paths = ("/", "/label/r2c2.entailment", "/runs", "/run/0", "/topic/0", "/unit/1", "/unit/2",
+             "/search", "/search?q=a", "/live", "/people", "/units?n=1")  # fmt: skip
+    titles = [re.search("<title>(.+?) · Small · Assay", client.get(path)[1]) for path in paths]
+    assert all(titles)
+    assert len({one[1] for one in titles}) == len(paths)
+
+
 def test_labellers_see_no_page_that_shows_what_others_said(server):
     kim = Client(server, server.invited("KIM"))
     for path in ("/runs", "/run/0", "/topic/0", "/unit/1", "/search?q=a", "/live", "/people"):

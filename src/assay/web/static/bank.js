@@ -30,11 +30,12 @@ for (const button of document.querySelectorAll("[data-action]")) {
   button.addEventListener("click", async () => {
     const row = button.closest("tr");
     const body = { action: button.dataset.action, id: row.dataset.id, query: row.dataset.query };
+    const question = row.querySelector("th").firstChild.textContent;
     if (body.action === "reword") {
-      body.text = await ask("Other words", row.querySelector("th").firstChild.textContent);
+      body.text = await ask(`Other words for “${question}”`, question);
       if (!body.text) return;
     } else if (body.action === "weigh") {
-      const given = await ask("Weight", row.children[2].textContent);
+      const given = await ask(`Weight of “${question}”`, row.children[2].textContent);
       if (given === null || given.trim() === "") return;
       body.weight = Number(given);
     }

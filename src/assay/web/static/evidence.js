@@ -30,7 +30,7 @@ function addEvidence(found) {
   state.evidence.push(found);
   const entry = make("li", {}, make("q", { dir: "auto", lang: languageOf(found.text) }, found.text.slice(0, 120)), " ");
   const drop = make("button", { type: "button", "aria-label": "Take this evidence away" }, "×");
-  drop.addEventListener("click", () => { state.evidence = state.evidence.filter((one) => one !== found); entry.remove(); });
+  drop.addEventListener("click", () => { state.evidence = state.evidence.filter((one) => one !== found); entry.remove(); toBench(); });
   entry.append(drop);
   find("evidence").append(entry);
 }
