@@ -35,8 +35,6 @@ from assay.model.going import Told, unheard
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import canonical, content_hash
 
-_LABELLERS = 1000
-
 
 @dataclass(frozen=True, slots=True)
 class NewLabel:
@@ -85,7 +83,7 @@ class Ledger(Reading):
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
-        self._labeller_ids: dict[int, tuple[LabellerId, int]] = {}
+        self._labeller_ids: dict[tuple[str, str, str], int] = {}
         self._task_ids: dict[str, int] = {}
         self._checked = CheckedUpTo()
         self._by_index = True
@@ -401,23 +399,16 @@ class Ledger(Reading):
         return self._task_ids[task]
 
     def _labeller_id(self, labeller: LabellerId) -> int:
-        known = self._labeller_ids.get(id(labeller))
-        if known is not None:
-            return known[1]
-        params = canonical(dict(labeller.params))
-        row = (labeller.name, labeller.kind, params.decode())
-        self._db.execute(
-            "INSERT INTO labellers (name, kind, params) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-            row,
-        )
-        found = self._db.execute(
-            "SELECT id FROM labellers WHERE name = ? AND kind = ? AND params = ?", row
-        ).fetchone()
-        if len(self._labeller_ids) > _LABELLERS:  # some make a new object for every label
-            self._labeller_ids.clear()
-        # Kept with the object: as long as it lives, its id is its own.
-        self._labeller_ids[id(labeller)] = (labeller, int(found[0]))
-        return int(found[0])
+        row = (labeller.name, labeller.kind, canonical(dict(labeller.params)).decode())
+        if row not in self._labeller_ids:
+            self._db.execute(
+                "INSERT INTO labellers (name, kind, params) VALUES (?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                row,
+            )
+            where = "SELECT id FROM labellers WHERE name = ? AND kind = ? AND params = ?"
+            self._labeller_ids[row] = int(self._db.execute(where, row).fetchone()[0])
+        return self._labeller_ids[row]
 
 
 def _whole(value: float | None) -> float | None:
