@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from assay.cli.screen import show
 from assay.page.tables import Table
 from assay.reports.tables import table
 from tests.command import run_here, without_keys
@@ -230,3 +231,11 @@ def test_json_is_the_same_at_any_width(assay: Assay, judged: Path):
         for width in ("40", "200")
     ]
     assert shown[0] == shown[1]
+
+
+def test_for_a_screen_reader_a_row_is_a_line(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    for term, whole in (("xterm", False), ("dumb", True)):
+        monkeypatch.setenv("TERM", term)
+        show(Table("", ("run", "what"), [("A", "word " * 30)]))
+        assert (("word " * 30).strip() in capsys.readouterr().out) is whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleDimensions, RenderableType
 from rich.text import Text
 
 from assay.model.wording import printable_lines
@@ -18,9 +18,17 @@ class _Console(Console):
         raise BrokenPipeError(errno.EPIPE, "the output is not read any more")
 
 
+_LONGEST = 2000
+"""Characters of a row, where each is one line."""
+
+
 def out() -> Console:
-    """Console for results: standard output, never wider than the screen."""
-    return _Console(highlight=False, emoji=False)
+    """Console for results: standard output, never wider than the screen; but in a terminal of
+    ``TERM=dumb``, as screen readers want it, a row is one line: they read line by line."""
+    console = _Console(highlight=False, emoji=False)
+    if console.is_dumb_terminal:
+        console.size = ConsoleDimensions(_LONGEST, console.height)
+    return console
 
 
 def err() -> Console:
