@@ -28,6 +28,7 @@ from tests.engine.asking import (
     ask_until_full,
     ended,
     forked,
+    meekly,
     requests,
     with_small_files,
 )
@@ -238,6 +239,17 @@ def _complete(ledger, told, again, asked):
     assert len(labels) == len({label.key for label in labels}) == 600
     assert 0 < int(again) < 600
     assert asked <= 600 + 40  # as many as were under way (32 at the server, 8 being written)
+
+
+def test_nobody_is_asked_where_the_ledger_may_not_be_written(tmp_path):
+    path, told = tmp_path / "l.sqlite", tmp_path / "told"
+    Ledger.open(path).close()
+    path.chmod(0o444)
+    with serve(entailed) as server:
+        work = (meekly, aloud, told, ask_until_full, path, server.url, 20)
+        assert ended(forked(*work)) == 0
+        assert server.requests == []
+    assert "Check that the folder exists and that you may write to it." in told.read_text()
 
 
 def test_a_full_disk_stops_the_run_and_keeps_what_was_written(tmp_path):

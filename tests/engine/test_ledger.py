@@ -171,6 +171,8 @@ def test_someone_elses_database_is_not_touched(tmp_path: Path):
 def test_a_missing_folder_is_named(tmp_path: Path):
     with pytest.raises(LedgerError, match="folder exists"):
         Ledger.open(tmp_path / "no" / "l.sqlite")
+    with pytest.raises(LedgerError, match="path is too long for SQLite"):
+        Ledger.open(tmp_path.joinpath(*["x" * 200] * 3, "l.sqlite"))
 
 
 def test_a_kill_loses_nothing_that_was_added(place: Place):

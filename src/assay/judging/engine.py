@@ -260,6 +260,8 @@ def judge(
     if ledger.size() + sum(len(part.todo) for _, each in plans for part in each.asked) > LARGE:
         ledger.use_less_memory()
     with claimed(ledger, wanted, shard):
+        if wanted:
+            ledger.check_writable()  # before anybody is paid for what would be lost
         now = [(title, _still_open(each, ledger)) for title, each in plans]
         return _carry_out(now, ledger, told, budget, give_up_after)
 

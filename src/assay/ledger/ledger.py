@@ -319,6 +319,15 @@ class Ledger(Reading):
 
         return self._db.persistently(added)
 
+    def check_writable(self) -> None:
+        """Raise LedgerError where labels may not be written."""
+
+        def write(retried: bool) -> None:
+            with self.trial():
+                self._db.execute("INSERT INTO tasks (name) SELECT name FROM tasks WHERE 1 = 0")
+
+        self._db.persistently(write)
+
     @contextmanager
     def trial(self) -> Iterator[Trial]:
         """The ledger as it is with the labels that are added in it, for this connection alone, as

@@ -109,6 +109,7 @@ _DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatyp
 """What SQLite says of a file that was damaged."""
 _LOOKS = 3
 """Looks at a file that another process may be writing that moment."""
+_LONGEST_PATH = 500  # bytes, with what SQLite puts behind it
 PATIENCE = 30.0
 """Seconds for which a file that another process holds is waited for."""
 LONGEST_LOG = 32768
@@ -296,7 +297,9 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         text = str(error)
-        if "readonly" in text or "unable to open" in text:
+        if "unable to open" in text and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
+            cure = "Its path is too long for SQLite; move the folder up."
+        elif "readonly" in text or "unable to open" in text:
             cure = "Check that the folder exists and that you may write to it."
         elif "full" in text:
             cure = "The disk is full; make room and run again. What was written is kept."
