@@ -24,10 +24,12 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-# The larger judge is for tests alone: it lies where it is, and nothing of it is copied.
-$(VENV)/.installed-test: requirements-test.lock judges/large/pyproject.toml $(VENV)/.installed
+# The larger judge is for tests alone: it lies where it is, and nothing of it is copied. The source
+# archive has none.
+BESIDE := $(wildcard judges/large/pyproject.toml)
+$(VENV)/.installed-test: requirements-test.lock $(BESIDE) $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e judges/large
+	$(if $(BESIDE),$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e $(dir $(BESIDE)))
 	@touch $@
 
 install: $(VENV)/.installed

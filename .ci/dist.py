@@ -35,18 +35,30 @@ def run(*command: object, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def built(folder: Path) -> tuple[Path, Path]:
+def built(folder: Path) -> tuple[Path, Path | None]:
     """Wheels, source archive and bill of materials in a folder; returns the wheels of Assay and of
-    the larger judge."""
+    the larger judge, which a source archive has not."""
+    refuse_strays()
     run(UV, "build", "--quiet", "--wheel", "--sdist", "--out-dir", folder, ROOT)
-    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, LARGE)
     version = runpy.run_path(str(ROOT / "src" / "assay" / "model" / "version.py"))["__version__"]
     (wheel,) = folder.glob(f"assay_rag-{version}-*.whl")
+    bill = folder / f"assay_rag-{version}.cdx.json"
+    bill.write_text(bill_of_materials(version), encoding="utf-8")
+    if not LARGE.is_dir():
+        return wheel, None
+    run(UV, "build", "--quiet", "--wheel", "--out-dir", folder, LARGE)
     about = json.loads((LARGE / "src" / "assay_judge_large" / "data" / "judge.json").read_bytes())
     (large,) = folder.glob(f"assay_judge_large-{about['version']}-*.whl")
-    bill = folder / f"assay_rag-{version}.cdx.json"
-    bill.write_text(bill_of_materials(version))
     return wheel, large
+
+
+def refuse_strays() -> None:
+    """Ends where files lie in the checkout that git does not know: the source archive would take
+    them along, notes and keys alike."""
+    if (ROOT / ".git").exists():
+        listed = ("git", "ls-files", "--others", "--exclude-standard")
+        if strays := run(*listed, cwd=ROOT).splitlines():
+            raise SystemExit(f"not in git, and would be in the source archive: {strays}")
 
 
 def bill_of_materials(version: str) -> str:

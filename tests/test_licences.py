@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import re
+import tomllib
 
 import pytest
 from packaging.requirements import Requirement
@@ -79,6 +80,16 @@ def test_what_only_an_extra_brings_is_asked_for_by_nothing_else():
         str(p.relative_to(source)) for p in source.rglob("*.py") if imports.search(p.read_text())
     }
     assert found == {f"ledger/postgres{one}.py" for one in ("", "_values")}
+
+
+def test_what_others_made_stands_in_the_notice_and_its_licence_in_the_package():
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert about["license"] == "Apache-2.0 AND 0BSD"
+    assert all((ROOT / name).is_file() for name in about["license-files"])
+    notice = (ROOT / "NOTICE").read_text()
+    for path in (ROOT / "src").rglob("*"):
+        if ".min." in path.name or path.suffix in {".onnx", ".gz", ".woff2", ".ttf"}:
+            assert path.name in notice, path
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from assay.model.version import __version__
 from tests.command import Done, run_here, without_keys
 from tests.conftest import ROOT
 
@@ -77,6 +78,13 @@ def test_the_command_line_page_is_what_help_says():
     page = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["page"]
     made = (ROOT / "docs" / "cli.md").read_text()
     assert made == page(), "run: python docs/make_cli.py"
+
+
+def test_the_changes_begin_with_this_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    said = re.search(r"^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", text, re.MULTILINE)
+    assert said
+    assert said[1] == __version__
 
 
 def test_links_between_pages_lead_somewhere():
