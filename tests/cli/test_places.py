@@ -47,6 +47,10 @@ def through_a_link(slide):
     (slide / "questions.tsv").symlink_to(outside(slide, "questions.tsv"))
 
 
+def through_a_link_that_a_pattern_finds(slide):
+    (slide / "ac" / "SLIDE.txt").symlink_to(outside(slide, "ac/SLIDE.txt"))
+
+
 def through_a_linked_folder(slide):
     shutil.move(slide / "pr", slide.parent / "private" / "pr")
     (slide / "pr").symlink_to(slide.parent / "private" / "pr", target_is_directory=True)
@@ -70,7 +74,13 @@ def a_ledger(slide):
 
 
 WAYS = [
-    *(through_dots, through_a_whole_path, through_a_link, through_a_linked_folder),
+    *(
+        through_dots,
+        through_a_whole_path,
+        through_a_link,
+        through_a_link_that_a_pattern_finds,
+        through_a_linked_folder,
+    ),
     *(a_labeller, a_prompt, a_ledger),
 ]
 

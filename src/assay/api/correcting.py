@@ -180,8 +180,11 @@ def correct(
     boards = tuple(
         board
         for name, part in evaluations.items()
-        for board in _boards(prefix_of(name, evaluations), part, by, measures)
-    )
+        for board in _boards(
+            prefix_of(name, evaluations), part, by, measures,
+            done if len(evaluations) == 1 else _done({name: part}, ledger, chosen),
+        )
+    )  # fmt: skip
     found = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
     if not found.issuperset(measures):
         check_measures(evaluations, ledger, measures)
@@ -309,12 +312,16 @@ def open_units(
                 yield request, label is not None and label.status is Status.OK
 
 
+def _done(evaluations: Evaluations, ledger: Ledger, draw: Draw) -> int:
+    """How many units of a draw people have labelled."""
+    return sum(labelled for _, labelled in open_units(evaluations, ledger, draw))
+
+
 def _boards(
-    prefix: str, part: Evaluation, basis: Basis, measures: Sequence[str]
+    prefix: str, part: Evaluation, basis: Basis, measures: Sequence[str], people: int
 ) -> Iterator[TrustBoard]:
-    """The leaderboards of a protocol."""
+    """The leaderboards of a protocol, of whose labels by ``people`` so many are of the draw."""
     part = part.quick()
-    given = sum(labelled for _, labelled in open_units({"": part}, basis.ledger, basis.draw))
     judge = by_machine(part, basis.ledger)
     boards, by = judge.boards, _correcting(part, judge, basis)
     linear = linear_of(part, basis.ledger) if basis.draw.design == TOPICS else ()
@@ -342,7 +349,7 @@ def _boards(
                 )
                 found.append(replace(one, measure=name, families=off))
         if found or refused:
-            yield TrustBoard(prefix + board.title, tuple(found), refused, given)
+            yield TrustBoard(prefix + board.title, tuple(found), refused, people)
 
 
 def _apart_from(part: Evaluation, basis: Basis) -> dict[str, str]:

@@ -46,7 +46,7 @@ from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.pages import page_of
-from assay.protocols.scores import SCORE_COLUMNS, score_row
+from assay.protocols.scores import SCORE_COLUMNS, score_document, score_row
 from assay.protocols.standing import UNEVEN
 from assay.reports.terminal import board_tables
 
@@ -259,8 +259,8 @@ def _show(
             "policy": results.policy,
             "labellers": results.labellers,
             "judging": None if tally is None else asdict(tally),
-            "scores": [asdict(one) for one in results.scores],
-            "to_compare": [asdict(one) for one in results.fair.scores] if results.uneven else None,
+            "scores": [*map(score_document, results.scores)],
+            "to_compare": [*map(score_document, results.fair.scores)] if results.uneven else None,
             **results.document,
             "stands_on": results.stands_on,
             "missing": results.missing,

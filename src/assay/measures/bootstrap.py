@@ -224,6 +224,7 @@ def percentiles(values: Floats, level: float, n: int) -> tuple[float, float]:
     return _quantile(ordered, beyond), _quantile(ordered, 1.0 - beyond)
 
 
+@lru_cache(maxsize=256)
 def tail(level: float, n: int) -> float:
     """The share of the resamples of ``n`` topics that lies beyond each end of an interval.
 

@@ -14,6 +14,8 @@ from assay.model.errors import SettingsError
 TRUSTED: ContextVar[tuple[Path, ...]] = ContextVar("TRUSTED", default=())
 """Places outside of evaluation folders that the person who runs Assay has named."""
 
+_WILD = re.compile(r"[*?[]")
+
 _PIECE = 16 << 20
 """Bytes hashed at once: with small pieces a thread that hashes would ask for Python's lock often,
 and stand in the way of the others."""
@@ -58,7 +60,13 @@ def files_like(folder: Path, pattern: str, what: str) -> list[Path]:
         places = list(_folders(folder, places, part, what))
     name = "*" if last == "**" else last
     files = sorted(file for place in places for file in _entries(folder, place, name, what))
-    return [inside(folder, file, what) for file in files if (folder / file).is_file()]
+    # What was listed lies in a folder that is inside, and so does it, unless it is a link.
+    listed = _WILD.search(name) is not None
+    return [
+        path if listed and not path.is_symlink() else inside(folder, file, what)
+        for file in files
+        if (path := folder / file).is_file()
+    ]
 
 
 def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator[Path]:
@@ -80,7 +88,7 @@ def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator
 def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
     """What ``part`` of a pattern matches in ``place``; all of them relative to ``folder``."""
     names = [part]
-    if re.search(r"[*?[]", part):
+    if _WILD.search(part):
         path = inside(folder, place, what)
         try:
             there = sorted(os.listdir(path)) if path.is_dir() else []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Score, Scores
@@ -12,6 +13,7 @@ from assay.protocols.output import FileData, csv_bytes, csv_lines
 SCORE_COLUMNS = (
     "run", "measure", "value", "low", "high", "topics", "missing", "floor", "ceiling",
 )  # fmt: skip
+_CELLS: Callable[[Score], tuple[object, ...]] = attrgetter(*SCORE_COLUMNS)
 TOPIC_COLUMNS = ("run", "topic", "measure", "value")
 VALUE_COLUMNS = ("run", "topic", "measure", "value", "floor", "ceiling")
 """What commands on files print with ``--csv``; the topic of a mean is ``all``."""
@@ -86,4 +88,10 @@ def score_csv(table: Scores) -> bytes:
 
 def score_row(score: Score) -> tuple[object, ...]:
     """The cells of a row of ``scores.csv``."""
-    return tuple(getattr(score, name) for name in SCORE_COLUMNS)
+    return _CELLS(score)
+
+
+def score_document(score: Score) -> dict[str, object]:
+    """A score as JSON has it. (``asdict`` copies every number, which takes several times as
+    long.)"""
+    return dict(zip(SCORE_COLUMNS, _CELLS(score), strict=True))

@@ -25,6 +25,7 @@ from assay.protocols.r2c2.inputs import R2c2Inputs, R2C2Settings
 from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.results import Findings, Unlabelled
+from assay.protocols.scores import score_document
 from assay.tasks.r2c2 import ENTAILMENT
 
 ByKey = Mapping[str, Mapping[PassageKey, int]]
@@ -108,7 +109,7 @@ def findings(
         ranked=ranked,
         parts=lambda: views.parts(found, verdicts, of_answers, abstention(), settings, book.used),
         document=lambda: {
-            "attempted": [asdict(one) for by in attempted.values() for one in by.values()],
+            "attempted": [score_document(one) for by in attempted.values() for one in by.values()],
             "abstention": {name: one.document() for name, one in abstention().items()},
             "runs": {name: asdict(notes) for name, notes in found.notes.items()},
         },
