@@ -29,7 +29,7 @@ class Chromium:
         self._playwright = sync_playwright().start()
         self._loop = asyncio.get_running_loop()
         self._browser = self._playwright.chromium.launch(
-            executable_path=FOUND, args=["--no-sandbox", "--process-per-site"]
+            executable_path=FOUND, args=["--no-sandbox", "--process-per-site", "--in-process-gpu"]
         )
         asyncio._set_running_loop(None)
         self._opened: dict[str, Page] = {}

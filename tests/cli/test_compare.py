@@ -328,20 +328,16 @@ def test_the_table_says_what_it_stands_on(worked, assay):
     assert max(map(len, table.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
-def test_the_picture_of_intervals(worked, tmp_path, assay, ending):
+def test_the_picture_of_intervals(worked, tmp_path, assay):
     made = []
     for number in range(2):
-        file = tmp_path / f"plot{number}.{ending}"
+        file = tmp_path / f"plot{number}.svg"
         done = assay("compare", "--matrix", worked, "-m", "nDCG@20", "--plot", file)
         assert done.returncode == 0, done.stderr
-        made.append(file.read_bytes())
+        made.append(file.read_text(encoding="utf-8"))
     assert made[0] == made[1]
-    assert made[0].startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[ending])
-    if ending == "svg":
-        text = made[0].decode()
-        for said in ("nDCG@20", "2 − 3", "Filled: real at 0.05", "95 % bootstrap"):
-            assert said in text
+    for said in ("nDCG@20", "2 − 3", "Filled: real at 0.05", "95 % bootstrap"):
+        assert said in made[0]
 
 
 def test_the_picture_of_many_runs_is_cut_and_says_so(tmp_path, assay):

@@ -131,14 +131,6 @@ def test_single_topics_on_demand(worked, assay):
     assert float(got["A", "1", "Brier"]) == pytest.approx(0.64)
 
 
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
-def test_the_plot_is_drawn(worked, tmp_path, assay, ending):
-    done = assay("confidence", worked, "--plot", tmp_path / f"p.{ending}")
-    assert done.returncode == 0, done.stderr
-    starts = {"svg": b"<", "pdf": b"%PDF", "png": b"\x89PNG"}
-    assert (tmp_path / f"p.{ending}").read_bytes().startswith(starts[ending])
-
-
 def test_the_plot_has_the_bins_of_the_table(tmp_path, assay):
     drawn = {}
     for name, stated in (("inside", ("45", "75")), ("on bounds", ("40", "70"))):

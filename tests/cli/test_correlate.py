@@ -329,23 +329,18 @@ def test_topics_of_one_run_each_have_no_mean_and_some_resamples_no_value(tmp_pat
 # --- plots ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
-def test_the_plot_is_drawn_and_the_same_each_time(two, tmp_path, assay, ending):
+def test_the_plot_is_drawn_and_the_same_each_time(two, tmp_path, assay):
     made = []
     for number in range(2):
-        file = tmp_path / f"plot{number}.{ending}"
+        file = tmp_path / f"plot{number}.svg"
         done = assay("correlate", *two, "--score", "nDCG@20", "--plot", file)
         assert done.returncode == 0, done.stderr
-        made.append(file.read_bytes())
+        made.append(file.read_text(encoding="utf-8"))
     assert made[0] == made[1]
-    starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
-    assert made[0].startswith(starts[ending])
-    if ending == "svg":
-        text = made[0].decode()
-        assert "topic and run (9)" in text
-        assert "mean of A" in text
-        assert "τ runs: 1.000" in text
-        assert "a.csv: nDCG@20" in text
+    assert "topic and run (9)" in made[0]
+    assert "mean of A" in made[0]
+    assert "τ runs: 1.000" in made[0]
+    assert "a.csv: nDCG@20" in made[0]
 
 
 def test_a_plot_that_cannot_be_written(two, tmp_path, assay):

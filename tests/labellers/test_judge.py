@@ -147,8 +147,12 @@ def test_an_answer_that_may_not_be_given_is_right_where_the_judge_is_certain(
 def test_probabilities_sum_to_one_and_do_not_depend_on_company(network: Network) -> None:
     questions = [
         JudgeQuestion(Ability.E, claim_text(claim), passage)
-        for claim in ("Burbank is in California.", "Bogart directed it.", "x " * 300)
-        for passage in (PASSAGE, PASSAGE * 6, "One sentence only.")
+        for claim, passage in (
+            ("Burbank is in California.", PASSAGE),
+            ("Burbank is in California.", "One sentence only."),
+            ("Bogart directed it.", PASSAGE * 6),
+            ("x " * 300, PASSAGE),
+        )
     ]
     together = rule(network, questions, SMALL.settings)
     for question, ruling in zip(questions, together, strict=True):

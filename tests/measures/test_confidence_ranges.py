@@ -76,8 +76,7 @@ def test_completions_at_the_ends_have_the_values_of_the_ends(rows):
             assert at[1] == pytest.approx(ends.range.ceiling, abs=1e-9)
 
 
-@settings(max_examples=40)
-@given(answers.filter(lambda rows: sum(np.isnan(c) for _, c in rows) <= 3), st.integers(1, 3))
+@given(answers.filter(lambda rows: sum(np.isnan(c) for _, c in rows) <= 2), st.integers(1, 3))
 def test_what_is_left_out_runs_from_the_worst_answer_to_wrong_with_confidence_0(rows, left_out):
     p, c = zip(*rows, strict=True)
     grid = [(level, right) for level in (0.0, 0.07, 0.5, 0.95, 1.0) for right in (0.0, 1.0)]

@@ -155,7 +155,6 @@ def test_ndeval(covered: dict[str, dict[str, int]], ranking: list[str], k: int):
     assert ours == pytest.approx(expected, abs=EXACT)
 
 
-@settings(max_examples=80)
 @given(qrels_and_run, st.none() | st.integers(4, 6))
 def test_whole_runs_score_as_their_definitions_say(
     case: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]], g_max: int | None

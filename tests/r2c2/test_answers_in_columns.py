@@ -69,7 +69,7 @@ def some_verdict(request: Request, draw: random.Random) -> dict[str, Any]:
     return verdict
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.sampled_from(POLICIES))
 def test_arrays_come_to_what_the_rules_say_one_by_one(seed: int, policy: str):
     draw = random.Random(seed)

@@ -55,7 +55,7 @@ def said_of(result: AnswerFindings, run: str) -> list[tuple[object, ...]]:
     ]
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.integers(0, 10**6))
 def test_a_persons_label_changes_only_runs_that_hold_its_unit(seed: int):
     draw = random.Random(seed)

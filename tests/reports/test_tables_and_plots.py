@@ -246,11 +246,12 @@ def test_the_plot_for_papers_is_deterministic_and_well_formed(tmp_path):
     ET.fromstring(svg)
     assert "\u202e" not in svg
     assert "<dc:date>" not in svg
-    for name in ("f.svg", "f.PDF", "f.png"):
+    for name, start in (("f.svg", b"<?xml"), ("f.PDF", b"%PDF"), ("f.png", b"\x89PNG")):
         save_confidence_plot(tmp_path / name, {"A": DATA["A"]}, 5)
         first = (tmp_path / name).read_bytes()
         save_confidence_plot(tmp_path / name, {"A": DATA["A"]}, 5)
         assert (tmp_path / name).read_bytes() == first
+        assert first.startswith(start)
         assert len(first) > 1000
 
 

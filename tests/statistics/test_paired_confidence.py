@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures import confidence as conf
@@ -16,7 +16,7 @@ from assay.statistics.confidence import compare_confidence
 
 percent = st.integers(0, 100).map(lambda value: value / 100)
 answers = st.lists(
-    st.tuples(percent, st.integers(0, 1), percent, st.integers(0, 1)), min_size=1, max_size=7
+    st.tuples(percent, st.integers(0, 1), percent, st.integers(0, 1)), min_size=1, max_size=6
 )
 PLAIN = {
     "HMR": conf.hmr,
@@ -32,7 +32,6 @@ PLAIN = {
 
 
 @given(answers)
-@settings(max_examples=40)
 def test_the_exact_test_and_the_bootstrap_are_the_plain_ones(
     rows: list[tuple[float, int, float, int]],
 ) -> None:
