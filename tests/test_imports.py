@@ -6,10 +6,14 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
+
+from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
 
@@ -30,11 +34,19 @@ VAGUE = {"aside", "ahead", "again", "alike", "kept", "work", "moved"}
 """Words that only history explains, where they are all that a name says."""
 
 
+BROUGHT_BY = {"markupsafe": "jinja2", "pydantic_core": "pydantic", "yarl": "aiohttp"}
+"""Packages that another one asks for, and whose types it hands out."""
+NAMED_OTHERWISE = {"markdown_it": "markdown-it-py", "pytest": None, "vllm": None}
+"""Packages that are called otherwise than what they hold; none for what no extra brings."""
+
+
 class Module(NamedTuple):
     """What is looked at of a module: the first arguments of its calls of ``import_module`` and
-    ``__import__``, the names that it gives to something, and those of its classes."""
+    ``__import__``, what its statements import, the names that it gives to something, and those of
+    its classes."""
 
     imports: list[ast.expr]
+    statements: set[str]
     names: set[str]
     classes: list[str]
 
@@ -47,7 +59,7 @@ def modules() -> dict[str, Module]:
         nodes = list(ast.walk(ast.parse(path.read_text())))
         classes = [node.name for node in nodes if isinstance(node, ast.ClassDef)]
         found[str(path.relative_to(SOURCE))] = Module(
-            list(imported(nodes)), set(map(named, nodes)), classes
+            list(imported(nodes)), set(stated(nodes)), set(map(named, nodes)), classes
         )
     return found
 
@@ -58,6 +70,27 @@ def imported(nodes: list[ast.AST]) -> Iterator[ast.expr]:
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             if name in ("import_module", "__import__"):
                 yield node.args[0]
+
+
+def stated(nodes: list[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
+
+
+def test_what_is_imported_is_asked_for():
+    """Another package may bring it along today, in this environment."""
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = about["optional-dependencies"]
+    del extras["test"]
+    wanted = [*about["dependencies"], *chain(*extras.values())]
+    asked = {Requirement(one).name for one in wanted} | {None, "assay"}
+    for path, module in modules().items():
+        for name in module.statements - set(sys.stdlib_module_names):
+            package = NAMED_OTHERWISE.get(name, BROUGHT_BY.get(name, name))
+            assert package in asked, f"{path}: {name}"
 
 
 def test_modules_of_assay_are_imported_by_statements():

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
 
 from assay.api.items_examined import Examination
@@ -186,16 +189,9 @@ def edit_command(
 
 def _in_editor(text: str, read: Reader) -> Lines:
     """The nuggets as the person left them in an editor, which is opened again where the text has
-    faults. Raises SettingsError where there is no editor, or it fails (as it does where one quits
-    with an error on purpose, such as vi's ``:cq``)."""
+    faults."""
     while True:
-        try:
-            text = click.edit(text, extension=".txt", require_save=False) or ""
-        except click.ClickException as error:
-            raise SettingsError(
-                f"{error.message}. Nothing is changed. Set EDITOR, or edit what --print prints and "
-                "give it with --file."
-            ) from None
+        text = _edited(text)
         if not text.strip():
             tell("The text came back empty. Delete the nuggets' lines alone to drop all.")
             raise typer.Exit(1)
@@ -206,3 +202,20 @@ def _in_editor(text: str, read: Reader) -> Lines:
             tell(fault)
         if not typer.confirm("Edit again? (No gives up; nothing is changed)", default=True):
             raise typer.Exit(1)
+
+
+def _edited(text: str) -> str:
+    """A text as it comes back from the person's editor. Raises SettingsError where there is none,
+    or it fails (as it does where one quits with an error on purpose, such as vi's ``:cq``)."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        file = Path(folder) / "nuggets.txt"
+        file.write_text(text, encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(file)], check=True)  # noqa: S603
+            return file.read_text(encoding="utf-8-sig")
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            raise SettingsError(
+                f"{editor}: editing failed ({error}). Nothing is changed. Set EDITOR, or edit what "
+                "--print prints and give it with --file."
+            ) from None
