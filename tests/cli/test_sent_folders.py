@@ -181,6 +181,13 @@ def test_patterns_of_inputs(tmp_path, monkeypatch, pattern, found):
     assert files_like(Path("s"), f"{tmp_path}/s/*.txt", "It") == [tmp_path / "s" / "a.txt"]
 
 
+@pytest.mark.parametrize("pattern", ["Zo\u00eb.txt", "Zoe\u0308.txt", "Zo?.txt", "*"])
+@pytest.mark.parametrize("name", ["Zo\u00eb.txt", "Zoe\u0308.txt"])
+def test_a_name_that_a_mac_wrote_is_the_same_name(tmp_path: Path, name: str, pattern: str):
+    (tmp_path / name).touch()
+    assert files_like(tmp_path, pattern, "It") == [tmp_path / name]
+
+
 @pytest.mark.parametrize("pattern", ["*.txt", "away.txt", "**/*.txt", "a*/*.txt"])
 def test_a_file_on_a_disk_that_is_not_there_is_not_left_out(tmp_path: Path, pattern: str):
     (tmp_path / "a.txt").touch()

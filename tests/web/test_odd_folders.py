@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from assay.api.opened import Opened
-from assay.ledger import NewLabel
+from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, said_by
 from assay.model.errors import AssayError, LedgerError, SettingsError
 from assay.model.labels import Status
@@ -22,6 +22,7 @@ from assay.web.desk import Desk
 from assay.web.people import Role
 from assay.web.server import opened_bench
 from assay.web.state import WorkbenchState
+from tests.engine.asking import aloud, ended, forked, meekly
 from tests.web.conftest import ANSWERS, write_folder
 from tests.web.test_report import report_of
 from tests.web.test_server import Client
@@ -312,3 +313,16 @@ def test_what_the_command_line_trusts_is_trusted_in_every_thread(tmp_path):
             assert bench.now(TRUSTED.get) == (elsewhere,)
     finally:
         TRUSTED.reset(token)
+
+
+def begin(folder):
+    with opened_bench(Opened.open(folder)):
+        pass
+
+
+def test_where_no_label_could_be_kept_no_workbench_opens(tmp_path):
+    folder, told = write_folder(tmp_path / "f"), tmp_path / "told"
+    Ledger.open(folder / "labels.sqlite").close()
+    (folder / "labels.sqlite").chmod(0o444)
+    assert ended(forked(meekly, aloud, told, begin, folder)) == 1
+    assert "attempt to write a readonly database. Check that" in told.read_text()

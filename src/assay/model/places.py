@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import unicodedata
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -88,7 +89,7 @@ def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator
 def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
     """What ``part`` of a pattern matches in ``place``; all of them relative to ``folder``."""
     names = [part]
-    if _WILD.search(part):
+    if _WILD.search(part) or not part.isascii():
         path = inside(folder, place, what)
         try:
             there = sorted(os.listdir(path)) if path.is_dir() else []
@@ -97,7 +98,13 @@ def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
                 f"{what}: {path} cannot be read: {error.strerror}. Check that you may."
             ) from error
         hidden = part.startswith(".")
-        names = [name for name in fnmatch.filter(there, part) if hidden or name[:1] != "."]
+        # A Mac writes "ë" in a file's name as two characters, and nobody sees which it is.
+        like = re.compile(fnmatch.translate(unicodedata.normalize("NFC", part)))
+        names = [
+            name
+            for name in there
+            if (hidden or name[:1] != ".") and like.match(unicodedata.normalize("NFC", name))
+        ]
     for name in names:
         path = folder / place / name
         if path.is_symlink() and not path.exists():

@@ -112,6 +112,7 @@ class Bench:
 
     def _start(self) -> None:
         self.desk = self._open.enter_context(Desk.open(self.opened))
+        self.desk.ledger.check_writable()  # before people label what could not be kept
         places = (self.desk.ledger.place, self.desk.state.path)
         self._logged = [place for place in places if isinstance(place, Path)]
         self.desk.sync()
