@@ -7,6 +7,7 @@ import asyncio
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
@@ -15,10 +16,20 @@ from playwright.sync_api import Page, sync_playwright
 # two thirds of the time.
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
 FOUND = next(filter(None, map(shutil.which, _NAMES)), None)
+_AXE = Path(__file__).parent / "web" / "axe.min.js"
 VIEWPORT = {"width": 1280, "height": 720}
 _EMPTY = """() => {
   try { localStorage.clear(); sessionStorage.clear(); } catch { /* a page without an origin */ }
 }"""
+
+
+def violations(page: Page, options: str = "") -> list[tuple[str, list[str]]]:
+    """The rules of accessibility that a page breaks, by axe, with the beginnings of the first
+    elements that do."""
+    # As an element of the page it would take several times as long.
+    page.evaluate(_AXE.read_text(encoding="utf-8"))
+    found = page.evaluate(f"axe.run({options}).then((one) => one.violations)")
+    return [(one["id"], [node["html"][:120] for node in one["nodes"]][:5]) for one in found]
 
 
 class Chromium:

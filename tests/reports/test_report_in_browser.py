@@ -16,11 +16,11 @@ from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
 from assay.reports.general import render_folder, render_report
+from tests.chromium import violations
 from tests.reports import report_cases as cases
 from tests.reports.test_folders import PASSAGE, answers
 from tests.reports.test_pages import page
 from tests.trec_rag.cases import make
-from tests.web.test_browser import AXE
 
 pytestmark = pytest.mark.browser
 
@@ -320,7 +320,4 @@ def test_no_rule_of_accessibility_is_broken(fewer_films_html, tabs, tmp_path, sc
     page = tabs.tab(bypass_csp=True, color_scheme=scheme, viewport=size)
     page.goto(path.as_uri())
     page.evaluate("() => document.querySelectorAll('details').forEach((o) => { o.open = true; })")
-    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run().then((one) => one.violations)")
-    said = [(one["id"], [node["html"][:120] for node in one["nodes"]][:5]) for one in found]
-    assert said == []
+    assert violations(page) == []

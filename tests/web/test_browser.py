@@ -13,11 +13,11 @@ import pytest
 from playwright.sync_api import Error
 
 from assay.web.replies import PAGES
+from tests.chromium import violations
 from tests.web.conftest import becomes, goes_on, unit_of, write_folder
 from tests.web.test_server import Client, human_labels
 
 pytestmark = pytest.mark.browser
-AXE = Path(__file__).with_name("axe.min.js")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -408,13 +408,10 @@ def test_no_rule_of_accessibility_is_broken(serve, visit, tmp_path):
     for path in ("/", f"{label}entailment", f"{label}answer", "/runs", "/live", "/people",
                  "/topic/0?a=0&b=1", "/unit/1", "/search?q=bridge"):  # fmt: skip
         page.goto(f"{server.base}{path}")
-        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             rules = '{runOnly: ["color-contrast"]}' if scheme == "dark" else ""  # all else is alike
-            found = page.evaluate(f"axe.run({rules}).then((one) => one.violations)")
-            said = [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found]
-            assert said == [], (scheme, path)
+            assert violations(page, rules) == [], (scheme, path)
 
 
 def test_nothing_is_wider_than_a_phone_or_a_tablet(serve, visit, tmp_path):

@@ -8,8 +8,9 @@ import sqlite3
 
 import pytest
 
+from tests.chromium import violations
 from tests.web.conftest import goes_on, unit_of, write_folder
-from tests.web.test_browser import AXE, EXAMPLES, until
+from tests.web.test_browser import EXAMPLES, until
 from tests.web.test_server import human_labels
 
 CHECKED = "[data-verdict][aria-checked=true]"
@@ -181,8 +182,7 @@ def test_an_edit_shows_what_is_given_of_the_nugget(serve, visit, tmp_path):
     page = visit(server.link, bypass_csp=True)
     for path in ("search?q=aqueducts", "label/trec_rag.nugget_edit"):
         page.goto(f"{server.base}/{path}")
-        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
-        assert page.evaluate("axe.run().then((one) => one.violations)") == [], path
+        assert violations(page) == [], path
     seen = set()
     for _ in range(4):
         unit, boxes = unit_of(page), page.locator(".list li")
