@@ -15,7 +15,6 @@ import psycopg
 import pytest
 
 from assay.judging.engine import claimed, judge, plan
-from assay.judging.shards import Shard
 from assay.ledger import Ledger
 from assay.ledger import postgres as module
 from assay.ledger.address import Address
@@ -413,22 +412,6 @@ def test_a_claim_is_taken_up_again_with_the_connection(breakable):
                         pass
             with claimed(other, [(mine, "t")]):
                 pass
-
-
-def test_shards_of_one_count_are_asked_side_by_side(on_postgres):
-    mine, first, second = LabellerId("m", "model"), Shard(1, 2), Shard(2, 2)
-    with Ledger.open(on_postgres) as ledger, Ledger.open(on_postgres) as other:
-        with claimed(ledger, [(mine, "t")], first):
-            with claimed(other, [(mine, "t")], second):
-                pass
-            for refused in (first, Shard(1, 3), None):
-                with pytest.raises(LedgerError, match="another process"):
-                    with claimed(other, [(mine, "t")], refused):
-                        pass
-        with claimed(other, [(mine, "t")]):
-            with pytest.raises(LedgerError, match="another process"):
-                with claimed(ledger, [(mine, "t")], first):
-                    pass
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def _locked(path: Path, what: str, cure: str, group: str, who: str) -> int:
         of, _, holder = held.partition("\n")
         if not alone and not (joined and of == group):
             os.close(file)
-            if group and of in ("", group):  # another one is taking it, or letting go of it
+            if group and (not held or of == group):  # one is taking it, or letting go of it
                 time.sleep(_RETRY_AFTER)
                 continue
             raise LedgerError(f"{what}{f' ({printable(holder)})' if holder else ''}. {cure}")
