@@ -76,6 +76,19 @@ def test_an_export_that_broke_off_is_no_folder(ledger, tmp_path, monkeypatch):
     assert {*tmp_path.iterdir()} == before
 
 
+def test_an_export_goes_to_an_empty_folder_by_a_link_but_not_in_the_place_of_a_disk(
+    ledger, tmp_path
+):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to("there")
+    assert write_parquet(ledger, tmp_path / "link") == ledger.size()
+    assert any((tmp_path / "there").iterdir())
+    assert (tmp_path / "link").is_symlink()
+    with mock.patch("pathlib.Path.is_mount", return_value=True):
+        with pytest.raises(SettingsError, match="where a disk begins"):
+            write_parquet(ledger, tmp_path / "disk")
+
+
 def everything(ledger):
     """All that scores ask of a ledger."""
     labels = [label._replace(verdict=None, detail={}) for label in ledger.usable_by_each()]

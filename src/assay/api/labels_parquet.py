@@ -31,8 +31,10 @@ def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
     something, or cannot be written."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsError(f"{folder} holds something already. Name a folder that is not there.")
+    folder = folder.resolve()  # a link to a folder stays one
+    if folder.is_mount():
+        raise SettingsError(f"{folder} is where a disk begins. Name a folder on it.")
     head, count = ledger.head(), 0
-    folder = folder.absolute()
     part = folder.with_name(f".{folder.name}.part")
     rmtree(part, ignore_errors=True)  # of an export that was killed
     try:
