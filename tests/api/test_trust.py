@@ -507,6 +507,10 @@ def test_where_the_policy_goes_by_most_people_so_do_corrected_scores(assay, judg
     found = trusted(assay, folder)
     assert accuracy(found) == before != by_newest
     assert any("what most say of each counts" in one for one in found["remarks"])
+    config.write_text(config.read_text().replace("majority", "majority without human:ANN"))
+    found = trusted(assay, folder)
+    assert accuracy(found) == before
+    assert not any("People differ" in one for one in found["remarks"])
 
 
 def test_where_lower_is_better_the_lowest_is_first():

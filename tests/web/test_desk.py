@@ -64,6 +64,21 @@ def test_what_people_labelled_who_are_left_out_is_open_again(desk_of, tmp_path):
         assert desk.next(ann, ENTAILMENT) == []
 
 
+def test_who_is_left_out_stays_so_when_the_workbench_starts_again(desk_of):
+    desk = desk_of(more='policy = "majority without human:ANN"')
+    ann, eve = desk.state.person("ANN"), desk.state.person("EVE", Role.ADJUDICATOR)
+    screens = desk.next(ann, ENTAILMENT, count=1)
+    desk.give(ann, screens[0]["unit"], yes(screens[0]))
+    desk.state.forget_given()  # the ledger has labels that the workbench has not
+    again = desk_of()
+    assert len(again.next(again.state.person("KIM"), ENTAILMENT, count=9)) == 4
+    for name in ("KIM", "LEE"):
+        who = again.state.person(name)
+        screen = again.screen(who, again.row(screens[0]["unit"]))
+        again.give(who, screen["unit"], yes(screen, "NO"))
+    assert again.next(eve, ENTAILMENT, "disagreements") == []
+
+
 def test_what_others_have_before_them_is_no_end_of_the_queue(desk_of):
     desk = desk_of()
     ann, kim = desk.state.person("ANN"), desk.state.person("KIM")

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from assay.api.opened import Opened
 from tests.web.conftest import write_folder
 
 QUESTION = "1\tWho built the old bridge?\tSimple\tAnna Berg\n"
@@ -76,6 +77,7 @@ SHOWN = [
         (THREE, "people without human:LEE", 1.0),
         (THREE, "majority without human:KIM", None),
         (THREE, "majority without human:KIM without human:LEE", 1.0),
+        ([*THREE[1:], said("Jo without B", True)], "majority without human:Jo without B", None),
     ],
 )
 def test_the_label_that_counts(accuracy, rows, policy, value):
@@ -87,7 +89,29 @@ def test_the_label_that_counts(accuracy, rows, policy, value):
     assert ("The policy leaves out 1 label by human:" in notes) == ("without" in policy)
 
 
-@pytest.mark.parametrize("policy", ["machine without human:KIM", "people without KIM"])
+def test_where_all_who_labelled_are_left_out_nobody_is_said_to_disagree(accuracy, tmp_path):
+    policy = "majority without human:KIM without human:LEE"
+    found, _ = accuracy(TIE, policy)
+    assert found is None
+    opened = Opened.open(tmp_path / policy, policy=policy)
+    (part,) = opened.parts.values()
+    (task,) = (one for one in part.tasks if one.name == "r2c2.answer")
+    with opened.ledger() as ledger:
+        book = part.book(ledger)
+        assert len(book.history(task, UNIT)) == 2
+        assert book.find(task, UNIT) is None
+        assert "nothing is settled" not in str(book.by_unit.remarks(missing=True))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "machine without human:KIM",
+        "people without KIM",
+        "people without human:",
+        "only:human:LEE without human:KIM",
+    ],
+)
 def test_who_cannot_be_left_out_is_told(assay, tmp_path, policy):
     done = assay("score", write_folder(tmp_path / "f"), "--policy", policy)
     assert done.returncode == 2

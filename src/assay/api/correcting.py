@@ -150,7 +150,8 @@ def correct(
         why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
         return Trusted(basis, None, population, level, why=why)
     chosen, units = _counting(evaluations, ledger, draws)
-    said = _said(ledger, {request.unit_hash for request, _ in units})
+    without = {name for one in evaluations.values() for name in one.policy.without}
+    said = _said(ledger, {request.unit_hash for request, _ in units}, without)
     by_most = any(one.policy.rule == "majority" for one in evaluations.values())
     done = sum(labelled for _, labelled in units)
     drawn = DrawProgress(chosen, len(units), done)
@@ -236,11 +237,16 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
         )
 
 
-def _said(ledger: Ledger, units: Collection[str]) -> dict[str, dict[str, list[Label]]]:
-    """What people said of some units with nobody else's label in sight, by unit and person."""
+def _said(
+    ledger: Ledger, units: Collection[str], without: Collection[str]
+) -> dict[str, dict[str, list[Label]]]:
+    """What people (but some) said of some units with nobody else's label in sight, by unit and
+    person."""
     said: dict[str, dict[str, list[Label]]] = {}
     for one in ledger.by_people():
-        if one.unit in units and is_independent(one) and one.status is Status.OK:
+        if one.labeller.name in without or one.unit not in units:
+            continue
+        if is_independent(one) and one.status is Status.OK:
             said.setdefault(one.unit, {}).setdefault(one.labeller.name, []).append(one)
     return said
 

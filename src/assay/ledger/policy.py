@@ -27,8 +27,8 @@ POLICY_HELP = (
 )
 _WITH_PEOPLE = ("people", "blind", "majority", "adjudicated")
 _RULES = (*_WITH_PEOPLE, "human")
-WITHOUT = " without "
-"""Stands in a policy's name before each person who is left out."""
+WITHOUT = " without human:"
+"""Stands in a policy's name before the name of each person who is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,16 @@ class Policy:
     def parse(cls, text: str) -> Policy:
         """Read a policy's name; raises SettingsError with the list of those there are."""
         rule, *left_out = str(text).split(WITHOUT)
-        if left_out and rule in _RULES and all(one.startswith("human:") for one in left_out):
-            return replace(cls.parse(rule), name=text, without=tuple(left_out))
+        if left_out and rule in _RULES and all(left_out):
+            without = tuple(f"human:{one}" for one in left_out)
+            return replace(cls.parse(rule), name=text, without=without)
         if text in _WITH_PEOPLE:
             return cls(text, people=True, machine=True, independent=text == "blind")
         if text == "machine":
             return cls(text, people=False, machine=True)
         if text == "human":
             return cls(text, people=True, machine=False)
-        if str(text).startswith("only:") and len(text) > len("only:"):
+        if rule == str(text) and rule.startswith("only:") and len(rule) > len("only:"):
             return cls(text, people=False, machine=False, only=text[len("only:") :])
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 

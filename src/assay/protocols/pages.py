@@ -99,7 +99,7 @@ def policy_in_words(policy: str) -> str:
         return f"only the labels of {policy.removeprefix('only:')} count"
     rule, *left_out = policy.split(WITHOUT)
     said = _POLICIES.get(rule, rule)
-    return f"{said}; without {listing(left_out)}" if left_out else said
+    return f"{said}; without {listing([f'human:{one}' for one in left_out])}" if left_out else said
 
 
 def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str]) -> str:

@@ -243,11 +243,9 @@ class UnitLabels:
         newest of them decided."""
         own = self.configured[task.name]
         found = choose(labels, self.policy, own, present)
-        if not self.policy.settles:
-            if found is not None and people_differ(labels, self.policy, own):
-                self._differing.add(unit)
-        elif found is None and any(one.labeller.is_human for one in labels):
-            self._unsettled.add(unit)
+        settles = self.policy.settles
+        if (found is None) == settles and people_differ(labels, self.policy, own):
+            (self._unsettled if settles else self._differing).add(unit)
         return found
 
     def superseded(self) -> Counter[tuple[str, str]]:
@@ -320,10 +318,12 @@ class UnitLabels:
                 "asked. 'assay ui' has them in the queue of disagreements."
             )
         if self._differing:
+            other = f"majority{self.policy.name.removeprefix(self.policy.rule)}"
             remarks.append(
                 f"On {counted(len(self._differing), 'unit')} people disagree, and the newest label "
-                "counts, whoever gave it. --policy majority goes by what most say; 'assay labels "
-                "people' says how far they agree, and whose labels seem to tell nothing."
+                f"counts, whoever gave it. The policy '{other}' goes by what most say; "
+                "'assay labels people' says how far they agree, and whose labels seem to tell "
+                "nothing."
             )
         if left_out := self._left_out():
             each = listing([f"{counted(n, 'label')} by {who}" for who, n in left_out])

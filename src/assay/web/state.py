@@ -53,8 +53,6 @@ class UnitRow:
 class WorkbenchState(People):
     """An open ``workbench.sqlite``; one thread. Raises LedgerError where it cannot be used."""
 
-    _left_out: Sequence[str] = ()
-
     # -- units -----------------------------------------------------------------------------------
 
     def set_units(self, units: Iterable[Sequence[Any]], each: Each = iter) -> None:
@@ -269,20 +267,18 @@ class WorkbenchState(People):
 
     def leave_out(self, people: Sequence[str]) -> None:
         """Count labels by these people no more: what they labelled is for others to label."""
-        self._left_out, names = people, json.dumps(people)
+        names = json.dumps(people)
         if self.one("SELECT value FROM facts WHERE name = 'left out'") == (names,):
             return
         with self.writing():
-            self._count("id IN (SELECT unit FROM given)")
             self.execute("INSERT OR REPLACE INTO facts VALUES ('left out', ?)", (names,))
+            self._count("id IN (SELECT unit FROM given)")
 
     def _count(self, which: str) -> None:
         """How many people labelled each of some units."""
         self.execute(
             "UPDATE units SET labelled = (SELECT COUNT(DISTINCT person) FROM given "  # noqa: S608
-            "WHERE unit = units.id AND mode != 'adjudication' AND person NOT IN (SELECT id FROM "
-            f"people WHERE name IN (SELECT value FROM json_each(?)))) WHERE {which}",
-            (json.dumps(self._left_out),),
+            f"WHERE unit = units.id AND mode != 'adjudication' AND {_COUNTS}) WHERE {which}"
         )
 
     def newest_given(self) -> GivenLabel | None:
@@ -333,6 +329,9 @@ to label: somebody who sees the unit may see what others said of that."""
 _FEW = ("drawn", "flagged", "skipped")
 """Queues whose units are looked up by their numbers, not among all of the task."""
 
+_COUNTS = """person NOT IN (SELECT id FROM people WHERE name IN (SELECT value FROM json_each(
+    (SELECT value FROM facts WHERE name = 'left out'))))"""
+"""The policy does not leave out the person of a label."""
 _OPEN = "labelled < passes"
 _QUEUES = {
     "open": (_OPEN, "place"),
@@ -352,10 +351,11 @@ _QUEUES = {
         "place",
     ),
     "disagreements": (
-        """labelled >= passes AND (SELECT COUNT(DISTINCT verdict) FROM given AS newest
-            WHERE unit = units.id AND mode != 'adjudication' AND row = (SELECT MAX(row) FROM given
-                WHERE unit = newest.unit AND person = newest.person AND mode != 'adjudication')) > 1
-            AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')""",
+        f"""labelled >= passes AND (SELECT COUNT(DISTINCT verdict) FROM given AS newest
+            WHERE unit = units.id AND mode != 'adjudication' AND {_COUNTS}
+                AND row = (SELECT MAX(row) FROM given WHERE unit = newest.unit
+                    AND person = newest.person AND mode != 'adjudication')) > 1
+            AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')""",  # noqa: S608
         "place",
     ),
 }
