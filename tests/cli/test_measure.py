@@ -282,8 +282,8 @@ def test_a_full_disk_is_said_and_no_success(golden, tmp_path, form):
     with begun("measure", *golden, form, out=full, said=said) as process:
         assert process.wait(60) == 2
     assert said.read_text() == (
-        "assay: the output could not be written: No space left on device. Make room, and run "
-        "again.\n"
+        "assay: no more could be written, to the output or a file: No space left on device. Make "
+        "room, and run again.\n"
     )
 
 

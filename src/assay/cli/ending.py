@@ -43,7 +43,7 @@ def denied(error: OSError) -> NoReturn:
     cure = _CURES.get(error.errno or 0)
     if error.filename is None and error.errno in _FULL:
         _forget_output()
-        what = "the output could not be written: "
+        what = "no more could be written, to the output or a file: "
     elif error.filename is not None or cure is not None:
         what = "" if error.filename is None else f"{printable(os.fsdecode(error.filename))}: "
     else:
