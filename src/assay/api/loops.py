@@ -37,8 +37,10 @@ def outside_a_loop(job: Callable[[Progress], T], progress: Progress) -> T:
     """What ``job`` gives. Judging needs an event loop of its own, which a thread may have only
     one of: where one runs here, the work is done in another thread."""
     try:
-        asyncio.get_running_loop()
+        running: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
     except RuntimeError:
+        running = None
+    if running is None:  # asked out here: what the job raises has nothing to do with that error
         return job(progress)
     stop = threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="assay-judging") as worker:
