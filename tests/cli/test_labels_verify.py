@@ -55,6 +55,7 @@ def make_digests_anew(path: Path) -> None:
             digest = linked(digest, *row)
             db.execute("UPDATE labels SET digest = ? WHERE id = ?", (digest, row[0]))
         db.commit()
+        db.execute("PRAGMA wal_checkpoint")  # else the log would be told not to go on from the file
 
 
 @pytest.mark.parametrize("anew", [False, True])
