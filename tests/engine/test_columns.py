@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import string
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from assay.ledger import Ledger, NewLabel, columns
 from assay.ledger.columns import Columns
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
+from assay.model.scratch import Scratch
 
 UNITS = ["ab" * 16, "ab" * 8 + "cd" * 8, "cd" * 16, "0" * 32, "f" * 32]
 TASKS = ["r2c2.entailment", "r2c2.answer", "trec_rag.support"]
@@ -82,6 +84,15 @@ def hold_the_labels(tmp_path_factory, made, wanted):
         assert every == [brief(one) for one in there]
 
 
+@pytest.mark.parametrize("held", [127, 128, 129])
+@pytest.mark.parametrize("away", [0, 1, 128, 129])
+def test_codes_of_texts_fit_into_what_holds_them(monkeypatch, held, away):
+    monkeypatch.setattr(columns, "_TEXTS", held)  # texts of one character
+    codes = columns._Codes(Scratch())
+    made = [codes[chr(1000 + number)] for number in range(held + away)]
+    assert np.array(made).astype(codes.kind()).tolist() == made
+
+
 def test_units_are_told_apart_by_all_of_their_hash(place):
     made = [
         {"unit": unit, "task": TASKS[0], "version": "1", "who": "x", "failed": False,
@@ -141,7 +152,7 @@ def test_a_label_with_a_huge_number_takes_no_memory(tmp_path):
             "verdict": {}, "detail": {}, "sample": 0, "key": "k"}  # fmt: skip
     with Ledger.open(path) as ledger:
         ledger.add(labels([made]))
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("DROP TRIGGER labels_keep")
         db.execute(f"UPDATE labels SET id = {2**62}")
     with Ledger.open(path) as ledger:

@@ -363,7 +363,7 @@ class _Codes(dict[str | None, int]):
     def kind(self) -> np.dtype[Any]:
         """Whole numbers as narrow as the codes allow."""
         away, last = len(self._more), len(self._texts) - 1
-        return np.min_scalar_type(-max(away, last) if away else last)
+        return np.min_scalar_type(-max(away, last + 1) if away else last)
 
     def said(self, code: int) -> Any:
         """What the text of a code says; None where there is none."""
