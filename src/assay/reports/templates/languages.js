@@ -44,8 +44,8 @@ function languageOf(text, around = surroundings.text) {
 
 const languagesFound = new WeakMap(); // of an element: its text and that text's language
 
-function sayLanguages(from) {
-  const silent = [...from.querySelectorAll('[lang=""]')].filter((one) => one.checkVisibility() && one.textContent);
+function sayLanguages(...places) {
+  const silent = places.flatMap((one) => [...one.querySelectorAll('[lang=""]')]).filter((one) => one.checkVisibility() && one.textContent);
   const texts = silent.map((one) => one.textContent.slice(0, LONGEST_SHOWN));
   surroundings.text = texts.join("\n").slice(0, LONGEST_AROUND);
   silent.forEach((one, at) => {
@@ -62,5 +62,8 @@ if (!document.getElementById("start")) {
   sayLanguages(document);
   const anew = new MutationObserver(() => sayLanguages(document));
   anew.observe(document.querySelector("main"), { childList: true, subtree: true, attributeFilter: ["lang"] });
-  document.addEventListener("toggle", (event) => setTimeout(() => sayLanguages(event.target)), true);
+  const opened = []; // all at once: to ask what is visible after each takes seconds
+  document.addEventListener("toggle", (event) => {
+    if (opened.push(event.target) === 1) setTimeout(() => sayLanguages(...opened.splice(0)), 100);
+  }, true);
 }
