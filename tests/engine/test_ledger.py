@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from assay.ledger import Ledger, NewLabel, sqlite
 from assay.ledger.hashes import is_hash, packed, unpacked
+from assay.ledger.merging import merge
 from assay.ledger.store import Place
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
+from assay.tasks.base import unit_hash
 from tests.engine.asking import aloud, ended, forked, keep, keep_and_die, meekly, read
 
 WHO = LabellerId("openai:m", "model", {"temperature": 0})
@@ -62,6 +64,20 @@ def test_labels_come_back_as_they_were_written(place: Place):
         assert ledger.statuses(asked) == {key(1): Status.OK, key(2): Status.FAILED}
         assert ledger.known_keys(map(key, (1, 2, 3))) == {key(1), key(2)}
         assert ledger.units()[unit(1)] == {"passage": "p", "nugget": "1"}
+
+
+def test_what_every_shard_asks_for_nothing_is_kept_once(place: Place, tmp_path: Path):
+    rules, days = LabellerId("rules", "rules"), iter("123")
+    about = {"passage": "p", "nugget": "n"}
+    asked = {"labeller": rules, "unit": unit_hash("r2c2.entailment", about), "content": about}
+    apart = Ledger.open(tmp_path / "apart")
+    with Ledger.open(place) as one, Ledger.open(place) as other, apart:
+        for ledger, count in ((one, 1), (other, 0), (apart, 1)):
+            said = label(1, created=f"2026-01-0{next(days)}T00:00:00+00:00", **asked)
+            assert len(ledger.add([said], fresh=True)) == count
+        apart.add([label(2, **asked)])
+        assert merge(one, apart)[:2] == (1, 1)
+        assert one.size() == 2
 
 
 CHANGES = (
