@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures.coverage import cover, normalised_cover
@@ -60,7 +60,6 @@ def completions(matrix, top):
         yield made
 
 
-@settings(max_examples=60)
 @given(pools(most=5))
 def test_every_completion_lies_between_the_ends(pool):
     matrix, run, top, tau, k = pool
@@ -75,7 +74,6 @@ def test_every_completion_lies_between_the_ends(pool):
             assert (floor, ceiling) == pytest.approx((min(seen), max(seen))), name
 
 
-@settings(max_examples=25)
 @given(pools(most=12), st.data())
 def test_covers_reach_their_ends(pool, data):
     matrix = pool[0]
@@ -92,7 +90,6 @@ def test_covers_reach_their_ends(pool, data):
     assert normalised == pytest.approx((min(shares)[0], max(shares)[0]))
 
 
-@settings(max_examples=60)
 @given(pools(most=12))
 def test_showing_nothing_never_raises_a_floor(pool):
     matrix, run, top, tau, k = pool

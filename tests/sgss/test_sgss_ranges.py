@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures.summaries import Weights
@@ -77,7 +77,6 @@ def inputs(grid, weighted, *, degrade=(), preferences=()):
     return SgssInputs(summaries, weighted, None, preferences)
 
 
-@settings(max_examples=40)
 @given(grids, weights, st.integers(), st.sampled_from([0, 3]), st.sampled_from("pq"))
 def test_replacing_a_summary_by_nothing_never_raises_a_floor(grid, weighted, seed, missing, query):
     book = Told(seed, missing)
@@ -90,7 +89,6 @@ def test_replacing_a_summary_by_nothing_never_raises_a_floor(grid, weighted, see
         assert score.floor <= before[name].floor + 1e-12, name
 
 
-@settings(max_examples=40)
 @given(grids, weights, st.integers(), st.sampled_from([1, 3, 10]))
 def test_the_ends_hold_the_value_of_all_labels(grid, weighted, seed, missing):
     said = tuple(
