@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Timer
 from typing import Any, Self
 
 from assay.ledger.claims import claim, claim_of_machine
@@ -44,7 +43,7 @@ class SqliteStore(sqlite3.Connection):
     name: str
     remote = False
     _data_version = 0
-    _move_at: float
+    _moving: Timer | None = None
     _in_memory = False
     _machine: ExitStack | None = None
 
@@ -60,6 +59,8 @@ class SqliteStore(sqlite3.Connection):
         return store
 
     def close(self) -> None:
+        if self._moving is not None:
+            self._moving.cancel()
         super().close()
         if self._machine is not None:
             self._machine.close()
@@ -73,7 +74,6 @@ class SqliteStore(sqlite3.Connection):
 
     def _of(self, path: Path) -> Self:
         self.path, self.place, self.name = path, path, str(path)
-        self._move_at = time.monotonic() + _MOVED_EVERY
         return self
 
     def blocks(
@@ -100,14 +100,20 @@ class SqliteStore(sqlite3.Connection):
         return done
 
     def _move_log(self) -> None:
-        """Now and then have the file itself hold what its log does, so that a copy of the file
-        alone has it. The thread waits for the disk, and nobody for the thread."""
-        now = time.monotonic()
-        if self._in_memory or now < self._move_at:
+        """Have the file itself hold soon what its log does, so that a copy of the file alone has
+        it. The thread waits for the disk, and nobody for the thread."""
+        if self._in_memory or self._moving is not None:
             return
-        self._move_at = now + _MOVED_EVERY
+        timer = Timer(_MOVED_EVERY, self._log_moved)
+        timer.daemon = True
         with suppress(RuntimeError):  # no thread is to be had
-            Thread(target=_try_to_move_log, args=[self.path]).start()
+            timer.start()
+            self._moving = timer
+
+    def _log_moved(self) -> None:
+        self._moving = None  # what is written from here on is moved later
+        with suppress(LedgerError):  # it is tried again, and nothing is lost meanwhile
+            move_log(self.path)
 
     def begin(self) -> None:
         self.execute("BEGIN IMMEDIATE")
@@ -212,8 +218,3 @@ class SqliteStore(sqlite3.Connection):
     def use_less_memory(self) -> None:
         self.execute("PRAGMA mmap_size = 0")
         self.execute(f"PRAGMA cache_size = -{_SMALL_CACHE}")
-
-
-def _try_to_move_log(path: Path) -> None:
-    with suppress(LedgerError):  # it is tried again, and nothing is lost meanwhile
-        move_log(path)
