@@ -100,6 +100,14 @@ def test_a_manifest_is_tied_to_its_ledger(slide: Path, assay):
     assert f"out/manifest.json: was made from 7 labels whose head was {head[:8]}" in done.stdout
 
 
+def test_half_a_manifest_is_told(slide: Path, assay):
+    manifest = slide / "out" / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:99])
+    done = assay("labels", "verify", slide)
+    assert done.returncode == 1
+    assert "out/manifest.json: is no manifest that Assay wrote" in done.stdout
+
+
 def test_a_ledger_under_several_protocols_stands_in_every_manifest(tmp_path: Path, assay):
     folder = make(tmp_path / "ground")
     toml(folder, ["r2c2", "sgss"])

@@ -25,7 +25,7 @@ from assay.model.going import Told, unheard
 from assay.model.labels import Label, Status, without_reasons
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
-from assay.protocols.manifest import heads
+from assay.protocols.manifest import MANIFEST, heads, read_manifest
 from assay.protocols.places import WhereUsed
 from assay.tasks.registry import REGISTRY
 
@@ -245,6 +245,11 @@ def verified(folder: Path, told: Told = unheard) -> Verified:
         ledger.told = told
         named = list(heads(opened.path / "out"))
         faults = [*ledger.faults()]
+        faults += (
+            LedgerFault(f"{relative_to(opened.path, path)}: is no manifest that Assay wrote")
+            for path in sorted((opened.path / "out").rglob(MANIFEST))
+            if not read_manifest(path.parent)
+        )
         faults += (
             LedgerFault(f"{relative_to(opened.path, path)}: {why}")
             for path, head in named
