@@ -78,7 +78,8 @@ def test_a_row_is_its_labels_one_by_one(tmp_path_factory, policy, held, made, ro
     places = [Place(run, "t", f"nugget {at}") for at, run in row]
     contents = [CONTENTS[at] for at, _ in row]
     with pytest.MonkeyPatch.context() as patch, Ledger.open(path) as ledger:
-        patch.setattr(columns, "_HELD", held)
+        patch.setattr(columns, "_TEXTS", held)
+        patch.setattr(columns, "HELD", held)
         ledger.add(
             label(number, (*said, others and other)) for number, (*said, other) in enumerate(made)
         )
