@@ -37,13 +37,15 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     while some := list(islice(labels, _AT_ONCE)):
         contents = source.contents({one.unit for one in some})
         said = _said(target, {one.unit for one in some if one.labeller.is_human})
-        answered = target.by_key((one.unit, one.key) for one in some if not one.labeller.is_human)
-        wanted = (one for one in some if not _is_told(one, answered.get(one.key)))
+        free = target.by_key((one.unit, one.key) for one in some if one.labeller.is_free)
+        wanted = [one for one in some if not _is_told(one, free.get(one.key))]
+        asked = ((one.unit, one.key) for one in wanted if not one.labeller.is_human)
+        answered = target.statuses(asked)
         new = set(target.add(_as_it_is(one, contents[one.unit]) for one in wanted))
         added, known = added + len(new), known + len(some) - len(new)
         later += sum(one.uid in new and _overtaken(one, said) for one in some)
         for one in some:
-            if one.uid in new and one.key in answered and answered[one.key].status is Status.OK:
+            if one.uid in new and answered.get(one.key) is Status.OK:
                 second, cost = second + 1, cost + (one.cost or 0.0)
     draws = sum(map(target.add_draw, source.draws()))
     target.checked()
