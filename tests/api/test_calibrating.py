@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -45,8 +45,8 @@ def judge(
     return Label(f"j{unit}", "", TASK, "1", unit, who, status, verdict, detail=detail)
 
 
-def learnt(*labels: Label) -> list[tuple[float, bool]]:
-    found, _ = _pairs(cast("Ledger", Kept(labels)), SMALL)
+def learnt(*labels: Label, without: Collection[str] = ()) -> list[tuple[float, bool]]:
+    found, _ = _pairs(cast("Ledger", Kept(labels)), SMALL, without)
     return list(zip(*found[Ability.C], strict=True)) if found else []
 
 
@@ -54,6 +54,13 @@ def test_where_the_judge_abstained_people_teach_it_most() -> None:
     people = [person("a", right=True), person("b", right=False)]
     said = [judge("a", 0.9), judge("b", 0.4, Status.FAILED)]
     assert learnt(*people, *said) == [(0.9, True), (0.4, False)]
+
+
+def test_people_whom_the_policy_leaves_out_teach_nothing() -> None:
+    lee = person("a", right=False)._replace(labeller=LabellerId("human:LEE", "human"))
+    labels = [person("a", right=True), lee, judge("a", 0.9)]
+    assert learnt(*labels) == [(0.9, False)]
+    assert learnt(*labels, without={"human:LEE"}) == [(0.9, True)]
 
 
 def test_what_no_probability_decided_teaches_nothing() -> None:

@@ -189,6 +189,10 @@ def test_a_persons_no_is_not_made_into_a_degree_of_support(folder):
     assert marks(folder) == "BBB"
     assert support(folder) == [None, "1", "0"]
     assert any("a person said otherwise" in one for one in found["warnings"])
+    without = "people without human:KIM"
+    found = evaluate(folder, "--policy", without)
+    assert support(folder, without.replace(" ", "-").replace(":", "-")) == ["2", "1", "0"]
+    assert not any("a person said otherwise" in one for one in found["warnings"])
     human(folder, "trec_rag.support", first, {"support": "none"})
     evaluate(folder)
     assert support(folder) == ["0", "1", "0"]

@@ -170,6 +170,31 @@ def test_people_beside_the_machine(sgss, folder):
     assert "People and the machine" in (folder / "out" / "report.html").read_text()
 
 
+def test_averages_are_of_the_people_who_count(sgss, folder):
+    sgss("evaluate", folder)
+    machine = float(summaries(folder)["tea", "A"]["SRel"])
+    unit = {"query": "history of tea", "statement": "Ships were slow."}
+    said = [
+        {"task": "sgss.statement", "unit": unit, "verdict": {"label": one}}
+        | {"labeller": f"human:{who}"}
+        for who, one in (("KIM", "no"), ("LEE", "perfectly"), ("MAX", "perfectly"))
+    ]  # fmt: skip
+    (folder / "people.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said))
+    assert sgss("labels", "import", folder, folder / "people.jsonl").returncode == 0
+
+    def under(policy):
+        toml(folder, settings=f'average = true\npolicy = "{policy}"')
+        sgss("score", folder)
+        return float(summaries(folder)["tea", "A"]["SRel"])
+
+    assert under("machine") == machine
+    kim = under("people without human:LEE without human:MAX")
+    max_ = under("people without human:KIM")
+    assert kim < machine < max_
+    assert under("people without human:LEE") == pytest.approx((kim + max_) / 2)
+    assert under("people") == pytest.approx((kim + 2 * max_) / 3)
+
+
 def test_weights_are_learned_saved_and_used(sgss, folder):
     rng = random.Random(5)
     made, lines = [], ["query_id,left,right,labeller,preference,split"]

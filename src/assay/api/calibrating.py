@@ -16,6 +16,7 @@ from assay.labellers.judge.local import Local, file_name, read_local
 from assay.labellers.judge.packages import JUDGES, JudgePackage
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
+from assay.ledger.policy import Policy
 from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
@@ -95,7 +96,10 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
         names = {str(one.params.get("calibration")) for one in who}
         asked = {one.name for one in who}
         judges = [judge for judge in JUDGES.values() if judge.labeller in asked]
-        pairs = {judge.name: _pairs(ledger, judge) for judge in judges if not judge.missing()}
+        without = {who for one in opened.own_policies for who in Policy.parse(one).without}
+        pairs = {
+            judge.name: _pairs(ledger, judge, without) for judge in judges if not judge.missing()
+        }
     found = []
     for judge in judges:
         if absent := judge.missing():
@@ -176,12 +180,12 @@ def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, floa
 
 
 def _pairs(
-    ledger: Ledger, judge: JudgePackage
+    ledger: Ledger, judge: JudgePackage, without: Collection[str] = ()
 ) -> tuple[dict[Ability, tuple[list[float], list[bool]]], int]:
-    """A judge's own probabilities of yes and what people said of the same units; of several
-    labels of a unit the newest of either. Where the judge abstained, its probability counts like
-    any other, for what is in doubt says most about where yes begins; what a rule decided does not.
-    Nor does what the judge said under other rules, texts or settings: today's map is laid over
+    """A judge's own probabilities of yes and what people (but some) said of the same units; of
+    several labels of a unit the newest of either. Where the judge abstained, its probability counts
+    like any other, for what is in doubt says most about where yes begins; what a rule decided does
+    not. Nor does what the judge said under other rules, texts or settings: today's map is laid over
     today's probabilities. How many units have such labels alone is told."""
     people: dict[tuple[str, str], Label] = {}
     said: dict[tuple[str, str], float] = {}
@@ -189,6 +193,8 @@ def _pairs(
     answered = set[tuple[str, str]]()
     for label in ledger.labels(list(_SAID)):
         key = (label.task, label.unit)
+        if label.labeller.name in without:
+            continue
         if label.labeller.is_human and label.status is Status.OK and label.verdict is not None:
             people[key] = label
         elif label.labeller.name != judge.labeller:

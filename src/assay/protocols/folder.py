@@ -152,13 +152,18 @@ class Folder:
             return tuple(map(self._view, self.protocols))
         return (self, *self.beside)
 
+    @property
+    def own_policies(self) -> list[str]:
+        """The policy that the folder itself has for each of its protocols."""
+        return [
+            view.settings(registry.find_protocol(view.protocol).settings).policy
+            for view in self._views
+        ]
+
     @cached_property
     def _apart(self) -> bool:
         """Whether :attr:`policy` is another than the folder's own, of any of its protocols."""
-        return self.policy is not None and any(
-            view.settings(registry.find_protocol(view.protocol).settings).policy != self.policy
-            for view in self._views
-        )
+        return self.policy is not None and set(self.own_policies) != {self.policy}
 
     @property
     def out(self) -> Path:

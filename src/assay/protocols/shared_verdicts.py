@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from assay.ledger.policy import Policy
 from assay.model.labels import Label
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import Source
@@ -35,18 +36,18 @@ class SharedVerdicts:
         said: Sequence[Label],
         found: Label,
         own: bool,
-        people: bool,
+        policy: Policy,
     ) -> bool:
         """Whether a person's label among those ``said`` under ``source`` rules out the label
-        ``found``; keeps what was seen. ``own`` is whether it was given under ``task`` itself,
-        ``people`` whether people's labels count."""
+        ``found``; keeps what was seen. ``own`` is whether it was given under ``task`` itself; whose
+        labels count is the ``policy``'s."""
         key = (task.name, source)
         if not own and any(found.rowid == one.rowid for one in said):
             self.told[key].add(found.rowid)
         if found.labeller.is_human or found.verdict is None or not source.leaves_open:
             return False
-        verdicts = [one.verdict for one in said if one.labeller.is_human and one.verdict]
-        if people and verdicts and source.excludes(verdicts[-1], found.verdict):
+        verdicts = [one.verdict for one in said if policy.rank(one, None) == 2 and one.verdict]
+        if verdicts and source.excludes(verdicts[-1], found.verdict):
             self.excluded[key].add(unit)
             return True
         if own and any(one.labeller == found.labeller for one in said):

@@ -227,7 +227,7 @@ class UnitLabels:
         own = any(found.rowid == one.rowid for one in self.of(unit))
         for source, other in self._others_of(task, content):
             said = self.of(unit_hash(source.task.name, other))
-            if self._shared.excludes(task, unit, source, said, found, own, self.policy.people):
+            if self._shared.excludes(task, unit, source, said, found, own, self.policy):
                 return None
         return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from assay.ledger.policy import Policy
 from assay.measures.summaries import Labelled, SectionLabels, Value
 from assay.model.summaries import CitedText, Summary, SummarySection
 from assay.protocols.labels import Asked, LabelBook
@@ -273,22 +274,23 @@ def _numbers(
     )
     if not settings.average or book.by_unit is None or not book.by_unit.ledger.judged_by_people():
         return iter(values)
-    contents = (content for content, _ in asked(inputs, task))
+    contents, policy = (content for content, _ in asked(inputs, task)), book.by_unit.policy
     return (
-        _average(settings, book, task, content, value)
+        _average(settings, book, policy, task, content, value)
         for content, value in zip(contents, values, strict=True)
     )
 
 
 def _average(
-    settings: SgssSettings, book: LabelBook, task: AnyTask, content: UnitContent, value: Value
-) -> Value:
-    """The mean of what people said of a unit, each person's newest label; ``value`` where nobody
-    did."""
+    settings: SgssSettings, book: LabelBook, policy: Policy, task: AnyTask, content: UnitContent,
+    value: Value,
+) -> Value:  # fmt: skip
+    """The mean of what people who count said of a unit, each person's newest label; ``value`` where
+    nobody did."""
     newest = {
         label.labeller.name: label.verdict
         for label in book.history(task, content)
-        if label.labeller.is_human and label.verdict is not None
+        if policy.rank(label, None) and label.labeller.is_human and label.verdict is not None
     }
     said = [verdict_number(settings, task.name, verdict) for verdict in newest.values()]
     return sum(said) / len(said) if said else value
