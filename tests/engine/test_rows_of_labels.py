@@ -18,7 +18,16 @@ from assay.tasks.trec_rag import SUPPORT
 
 OWN = LabellerId("m", "model", {"t": 0})
 WHO = [OWN, LabellerId("n", "model"), *(LabellerId(f"human:{n}", "human") for n in ("A", "B"))]
-POLICIES = ("people", "machine", "human", "blind", "majority", "adjudicated", "only:human:A")
+POLICIES = (
+    "people",
+    "machine",
+    "human",
+    "blind",
+    "majority",
+    "adjudicated",
+    "only:human:A",
+    "majority without human:A",
+)
 CONTENTS = [{"passage": "p", "nugget": f"n{n}"} for n in range(4)]
 MADE = st.lists(
     st.tuples(
