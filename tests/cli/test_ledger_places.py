@@ -87,6 +87,17 @@ def test_each_machine_with_a_file_of_its_own(assay, slide, tmp_path, monkeypatch
     assert "Nothing to ask: all 7 labels" in assay("judge", slide).stderr
 
 
+@pytest.mark.parametrize("url", ["postgresql:labels", "POSTGRES:labels", "mysql://h/labels"])
+def test_what_is_meant_for_a_url_is_no_file(assay, slide, url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = {*tmp_path.iterdir()}
+    monkeypatch.setenv("ASSAY_LEDGER", url)
+    assert assay("judge", slide).returncode == 2
+    monkeypatch.delenv("ASSAY_LEDGER")
+    assert assay("judge", with_url(slide, url)).returncode == 2
+    assert {*tmp_path.iterdir()} == before | {tmp_path / "served"}
+
+
 def test_people_draws_and_trust_on_a_server(assay, world, people, on_postgres, monkeypatch):  # noqa: F811
     folder, truth, *_ = world
     found = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import rmtree
 
 from assay.ledger import Ledger
-from assay.ledger.address import SCHEMES, without_password
+from assay.ledger.address import is_url, without_password
 from assay.ledger.chain import Head
 from assay.ledger.merging import Merged as Merged
 from assay.ledger.merging import merge
@@ -56,7 +56,7 @@ def ledger_at(path: Path | None) -> Iterator[Ledger]:
 def place_named(text: str) -> Place:
     """The place of a ledger that is named by its URL, its file, or a folder. Raises SettingsError
     for a URL with a password."""
-    if text.partition("://")[0] in SCHEMES and "://" in text:
+    if is_url(text):
         return without_password(text)
     path = Path(text)
     return Folder.open(path).ledger_place if path.is_dir() or path.suffix == ".toml" else path

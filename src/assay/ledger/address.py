@@ -16,6 +16,11 @@ _HOST = re.compile(r"(?:[\w.%-]*|\[[0-9a-fA-F:.]*\])(?::\d*)?")
 _MOST = 1024  # partitions
 
 
+def is_url(text: str) -> bool:
+    """Whether that is meant for a URL (``postgresql:assay`` is one, too), and not for a path."""
+    return "://" in text or text.partition(":")[0].casefold() in SCHEMES
+
+
 @dataclass(frozen=True)
 class Address:
     """Where a ledger is. ``url`` is for libpq and holds no ``password``; ``name`` is for people.

@@ -22,7 +22,7 @@ from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
-from assay.ledger.address import Address, without_password
+from assay.ledger.address import Address, is_url, without_password
 from assay.ledger.places import exists
 from assay.ledger.store import Place
 from assay.model.errors import PrerequisiteError, SettingsError
@@ -187,10 +187,11 @@ class Folder:
     @property
     def ledger_place(self) -> Place:
         """What ASSAY_LEDGER names, or else the URL of ``[ledger]``; without these a file."""
-        named = _ledger_of_all() or self.config.ledger.url
+        named = _ledger_of_all()
         if named is not None:
-            return named if "://" in named else Path(named)
-        return inside(self.path, self.config.ledger.path, self._entry("[ledger] path"))
+            return named if is_url(named) else Path(named)
+        file = self.config.ledger.path
+        return self.config.ledger.url or inside(self.path, file, self._entry("[ledger] path"))
 
     def has_ledger(self) -> bool:
         """Whether there is a ledger yet. Raises LedgerError where its server does not answer."""
