@@ -72,11 +72,12 @@ def test_who_is_left_out_stays_so_when_the_workbench_starts_again(desk_of):
     desk.state.forget_given()  # the ledger has labels that the workbench has not
     again = desk_of()
     assert len(again.next(again.state.person("KIM"), ENTAILMENT, count=9)) == 4
-    for name in ("KIM", "LEE"):
+    for name, said, shown in (("KIM", "NO", []), ("LEE", "NO", []), ("MAX", "YES", [3])):
         who = again.state.person(name)
         screen = again.screen(who, again.row(screens[0]["unit"]))
-        again.give(who, screen["unit"], yes(screen, "NO"))
-    assert again.next(eve, ENTAILMENT, "disagreements") == []
+        again.give(who, screen["unit"], yes(screen, said))
+        found = again.next(eve, ENTAILMENT, "disagreements")
+        assert [len(one["others"]) for one in found] == shown
 
 
 def test_what_others_have_before_them_is_no_end_of_the_queue(desk_of):

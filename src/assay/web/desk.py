@@ -294,7 +294,9 @@ class Desk:
         newest = {
             one.labeller.name: one
             for one in self._current(row)
-            if one.labeller.is_human and mode_of(one) != ADJUDICATION
+            if one.labeller.is_human
+            and mode_of(one) != ADJUDICATION
+            and one.labeller.name not in self.opened.policy.without
         }
         return [
             {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
