@@ -64,6 +64,13 @@ def test_a_full_disk_is_named_with_its_cure(tmp_path, monkeypatch):
         found.add(b"y" * 100)
 
 
+def test_where_no_folder_may_be_written_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "away")])
+    with pytest.raises(SettingsError, match=r"No usable temporary directory.*TMPDIR"):
+        Scratch(0).add(b"y" * 100_000)
+
+
 def test_a_system_that_takes_and_gives_little_at_once(monkeypatch):
     write, read = os.pwrite, os.pread
     monkeypatch.setattr(os, "pwrite", lambda file, data, at: write(file, data[:7], at))

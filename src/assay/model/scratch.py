@@ -68,8 +68,8 @@ class Scratch:
                 view, at = view[done:], at + done
         except OSError as error:
             raise SettingsError(
-                f"{tempfile.gettempdir()}: what does not fit into memory cannot be written there: "
-                f"{error.strerror}. Make room, or name another folder in TMPDIR."
+                f"{tempfile.tempdir or 'No folder'}: what does not fit into memory cannot be "
+                f"written there: {error.strerror}. Make room, or name another folder in TMPDIR."
             ) from error
 
     def read(self, at: int, size: int) -> bytes:
