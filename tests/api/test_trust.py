@@ -478,8 +478,11 @@ def test_people_who_differ_are_told(assay, judged, people):
     _, topics = drawn(assay, folder)
     people(folder, truth, topics)
     rows = [("A", one, not truth["A", one]) for one in topics[:2]]
-    (folder / "ann.jsonl").write_text(lines(rows, "human:ANN"), encoding="utf-8")
-    assay("labels", "import", folder, folder / "ann.jsonl")
+    former = [("A", one, not truth["A", one]) for one in topics[2:6]]
+    said = lines(rows, "human:ANN") + lines(former, "human:ANN", version="0")
+    (folder / "ann.jsonl").write_text(said, encoding="utf-8")
+    done = assay("labels", "import", folder, folder / "ann.jsonl")
+    assert done.returncode == 0, done.stderr
     assert "People differ on 2 drawn units" in " ".join(assay("trust", folder).stdout.split())
 
 

@@ -151,7 +151,7 @@ def correct(
         return Trusted(basis, None, population, level, why=why)
     chosen, units = _counting(evaluations, ledger, draws)
     without = {name for one in evaluations.values() for name in one.policy.without}
-    said = _said(ledger, {request.unit_hash for request, _ in units}, without)
+    said = _said(ledger, {one.unit_hash: one.task.version for one, _ in units}, without)
     by_most = any(one.policy.rule == "majority" for one in evaluations.values())
     done = sum(labelled for _, labelled in units)
     drawn = DrawProgress(chosen, len(units), done)
@@ -238,13 +238,13 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
 
 
 def _said(
-    ledger: Ledger, units: Collection[str], without: Collection[str]
+    ledger: Ledger, units: Mapping[str, str], without: Collection[str]
 ) -> dict[str, dict[str, list[Label]]]:
-    """What people (but some) said of some units with nobody else's label in sight, by unit and
-    person."""
+    """What people (but some) said of some units, as their tasks' versions ask now, with nobody
+    else's label in sight, by unit and person."""
     said: dict[str, dict[str, list[Label]]] = {}
     for one in ledger.by_people():
-        if one.labeller.name in without or one.unit not in units:
+        if one.labeller.name in without or one.version != units.get(one.unit):
             continue
         if is_independent(one) and one.status is Status.OK:
             said.setdefault(one.unit, {}).setdefault(one.labeller.name, []).append(one)
