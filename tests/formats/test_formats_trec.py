@@ -128,6 +128,7 @@ def test_qrels_of_beir_have_no_second_column(write):
     parsed = read_qrels(write(f"{head}q\td\t1\nq\td\t0\nq\te\tx\nq\n{head}"))
     assert [fault.line for fault in parsed.errors] == [3, 4, 5, 6]
     assert "1 on line 2" in parsed.errors[0].why
+    assert read_qrels(write("Query_ID corpus_id score\nq d 1\n")).value.grades == {"q": {"d": 1}}
     assert [one.line for one in read_qrels(write(f"1 0 d 1\n{head}")).errors] == [2]
 
 

@@ -14,7 +14,7 @@ from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
-from assay.formats.trec import OF_BEIR, read_qrels, read_trec_run
+from assay.formats.trec import heads_beir, read_qrels, read_trec_run
 
 _SAMPLE = 50
 _LONGEST = 1000
@@ -66,7 +66,7 @@ _has_judgments = _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$")
 
 def _looks_judged(source: SourceText) -> bool:
     first = next((line for _, line in source.numbered() if line.strip()), "")
-    return tuple(first.split()) == OF_BEIR or _has_judgments(source)
+    return heads_beir(first) or _has_judgments(source)
 
 
 def _looks_asked(source: SourceText) -> bool:

@@ -24,8 +24,7 @@ SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 
 _RUN_COLUMNS = 6
 _QRELS_COLUMNS = 4
-OF_BEIR = ("query-id", "corpus-id", "score")
-"""The first line of the qrels of BEIR's collections, which have no second column."""
+_OF_BEIR = re.compile(r"\s*query[-_]id\s+corpus[-_]id\s+score\s*", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t\v\f\r]+")
 _KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
 
@@ -82,7 +81,7 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
         if len(cells) != _QRELS_COLUMNS or of_beir:
             if not cells:
                 continue
-            if not grades and not of_beir and tuple(cells) == OF_BEIR:
+            if not grades and not of_beir and heads_beir(line):
                 of_beir = True
                 continue
             cells = qrels_columns(line, of_beir=of_beir)
@@ -153,6 +152,12 @@ def _columns(line: str, wanted: int) -> list[str]:
     if line.count("\t") == wanted - 1:
         return [cell.strip() for cell in line.split("\t")]
     return _BLANKS.split(line.strip(" \t\v\f\r"))
+
+
+def heads_beir(line: str) -> bool:
+    """Whether a line is the first of the qrels of BEIR's collections, which have no second
+    column."""
+    return _OF_BEIR.fullmatch(line) is not None
 
 
 def qrels_columns(line: str, *, of_beir: bool = False) -> list[str]:
