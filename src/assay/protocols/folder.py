@@ -428,7 +428,7 @@ def relative_to(folder: Path, path: Path) -> str:
 
 
 def _ledger_of_all() -> str | None:
-    return os.environ.get(LEDGER_VARIABLE) or None
+    return os.environ.get(LEDGER_VARIABLE, "").strip() or None
 
 
 def _check_ledger(url: str) -> None:
