@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import sqlite3
 import time
@@ -11,11 +12,13 @@ import time
 import pytest
 
 from assay.api.opened import Opened
+from assay.api.trust import draw_for_people
 from assay.model.labels import mode_of
 from assay.web import desk as module
 from assay.web import state
-from assay.web.desk import Desk, Refused
+from assay.web.desk import QUEUES, Desk, Refused
 from assay.web.people import Role
+from assay.web.replies import PAGES
 from assay.web.server import Bench
 from assay.web.state import WorkbenchState
 from tests.conftest import ROOT
@@ -52,6 +55,14 @@ def labels(desk):
     return [one for one in desk.ledger.labels() if one.labeller.is_human]
 
 
+def buttons(desk, person):
+    """Where the page of all queues leads."""
+    page = PAGES.get_template("home.html").render(
+        tasks=desk.counts(person, desk.state), queues=QUEUES, title="", me=None, nonce=""
+    )
+    return re.findall(r'<a [^>]*href="/label/([^"]*)"', page)
+
+
 def test_what_people_labelled_who_are_left_out_is_open_again(desk_of, tmp_path):
     desk = desk_of()
     ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
@@ -78,6 +89,23 @@ def test_who_is_left_out_stays_so_when_the_workbench_starts_again(desk_of):
         again.give(who, screen["unit"], yes(screen, said))
         found = again.next(eve, ENTAILMENT, "disagreements")
         assert [len(one["others"]) for one in found] == shown
+
+
+def test_what_was_drawn_is_the_first_queue_that_has_anything(desk_of, tmp_path):
+    desk = desk_of()
+    kim = desk.state.person("KIM")
+
+    def first():
+        one = next(one for one in buttons(desk, kim) if one.startswith(ENTAILMENT))
+        return one.partition("?queue=")[2] or "open"
+
+    assert first() == "open"
+    draw_for_people(tmp_path / "f", n=1, seed=1, tasks=[ENTAILMENT])
+    desk.sync()
+    assert first() == "drawn"
+    for screen in desk.next(kim, ENTAILMENT, "drawn", count=9):
+        desk.give(kim, screen["unit"], yes(screen))
+    assert first() == "open"
 
 
 def test_what_others_have_before_them_is_no_end_of_the_queue(desk_of):
@@ -316,6 +344,8 @@ def test_practice_is_told_the_gold_label_and_makes_none(desk_of):
     assert told == {"right": False, "verdict": verdict, "reason": "Word for word."}
     assert [one.labeller.name for one in labels(desk)] == ["human:GOLD"]
     assert gold.name == "GOLD"
+    desk.sync()
+    assert buttons(desk, desk.state.person("KIM")) == [ENTAILMENT]
     assert all([*one["queues"]] == ["open"] for one in desk.counts(ann, desk.state))  # all alike
 
 

@@ -58,8 +58,8 @@ MOST_CHANGES = 50
 """Labels of one person on one unit: each stays, and all are read where the unit is."""
 
 QUEUES: Mapping[str, str] = {
-    "open": "All that is open, topic by topic",
     "drawn": "What was drawn at random",
+    "open": "All that is open, topic by topic",
     "failed": "Where the machine's reply was unusable",
     "uncertain": "Where the machine was least certain",
     "widest": "Where scores hang on labels that are missing",
