@@ -74,7 +74,7 @@ SHOWN = [
         (SHOWN, "people", 0.0),
         (SHOWN, "blind", 1.0),
         ([*THREE[1:], said("KIM", False, at=9)], "adjudicated", 0.0),
-        (THREE, "people without human:LEE", 1.0),
+        (THREE, "people without human:LEE ", 1.0),
         (THREE, "majority without human:KIM", None),
         (THREE, "majority without human:KIM without human:LEE", 1.0),
         ([*THREE[1:], said("Jo without B", True)], "majority without human:Jo without B", None),

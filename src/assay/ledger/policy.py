@@ -56,8 +56,9 @@ class Policy:
     def parse(cls, text: str) -> Policy:
         """Read a policy's name; raises SettingsError with the list of those there are."""
         rule, *left_out = str(text).split(WITHOUT)
-        if left_out and rule in _RULES and all(left_out):
-            without = tuple(f"human:{one}" for one in left_out)
+        names = [one.strip() for one in left_out]
+        if names and rule in _RULES and all(names):
+            without = tuple(f"human:{one}" for one in names)
             return replace(cls.parse(rule), name=text, without=without)
         if text in _WITH_PEOPLE:
             return cls(text, people=True, machine=True, independent=text == "blind")
