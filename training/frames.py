@@ -68,10 +68,12 @@ def frames(folder: Path, *, held: bool) -> list[Twins]:
 
 
 def framed(framer: Framer, twins: list[Twins], each: int) -> Iterator[Row]:
-    """Both of every twins ``each`` times, around claims and answers that ``framer`` draws."""
+    """Both of every twins ``each`` times, around claims and (where there are some) answers that
+    ``framer`` draws."""
     for one in twins:
-        for _ in range(each):
-            yield from around_claim(framer, one) if one.ability == "E" else around(framer, one)
+        if one.ability == "E" or framer.answers:
+            for _ in range(each):
+                yield from around_claim(framer, one) if one.ability == "E" else around(framer, one)
 
 
 def around_claim(framer: Framer, twins: Twins) -> Iterator[Row]:
