@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.formats.r2c2_questions import read_questions
 from assay.labellers.base import BaseLabeller, Request, request_key
-from assay.labellers.denials import NOT_PLAIN, fault_in, named_only
+from assay.labellers.denials import NOT_PLAIN, fault_in, named_only, names
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.refusals import gold_declines, refusal_in, same_words
 from assay.labellers.rules import RulesLabeller, states
@@ -368,6 +368,12 @@ def test_a_question_with_thousands_of_gold_answers() -> None:
 )
 def test_numbers_are_whole_and_letters_are_their_own(answer: str, gold: str, stated: bool) -> None:
     assert states(answer, gold) is stated
+
+
+def test_a_year_before_a_number_of_three_digits_is_no_thousands() -> None:
+    assert names("In 2010 100 people moved.", "2010")
+    assert not names("12 000 people moved.", "12")
+    assert fault_in("When was it?", "It was not in 2010 100 people moved.", ["2010"]) is not None
 
 
 def test_what_is_word_for_word_has_the_sign_of_a_number_and_may_lack_spaces_without_words() -> None:

@@ -42,7 +42,7 @@ LISTED = 4
 """Items from which a list is none of them, where one item alone is the gold answer."""
 
 _DIGIT = "0-9〇零一二三四五六七八九十百千万萬億亿"
-_GROUP = r"[ '\u202f]\d{3}(?!\d)"
+_GROUP = r"(?<!\d{4})[ '\u202f]\d{3}(?!\d)"
 _YEAR = (
     r"(?=\d{4}(?!\d))"
     r"(?:(?<=\d\.\d\.)|(?<=\d\.\d\d\.)|(?<=[^\W\d_] \d,)|(?<=[^\W\d_] \d\d,))"
@@ -50,7 +50,7 @@ _YEAR = (
 _NUMBER_BEFORE = rf"(?<![{_DIGIT}])(?:(?<!\d[.,])|{_YEAR})(?<!(?<!\w)[-−–])"
 _NUMBER_AFTER = rf"(?![{_DIGIT}]|[.,]\d|{_GROUP})"
 """What stands beside a number that is whole: 5 is none in 12.5, 0,5, −5, 5 000 or 十五, and 1789 is
-one in 14.07.1789 and July 14,1789."""
+one in 14.07.1789, July 14,1789 and "in 1789 100 men"."""
 _NOT = (
     r"(?:not|never|neither|nor|except(?: for)?|(?<!none )(?<!no one )(?<!nobody )other than|"
     r"(?:no ?one|nobody|no (?:man|woman|person)) (?:named|called)|"
