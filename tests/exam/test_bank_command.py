@@ -56,7 +56,10 @@ def test_edits_are_recorded_and_any_version_can_be_had_back(bank, folder):
     ]  # fmt: skip
     assert began <= datetime.fromisoformat(history[0]["at"])
     assert history == sorted(history, key=lambda one: one["at"])
-    assert "Why itch?" in bank("list", file, "--history", "--csv").stdout
+    table = list(csv.reader(bank("list", file, "--history", "--csv").stdout.splitlines()))
+    assert [(row[3], row[-2:]) for row in table[3:]] == [
+        ("weigh", ["1", "3"]), ("key", ["", "it insulates"]), ("add", ["", "Why itch?"]),
+    ]  # fmt: skip
     diff = json.loads(bank("diff", f"{file}@0", file, "--json").stdout)
     assert [(one["id"], one["what"]) for one in diff["changes"]][:4] == [
         ("q1/a", "reworded"), ("q1/b", "weight"), ("q1/c", "key"), ("q1/d", "dropped"),
@@ -184,6 +187,10 @@ def test_a_version_that_is_not_there_is_named(bank, folder):
     named = folder / "bank@7"
     named.write_bytes(file.read_bytes())
     assert bank("diff", file, named).exit_code == 0
+    done = bank("edit", file, "--by", "KIM", "--add", "Why?", "--query", "q9")
+    assert "the query 'q9' is new to the bank" in done.stdout
+    file.write_bytes(named.read_bytes())
+    assert "edited by hand" in str(bank("diff", f"{file}@0", file).exception)
 
 
 def test_what_an_edit_does_not_concern_stays(bank, tmp_path, shared_data):
@@ -269,6 +276,14 @@ def test_tqa_files_are_not_overwritten(bank, tmp_path):
         (("--restore", "q1/a"), "Nothing changes"),
         (("--add", "x?"), "--query"),
         (("--reword", "q1/a"), "--text"),
+        (("--key", "q1/a"), "--gold"),
+        (("--key", "q1/a", "--gold", " "), "--gold"),
+        (("--weigh", "q1/a", "--weight", "nan"), "nan is no number"),
+        (("--weigh", "q1/a", "--weight", "inf"), "from 0 up"),
+        (("--add", " ", "--query", "q1"), "some words"),
+        (("--drop", "q1/a", "--text", "x?"), "--text does not go with --drop"),
+        (("--weigh", "q1/a", "--weight", "2", "--gold", "x"), "--gold does not go with --weigh"),
+        (("--drop", "q1/a", "--by", " "), "who edits"),
     ],
 )
 def test_wrong_edits(bank, folder, arguments, says):

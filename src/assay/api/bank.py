@@ -10,6 +10,7 @@ from typing import Any
 from assay.api.bank_versions import (
     Edit,
     changes,
+    differences,
     edit,
     extend,
     find,
@@ -194,6 +195,8 @@ class ListedBank:
         """The edits, under :data:`HISTORY_COLUMNS`."""
         for one in self.edits:
             sides = ["" if side is None else side.text for side in (one.before, one.after)]
+            for change in differences(one.query, one.before, one.after):
+                sides = [change.before, change.after]  # an edit changes one thing
             question = one.after or one.before
             identity = "" if question is None else question.id
             yield (one.number, one.at, one.by, one.action, one.query, identity, *sides)
@@ -234,8 +237,10 @@ def edit_bank(given: Path, by: str, wanted: AddedQuestion | ChangedQuestion) -> 
         action = wanted.action
         where, before = find(read_bank(path).require(), wanted.identity, wanted.query)
         after = replace(before, **wanted.more)
+    is_new = isinstance(wanted, AddedQuestion) and where not in open_bank(path).queries
     made = edit(path, by, action, where, before, after)
-    return f"Version {made.number}: {action} {after.id} ({history_path(path).name})"
+    so = f"; the query '{where}' is new to the bank" if is_new else ""
+    return f"Version {made.number}: {action} {after.id} ({history_path(path).name}){so}"
 
 
 def bank_differences(

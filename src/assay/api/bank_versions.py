@@ -8,6 +8,7 @@ any earlier version can be had back.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -92,7 +93,12 @@ def _put(bank: Bank, query: str, old: BankQuestion | None, new: BankQuestion | N
     if old is None and new is not None:
         questions.append(new)
     else:
-        place = next(i for i, one in enumerate(questions) if old and one.id == old.id)
+        place = next((i for i, one in enumerate(questions) if old and one.id == old.id), None)
+        if place is None:
+            raise SettingsError(
+                f"The bank has no question '{old and old.id}', which its history changes: it was "
+                "edited by hand since, and that version cannot be had back."
+            )
         questions[place : place + 1] = [] if new is None else [new]
     joined = replace(found, questions=tuple(questions))
     return replace(bank, queries={**bank.queries, query: joined})
@@ -124,8 +130,14 @@ def edit(
     before: BankQuestion | None,
     after: BankQuestion,
 ) -> Edit:
-    """Change a bank file by one question, and record it. Raises SettingsError where a new
-    question's id is taken, nothing would change, or the file's form cannot hold it."""
+    """Change a bank file by one question, and record it. Raises SettingsError where nobody does,
+    the question could not be read again, a new one's id is taken, nothing would change, or the
+    file's form cannot hold it."""
+    if not (by.strip() and after.text.strip() and 0 <= after.weight < math.inf):
+        raise SettingsError(
+            "An edit needs the name of who edits, a question some words, and a weight is a number "
+            "from 0 up."
+        )
     bank = open_bank(path)
     if before is None:
         taken = bank.queries.get(query)
@@ -184,7 +196,7 @@ def changes(old: Bank, new: Bank) -> Iterator[QuestionChange]:
         before = {one.id: one for one in _all(old, query)}
         after = {one.id: one for one in _all(new, query)}
         for identity in dict.fromkeys([*before, *after]):
-            yield from _differences(query, before.get(identity), after.get(identity))
+            yield from differences(query, before.get(identity), after.get(identity))
 
 
 def _all(bank: Bank, query: str) -> tuple[BankQuestion, ...]:
@@ -192,9 +204,10 @@ def _all(bank: Bank, query: str) -> tuple[BankQuestion, ...]:
     return () if found is None else found.questions
 
 
-def _differences(
+def differences(
     query: str, one: BankQuestion | None, other: BankQuestion | None
 ) -> Iterator[QuestionChange]:
+    """How a question differs from what it was; None where it is not there."""
     was = one is not None and one.active
     now = other is not None and other.active
     if one is None or not was:

@@ -145,6 +145,11 @@ def edit_command(
     if len(given) != 1:
         raise typer.BadParameter(f"give one of {', '.join('--' + name for name in chosen)}")
     ((action, value),) = given.items()
+    more = {"--text": text, "--weight": weight, "--gold": gold, "--facet": facet}
+    for name, said in more.items():
+        if said not in (None, []) and name not in _WITH.get(action, ()):
+            why = f"{name} does not go with --{action}: an edit changes one thing"
+            raise typer.BadParameter(why)
     wanted: AddedQuestion | ChangedQuestion
     if action == "add":
         if query is None:
@@ -153,6 +158,13 @@ def edit_command(
     else:
         wanted = ChangedQuestion(action, value, query, _new_values(action, text, weight, gold))
     say(edit_bank(bank, by, wanted))
+
+
+_WITH = {
+    "add": ("--weight", "--gold", "--facet"), "reword": ("--text",), "weigh": ("--weight",),
+    "key": ("--gold",),
+}  # fmt: skip
+"""What else an edit takes."""
 
 
 def _new_values(
@@ -167,7 +179,12 @@ def _new_values(
         if weight is None:
             raise typer.BadParameter("--weigh needs --weight")
         return {"weight": weight}
-    return {"gold": tuple(gold or ())} if action == "key" else {"active": action == "restore"}
+    if action == "key":
+        key = tuple(one.strip() for one in gold or () if one.strip())
+        if not key:
+            raise typer.BadParameter("--key needs the answer: --gold")
+        return {"gold": key}
+    return {"active": action == "restore"}
 
 
 @app.command("diff")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
@@ -98,11 +99,13 @@ def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
     def checked(value: Any) -> Any:
         if words and value is not None:
             one_of(value, words, flags[-1])
+        if isinstance(value, float) and math.isnan(value):  # is below no end
+            raise typer.BadParameter("nan is no number")
         return value
 
     option = typer.Option(
         *flags, metavar=said.metavar, min=said.least, max=said.most, help=said.help,
-        callback=checked if words else None,
+        callback=checked if words or float in kinds else None,
     )  # fmt: skip
     return one.replace(annotation=Annotated[kind, option])
 
