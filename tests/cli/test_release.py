@@ -81,6 +81,7 @@ def test_that_labels_are_missing_is_said_before_it_is_published(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "?." not in "".join(one.read_text() for one in tmp_path.glob("public/tables/*.md"))
     assert re.search(r"Note: \d+ labels have no usable label: .* published as ranges", done.stderr)
+    assert "no letters" not in done.stderr  # by agreement, which has no values of topics
 
 
 def test_public_pages_show_no_texts(made):
@@ -107,7 +108,10 @@ def test_teams_have_pages_with_their_runs_beside_all(made):
         for one in re.findall(r"<th[^>]*>(.*?)</th>", tables, re.DOTALL)
     }
     assert {"NARROW", "VAGUE", "best", "worst"} <= heads
-    assert "GOOD" not in heads
+    assert "GOOD" not in page
+    places = re.findall(r'<tr data-name="(\w+)"><td[^>]*>([^<]+)</td>', page)
+    assert places[:2] == [("NARROW", "2"), ("VAGUE", "3")]
+    assert "Ranked among 3." in page
 
 
 def test_tables_have_intervals_and_the_letters_of_compare(made):
@@ -206,15 +210,25 @@ def test_a_public_page_has_numbers_alone():
         "rag/x.jsonl:3 The text is “what the answer says”.",
         "rag/y.jsonl:4 The text is “what another says”.",
     )
-    who = LabelledTask("t", "T", "openai:m", "model", "endpoint: http://10.0.0.7/", "1", 0)
-    whole = page_with(parts=(part,), warnings=warnings, labelled=(who,))
+    by = {"human:kim@site.example": 3, "human:LEE": 2, "openai:m": 1}
+    who = LabelledTask("t", "T", "openai:m", "model", "endpoint: http://10.0.0.7/", by, 5)
+    each = Part(
+        "Each", items=(Table("", ("κ",), [(0.125,)]),), remarks=("LEE errs",), of_people=True
+    )
+    policy = "majority without human:MAX without human:ANN O'NEIL"
+    whole = page_with(
+        parts=(part, each), warnings=warnings, labelled=(who,), policy=policy,
+        policy_says=policy, settings={"policy": policy, "level": 0.95},
+    )  # fmt: skip
     public, left = release_pages.public_page(whole, "", "abc", print)
     html = html_of(public).decode()
     assert not left
     shown = html.partition("<script>")[0]
     assert "says" not in re.sub('title="says "|<dd>says', "", shown)
     assert "10.0.0.7" not in html
-    assert "openai:m" in html
+    assert "5 by 2 people, 1 by openai:m" in html
+    assert not re.search("kim@|LEE|MAX|NEIL|0.125", html)
+    assert "without human:… and human:…" in html
     assert "2 × … The text is …" in html
     assert "0.250" in html
 

@@ -103,7 +103,7 @@ def test_hostile_values_are_only_ever_text():
         page(
             *items(HOSTILE), text=HOSTILE, title=HOSTILE, gaps=(Gap(1, HOSTILE, HOSTILE),),
             lede=(HOSTILE,), facts=((HOSTILE, HOSTILE),), warnings=(HOSTILE,), out=HOSTILE,
-            labelled=(LabelledTask(*[HOSTILE] * 6, 0),),
+            labelled=(LabelledTask(*[HOSTILE] * 5, {HOSTILE: 1}, 0),),
             juries=(Table(HOSTILE, (HOSTILE,), [(HOSTILE,)], folded=True),),
         )
     )  # fmt: skip

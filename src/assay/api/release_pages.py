@@ -11,9 +11,10 @@ from dataclasses import replace
 from assay.api.corrected import family_of
 from assay.api.opened import html_of
 from assay.api.reading import Note
+from assay.ledger.policy import WITHOUT
 from assay.measures.ranges import Range
-from assay.model.wording import listed
-from assay.page.page import Board, LabelledTask, Page
+from assay.model.wording import counted, listed
+from assay.page.page import Board, Page
 from assay.page.parts import (
     Beside,
     Curves,
@@ -28,12 +29,14 @@ from assay.page.parts import (
     Value,
 )
 from assay.page.wording import masked
+from assay.protocols.pages import policy_in_words
 from assay.protocols.results import Result
 from assay.reports.leaderboards import ranked
 
 PAGE_BYTES = 2_000_000
 """A public page is smaller than this; sections that would make it larger are left out."""
 
+_PERSON = "human:"
 _NUMBERS = (Table, Grid, Scatter, Curves, Reliability, LineChart, Beside, Panels, Sentences)
 """What a public page may show: numbers, pictures, and sentences that Assay makes of them."""
 
@@ -47,7 +50,7 @@ def told_to_all(warnings: Sequence[str]) -> tuple[str, ...]:
 
 def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, list[str]]:
     """The page without answers and passages, and the titles of sections it has no room for."""
-    page = replace(page, warnings=told_to_all(page.warnings), labelled=_without_settings(page))
+    page = replace(without_names(page), warnings=told_to_all(page.warnings))
     remaining = [one for part in page.parts if (one := _without_texts(part)) is not None]
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
     left: list[str] = []
@@ -68,7 +71,10 @@ def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, li
 def _without_texts(part: Part) -> Part | None:
     """A section with its tables of numbers, grids and pictures; None where nothing is left. Tables
     with columns of texts, cards, answers and lists by query show what runs and passages say, and
-    so may what is told of a grid's rows and columns."""
+    so may what is told of a grid's rows and columns. How each of the people labelled is nobody
+    else's business."""
+    if part.of_people:
+        return None
     items = tuple(
         replace(item, about={}) if isinstance(item, Grid) else item
         for item in part.items
@@ -77,9 +83,32 @@ def _without_texts(part: Part) -> Part | None:
     return replace(part, items=items, groups=()) if items else None
 
 
-def _without_settings(page: Page) -> tuple[LabelledTask, ...]:
-    """Who labelled, without where they are asked: addresses are an organiser's own."""
-    return tuple(replace(one, model="") for one in page.labelled)
+def without_names(page: Page) -> Page:
+    """Who labelled, without the names of people, and without where machines are asked: addresses
+    are an organiser's own."""
+    labelled, policy = [], policy_without_names(page.policy)
+    for one in page.labelled:
+        people = [name for name in one.counted if name.startswith(_PERSON)]
+        machines = {name: n for name, n in one.counted.items() if name not in people}
+        count = sum(one.counted[name] for name in people)
+        by = {counted(len(people), "person", "people"): count} if people else {}
+        labeller = _PERSON + "…" if one.labeller.startswith(_PERSON) else one.labeller
+        labelled.append(replace(one, model="", labeller=labeller, counted=by | machines))
+    return replace(
+        page,
+        policy=policy,
+        policy_says=page.policy_says if policy == page.policy else policy_in_words(policy),
+        settings={k: policy if k == "policy" else v for k, v in page.settings.items()},
+        labelled=tuple(labelled),
+    )
+
+
+def policy_without_names(policy: str) -> str:
+    """A policy without the names of the people who are left out, or who alone count."""
+    rule, *left_out = policy.split(WITHOUT)
+    if rule.startswith(f"only:{_PERSON}"):
+        rule = f"only:{_PERSON}…"
+    return rule + f"{WITHOUT}…" * len(left_out)
 
 
 def runs_by_team(result: Result, teams: Mapping[str, str]) -> dict[str, list[str]]:
@@ -96,9 +125,16 @@ def runs_by_team(result: Result, teams: Mapping[str, str]) -> dict[str, list[str
 def team_page(
     result: Result, page: Page, team: str, runs: Sequence[str], place: str, seal: str
 ) -> Page:
-    """The leaderboards of the result's ``page``, the warnings that name a team's runs, and how each
-    of these did topic by topic beside all runs."""
-    named = re.compile("|".join(rf"(?<![\w-]){re.escape(run)}(?![\w-])" for run in runs))
+    """Of the leaderboards of the result's ``page`` a team's ``runs`` with their ranks among all,
+    the warnings that name them, and how each did topic by topic beside all. No other run is
+    named."""
+    ranks = [ranked(result.findings.scores, board) for board in result.findings.boards]
+    every = sorted({run for order in ranks for run in order} | {*runs}, key=len, reverse=True)
+    name = re.compile("|".join(rf"(?<![\w-]){re.escape(run)}(?![\w-])" for run in every))
+
+    def told(text: str) -> str:
+        return name.sub(lambda found: found[0] if found[0] in runs else "another run", text)
+
     parts = []
     for board in result.findings.boards:
         own = [run for run in runs if run in ranked(result.findings.scores, board)]
@@ -112,12 +148,21 @@ def team_page(
         "that are missing.",
         tuple(parts),
     )
+    boards = [
+        replace(one, note=told(one.note), below=f"{told(one.below)} Ranked among {len(order):,}.")
+        for one, order in zip(page.boards, ranks, strict=True)
+        if not order.keys().isdisjoint(runs)
+    ]
     return replace(
-        page,
+        without_names(page),
         title=f"{page.title} · {team}",
-        lede=(*page.lede, f"Sealed: SHA-256 of the manifest {seal}."),
-        warnings=tuple(one for one in page.warnings if named.search(one)),
-        labelled=_without_settings(page),
+        lede=(*map(told, page.lede), f"Sealed: SHA-256 of the manifest {seal}."),
+        boards=tuple(boards),
+        only=frozenset(runs),
+        gaps=tuple(replace(one, what=told(one.what), so=told(one.so)) for one in page.gaps),
+        warnings=tuple(
+            told(one) for one in page.warnings if any(run in runs for run in name.findall(one))
+        ),
         parts=(part,) if parts else (),
         out=f"dossier/{place}",
     )

@@ -14,7 +14,14 @@ from assay.api.compared import compared, read_table
 from assay.api.opened import Opened, html_of
 from assay.api.overview import overview
 from assay.api.reading import Note
-from assay.api.release_pages import public_page, runs_by_team, team_page, told_to_all
+from assay.api.release_pages import (
+    policy_without_names,
+    public_page,
+    runs_by_team,
+    team_page,
+    told_to_all,
+    without_names,
+)
 from assay.api.results import Results
 from assay.measures.scores import PerTopic
 from assay.model.errors import FormatError, SettingsError
@@ -118,7 +125,11 @@ def release(
         writer.write("index.html", html_of(_overview(opened, results, seal)))
     for name in sorted({*read_manifest(out)["outputs"], MANIFEST, *_reports(opened)}):
         writer.copy(f"dossier/{name}", out / name)
-    about = {"protocols": list(opened.parts), "policy": results.policy, "manifest_sha256": seal}
+    about = {
+        "protocols": list(opened.parts),
+        "policy": policy_without_names(results.policy),
+        "manifest_sha256": seal,
+    }
     writer.write("release.json", json_bytes(about))
     writer.finish()
     return Released(into, writer.files, seal, left_out)
@@ -209,7 +220,7 @@ def _reports(opened: Opened) -> Iterator[str]:
 def _overview(opened: Opened, results: Results, seal: str) -> Page:
     """The page over several protocols, which links the public page of each."""
     where = {name: f"{_place(opened, name)}index.html" for name in results.by_protocol}
-    page = overview(opened.folder, results, where)
+    page = without_names(overview(opened.folder, results, where))
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
     return replace(page, lede=(*page.lede, sealed), out="dossier/PROTOCOL/",
                    warnings=told_to_all(page.warnings))  # fmt: skip
@@ -247,6 +258,8 @@ def _letters(result: Result, board: Board, per_topic: Path, note: Note) -> dict[
     runs = ranked(result.findings.scores, board)
     scores = [result.findings.scores[run].get(measure) for run in runs]
     if result.evened is not None or len(runs) < 2 or any(s is None or s.missing for s in scores):
+        return {}
+    if not any(measure in by_measure for by_measure in result.findings.per_topic.values()):
         return {}
     try:
         found = compared(read_table(per_topic, measure, "-m").require(), note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from assay.measures.scores import Score, Scores
@@ -10,6 +10,8 @@ from assay.page.parts import Part, Table
 
 Fact = Score | float | int | str | None
 """What a leaderboard says of a run beside its measures."""
+
+_MOST_NAMED = 6  # labellers whose labels count for a task
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +62,22 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class LabelledTask:
-    """Who labelled for a task: the labeller named for it, and whose labels count."""
+    """Who labelled for a task: the labeller named for it, and whose labels count, the most first;
+    ``by_people`` of them."""
 
     task: str
     title: str
     labeller: str
     kind: str
     model: str
-    counted: str
+    counted: Mapping[str, int]
     by_people: int
+
+    @property
+    def shown(self) -> str:
+        """Whose labels count, in words."""
+        most = list(self.counted.items())[:_MOST_NAMED]
+        return ", ".join(f"{n:,} by {name}" for name, n in most) or "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +88,7 @@ class Page:
     ``juries`` are tables of how the members of an ensemble agree. ``level`` is that of the
     intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on.
     ``reproduce`` says how to compute a page that is no evaluation's report. ``parts`` come after
-    the leaderboards, ``first`` before them.
+    the leaderboards, ``first`` before them. Leaderboards rank all runs, and show ``only`` these.
     """
 
     title: str
@@ -104,3 +113,4 @@ class Page:
     stands_on: str = ""
     reproduce: str = ""
     first: tuple[Part, ...] = ()
+    only: Container[str] | None = None

@@ -238,13 +238,15 @@ Items = Sequence[Item] | Callable[[], Iterable[Item]]
 class Part:
     """A section of the report. ``groups`` are items under a heading of their own that opens on a
     click (one query, one passage …), or has a page of its own where they are many; ``remarks`` a
-    list below the note."""
+    list below the note. One that says how each of the people labelled, ``of_people``, is on no
+    public page."""
 
     title: str
     note: str = ""
     items: tuple[Item, ...] = ()
     groups: tuple[tuple[str, Items], ...] = ()
     remarks: tuple[str, ...] = ()
+    of_people: bool = False
 
     @classmethod
     def by_topic(

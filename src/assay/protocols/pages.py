@@ -133,14 +133,13 @@ def _labelled(result: Result) -> Iterator[LabelledTask]:
         if not labels and not result.asked.get(task):
             continue  # nothing of it was needed
         labeller = result.labellers.get(task)
-        shown = ", ".join(f"{n:,} by {name}" for (name, _), n in labels.most_common(6))
         yield LabelledTask(
             task,
             result.task_titles.get(task, task),
             "" if labeller is None else labeller.name,
             "" if labeller is None else labeller.kind,
             _model(labeller),
-            shown or "none",
+            {name: count for (name, _), count in labels.most_common()},
             sum(count for (_, human), count in labels.items() if human),
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.measures.arrays import Floats
 from assay.model.labels import ADJUDICATION, Label, is_independent, mode_of, seconds_of
-from assay.page.parts import Item, Part, Table
+from assay.page.parts import Part, Table
 from assay.protocols.members import coded
 from assay.protocols.unit_labels import UnitLabels
 from assay.statistics.agreement import cohen_kappa, krippendorff_alpha
@@ -357,21 +357,24 @@ def parts(found: Sequence[Overlap]) -> Iterator[Part]:
         )
         for name, one in zip(named, found, strict=True)
     ]  # fmt: skip
-    items: list[Item] = [Table("By task", columns, rows, texts=frozenset({"task"}))]
-    for name, one in zip(named, found, strict=True):
-        if one.shared:
-            items.append(one.table(name, folded=len(one.people) > _FEW))
-    note = (
+    yield Part(
+        "People and the machine",
         "Of each person the newest label of a unit, but for those given with another’s in sight. α "
         "is of people among themselves, 1 where all say the same, 0 where they agree as by chance; "
         "agreement and κ are of people’s labels with those of the evaluation’s own labeller on the "
-        "same units. Of each person κ with the others on average, and, by the model of Dawid and "
-        "Skene (1979), how often the person is right, in all and where each verdict is the right "
-        "one; seconds are the median."
+        "same units.",
+        (Table("By task", columns, rows),),
     )
-    remarks = [
-        f"{name.split(':')[0]}: {remark}"
-        for name, one in zip(named, found, strict=True)
-        for remark in one.remarks
-    ]
-    yield Part("People and the machine", note, tuple(items), remarks=tuple(remarks))
+    each = [(name, one) for name, one in zip(named, found, strict=True) if one.shared]
+    if each:
+        yield Part(
+            "Person by person",
+            "Of each person κ with the others on average, and, by the model of Dawid and Skene "
+            "(1979), how often the person is right, in all and where each verdict is the right "
+            "one; seconds are the median.",
+            tuple(one.table(name, folded=len(one.people) > _FEW) for name, one in each),
+            remarks=tuple(
+                f"{name.split(':')[0]}: {remark}" for name, one in each for remark in one.remarks
+            ),
+            of_people=True,
+        )

@@ -95,7 +95,7 @@ def _render(page: Page, details: Details, generated_by: str) -> str:
         grave=any(gap.grave for gap in page.gaps),
         warned=kinds_of(page.warnings, page.scores),
         level="" if page.level is None else f"{page.level * 100:g}\u00a0%",
-        boards=[drawn(page.scores, board) for board in page.boards],
+        boards=[drawn(page.scores, board, page.only) for board in page.boards],
         axis=interval_axis(),
         juries=[draw(jury, look) for jury in page.juries],
         first=list(sections(page.first, look, "first")),

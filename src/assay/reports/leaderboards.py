@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -82,8 +82,8 @@ def ranked(scores: Scores, board: Board) -> dict[str, str]:
     return rank_texts(ranks(scores, first, lower_is_better=first in board.lower_is_better))
 
 
-def drawn(scores: Scores, board: Board) -> Drawn:
-    """A leaderboard's headings and rows."""
+def drawn(scores: Scores, board: Board, only: Container[str] | None = None) -> Drawn:
+    """A leaderboard's headings and rows; with ``only`` those of these runs, ranked among all."""
     order = ranked(scores, board)
     barred = [
         name
@@ -100,6 +100,8 @@ def drawn(scores: Scores, board: Board) -> Drawn:
     ]
     rows = []
     for place, (run, rank) in enumerate(order.items(), start=1):
+        if only is not None and run not in only:
+            continue
         cells = []
         for name in board.measures:
             score = scores[run].get(name)
