@@ -698,6 +698,19 @@ def test_passages_without_a_text_are_gaps(tmp_path: Path):
     assert 'set relevance = "none"' in " ".join(gap.so for gap in result.gaps)
 
 
+def test_what_nobody_judged_of_a_run_is_told(tmp_path: Path):
+    inputs, settings = 'qrels = "qrels.txt"', 'relevance = "none"\nmeasures = ["nDCG@2"]\n'
+    folder = without_answers(make(tmp_path / "e", inputs=inputs, settings=settings))
+    (folder / "qrels.txt").write_text("1 0 d1 1\n1 0 d2 0\n2 0 d4 1\n")
+    result = scored(folder, "people")
+    (gap,) = [one for one in result.gaps if "not judged" in one.what]
+    # Topic 1 at rank 3 is beyond the cutoff, and is not judged either.
+    assert (gap.count, gap.grave) == (2, False)
+    assert gap.what.endswith("at ranks 1 to 2 not judged (bad: 50 %, ret: 25 %)")
+    (folder / "qrels.txt").write_text("1 0 d1 1\n1 0 d2 0\n1 0 d3 0\n")
+    assert "not judged" not in str(scored(folder, "people").gaps)  # topic 2 is in no mean
+
+
 def test_a_segment_has_one_text_in_all_files(tmp_path: Path):
     folder = make(tmp_path / "e")
     lines(folder / "more.jsonl", [{**rows_of(folder / "segments.jsonl")[0], "segment": "Other."}])

@@ -61,6 +61,19 @@ class Ranked:
         """The highest grade that was given."""
         return int(max((g for judged in self.qrels.values() for g in judged.values()), default=0))
 
+    def unjudged(self, k: int | None) -> dict[str, tuple[int, int]]:
+        """Of the documents at the first ``k`` ranks of each run, in the topics that are judged, how
+        many have no grade and lack none, of how many; the runs with the greatest shares first."""
+        known = {topic: judged.keys() | self.rising.get(topic, {}).keys()
+                 for topic, judged in self.qrels.items()}  # fmt: skip
+        found = {}
+        for run, by_topic in self.runs.items():
+            shown = [(known[topic], docs[:k]) for topic, docs in by_topic.items() if topic in known]
+            count = sum(doc not in judged for judged, docs in shown for doc in docs)
+            if count:
+                found[run] = count, sum(len(docs) for _, docs in shown)
+        return dict(sorted(found.items(), key=lambda one: -one[1][0] / one[1][1]))
+
     def file_names(self) -> dict[str, str]:
         """Run → the part of a path that stands for it, with a number where two would be alike."""
         names: dict[str, str] = {}

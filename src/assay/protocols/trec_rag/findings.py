@@ -10,6 +10,7 @@ from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
+from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Scores
 from assay.measures.support import SUPPORT_MEASURES
@@ -204,6 +205,13 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
     ):  # fmt: skip
         said = f"{named(len(topics), 'narrative')} without {what} ({listed(topics, 10)})"
         yield Gap(len(topics), said, so, grave=grave)
+    first = parse_measure(state.settings.measures[0]) if state.settings.measures else None
+    unjudged = ranked.unjudged(first.k) if first else {}
+    at = f" at ranks 1 to {first.k}" if first and first.k else ""
+    count = sum(lacking for lacking, _ in unjudged.values())
+    shares = (f"{run}: {100 * lacking / of:.0f} %" for run, (lacking, of) in unjudged.items())
+    said = f"retrieved {named(count, 'document')}{at} not judged ({listed(shares, 10)})"
+    yield Gap(count, said, "Counted as not relevant, as trec_eval does.", grave=False)
     left_out = {run: support.unjudged(run) for run in support.values} if support else {}
     count = sum(map(len, left_out.values()))
     names = "; ".join(f"{run}: {listed(found, 10)}" for run, found in left_out.items() if found)
