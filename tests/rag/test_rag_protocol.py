@@ -101,6 +101,25 @@ def test_what_lies_beside_a_file_that_is_named_in_full_is_no_run(tmp_path: Path,
     assert "does not match" not in assay("evaluate", place).stderr
 
 
+def test_what_the_file_of_questions_asks_is_what_is_judged(tmp_path: Path, assay: Assay):
+    rows = [{"id": f"q{n}", "question": f"Question q{n}?", "references": ["a0"]} for n in (1, 2)]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    main = [
+        record("q1", "a0 right", ["g2"]) | {"question": "rewritten"},
+        record("q2", "a0 right", ["g2"]) | {"question": " Question  q2?"},  # the same words
+    ]
+    place = folder(tmp_path, {"main": main}, inputs='questions = "questions.jsonl"')
+    assert assay("judge", place).returncode == 0
+    told = " ".join(assay("score", place).stderr.split())
+    assert (
+        "runs/main.jsonl: 1 record with another question than the file of questions has, which is "
+        "judged: q1." in told
+    )
+    for task in ("r2c2.answer", "trec_rag.relevance", "r2c2.dialogue_act", "rag.claims"):
+        asked = {one["unit"]["question"] for one in _labels(place, task)}
+        assert asked == {"Question q1?", "Question q2?"}, task
+
+
 def test_a_file_of_other_questions_is_one_fault(tmp_path: Path):
     (tmp_path / "questions.jsonl").write_text('{"id": "a", "question": "Why?"}\n')
     main = [record(f"q{n}", "a0", [], []) for n in (1, 2)]

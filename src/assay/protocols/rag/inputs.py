@@ -12,8 +12,9 @@ from assay.formats.passages import read_passages
 from assay.formats.records import read_asked, read_records
 from assay.measures.support import Citations
 from assay.model.records import AskedQuestion, Record, folded_text
+from assay.model.wording import counted, listed
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
-from assay.protocols.folder import Folder
+from assay.protocols.folder import Folder, relative_to
 from assay.tasks.rag import CLAIMS
 
 
@@ -78,6 +79,7 @@ def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
     first: dict[str, Record] = {}
     if asked is not None:
         _check_known(questions, records, paths, reading)
+        records = _as_asked(questions, records, paths, reading)
     for record in records:
         path = paths[record.file]
         if asked is None:
@@ -139,6 +141,25 @@ def _check_known(
     for record in unknown:
         why = f"There is no question '{record.id}'."
         reading.fault(paths[record.file], why, known.cure(record.id), line=record.line)
+
+
+def _as_asked(
+    questions: Mapping[str, AskedQuestion], records: Sequence[Record], paths: Mapping[str, Path],
+    reading: Reading,
+) -> list[Record]:  # fmt: skip
+    """The records with the questions of the file, which are judged; told where they had others."""
+    texts = {name: one.question for name, one in questions.items()}
+    others: dict[str, list[str]] = {}
+    for one in records:
+        if folded_text(texts.get(one.id, one.question)) != folded_text(one.question):
+            others.setdefault(one.file, []).append(one.id)
+    for file, names in others.items():
+        reading.warnings.append(
+            f"{relative_to(reading.folder.path, paths[file])}: {counted(len(names), 'record')} "
+            f"with another question than the file of questions has, which is judged: "
+            f"{listed(names, 10)}."
+        )
+    return [replace(one, question=texts.get(one.id, one.question)) for one in records]
 
 
 def _check_same(first: Record, record: Record, path: Path, reading: Reading) -> None:
