@@ -73,22 +73,47 @@ def test_the_golden_differences_fail_and_say_so():
     assert one.tested.detectable == pytest.approx(0.212022, abs=1e-6)
 
 
-def test_holm_over_all_gated_measures_can_undo_a_regression():
+@pytest.mark.parametrize(("others", "tests"), [(0.9, 3), (1.0, 1)])
+def test_holm_over_the_measures_that_differ_can_undo_a_regression(others: float, tests: int):
     rules = {name: GateMeasure(loss=0.0) for name in ("M", "B", "C")}
 
-    def of(values: Sequence[float]) -> Baseline:
+    def of(values: Sequence[float], first: float) -> Baseline:
         one = made(values)
+        ends = [(first, first), *[(1, 1)] * 9]
         questions = [
-            q.model_copy(update={"scores": {**q.scores, "B": (1, 1), "C": (1, 1)}})
-            for q in one.questions
+            q.model_copy(update={"scores": {**q.scores, "B": end, "C": end}})
+            for q, end in zip(one.questions, ends, strict=True)
         ]
         measures = dict.fromkeys(rules, one.measures["M"])
         return one.model_copy(update={"questions": tuple(questions), "measures": measures})
 
-    found = gate(of([0.5 + d for d in G11]), of([0.5] * 10), Terms(rules), texts={})
+    found = gate(of([0.5 + d for d in G11], others), of([0.5] * 10, 1.0), Terms(rules), texts={})
+    assert found.verdict is (Verdict.PASS if tests == 3 else Verdict.REGRESSION)
+    m, b, _ = (one.tested for one in found.measures)
+    assert m is not None
+    assert b is not None
+    assert m.tests == tests
+    assert m.p_holm.floor == pytest.approx(tests * 24 / 1024)
+    assert b.p_holm == (1.0, 1.0)
+    assert (f"0.05/{tests}" in markdown(found)) is (tests > 1)
+
+
+def test_a_gate_that_can_find_nothing_says_so():
+    rules = {name: GateMeasure(loss=0.0) for name in ("M", "B")}
+
+    def of(value: float) -> Baseline:
+        one = made([value] * 5)
+        questions = [q.model_copy(update={"scores": {**q.scores, "B": q.scores["M"]}})
+                     for q in one.questions]  # fmt: skip
+        measures = dict.fromkeys(rules, one.measures["M"])
+        return one.model_copy(update={"questions": tuple(questions), "measures": measures})
+
+    found = gate(of(0), of(1), Terms(rules), texts={})
     assert found.verdict is Verdict.PASS
-    assert found.measures[0].tested is not None
-    assert found.measures[0].tested.p_holm.floor == pytest.approx(3 * 24 / 1024)
+    assert "M: no loss can be found here" in markdown(found)
+    found = gate(of(0), of(1), Terms({"M": rules["M"]}), texts={})
+    assert found.verdict is Verdict.REGRESSION
+    assert "can be found here" not in markdown(found)
 
 
 def test_missing_labels_are_decided_at_both_extremes():
@@ -106,7 +131,9 @@ def test_unchanged_texts_differ_by_nothing_whatever_labels_say_now():
     found = gate(made([0.0] * 10, answers="same"), before, LOSS_0, texts={})
     (one,) = found.measures
     assert found.verdict is Verdict.PASS
-    assert found.neither == 10
+    assert found.neither == found.relabelled == 10
+    assert "10 of those with neither have other values now" in markdown(found)
+    assert "over all questions of each" not in markdown(found)
     assert one.tested is not None
     assert one.tested.difference == (0.0, 0.0)
     assert one.tested.detectable is None
@@ -186,6 +213,25 @@ def test_other_grounds_are_not_compared(more: dict[str, object], said: str):
     assert 'type="not comparable"' in junit(found).decode()
 
 
+def test_what_has_the_same_name_and_may_be_another_is_told():
+    def by(*models: str) -> Baseline:
+        return made([1.0] * 6, tasks={"t": GatedTask(version="1", labeller="a", models=models)})
+
+    before, now = by("m-1"), by("m-1", "m-2")
+    found = gate(now, before, LOSS_0, texts={}, stands_on=["Labellers: a."])
+    assert found.verdict is Verdict.PASS
+    assert found.stands_on == (
+        "Labellers: a.",
+        (
+            "t: the server called its model m-1 for the baseline, and m-2 for labels here. They "
+            "may be different models: a difference may be theirs."
+        ),
+    )
+    assert gate(before, now, LOSS_0, texts={}).stands_on == ()
+    (said,) = gate(before, by().model_copy(update={"assay": "0"}), LOSS_0, texts={}).stands_on
+    assert said == "The baseline was written by Assay 0; this is 1."
+
+
 def test_changed_new_and_gone_questions_are_in_no_test():
     before, now = made([1.0] * 12), made([0.0] * 12)
     changed = now.questions[0].model_copy(update={"question": "other"})
@@ -195,6 +241,7 @@ def test_changed_new_and_gone_questions_are_in_no_test():
     assert (found.new, found.gone, found.changed) == (("new",), ("q01",), ("q00",))
     assert found.measures[0].tested is not None
     assert found.measures[0].tested.n == 10
+    assert "over all questions of each" in markdown(found)
     too_few = gate(now, before, LOSS_0, texts={})
     assert too_few.exit_status == 2
     assert "12 must be" in too_few.uncomparable[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -153,20 +153,22 @@ def _corrected(trusted: Trusted | None, run: str) -> dict[str, Range]:
     return found
 
 
-def _stands_on(result: Result, before: Baseline | None) -> Sequence[str]:
+def _stands_on(result: Result, before: Baseline | None) -> Iterator[str]:
     basis = stands_on(result)
     was = "" if before is None else before.stands_on
     who = sorted({one.name for one in result.labellers.values() if one is not None})
-    said = [
-        f"Policy {result.policy}: {policy_in_words(result.policy)}.",
-        f"Labellers: {', '.join(who)}." if who else "",
-        f"Stands on: {basis}." if basis else "",
-        f"The baseline stood on: {was}. Labels that came since count on one side alone: save the "
-        "baseline of its run anew."
-        if was and was != basis
-        else "",
-    ]
-    return [one for one in (*said, _unlabelled(result)) if one]
+    yield f"Policy {result.policy}: {policy_in_words(result.policy)}."
+    if who:
+        yield f"Labellers: {', '.join(who)}."
+    if basis:
+        yield f"Stands on: {basis}."
+    if was and was != basis:
+        yield (
+            f"The baseline stood on: {was}. Labels that came since count on one side alone: save "
+            "the baseline of its run anew."
+        )
+    if lacking := _unlabelled(result):
+        yield lacking
 
 
 def _unlabelled(result: Result) -> str:
@@ -230,6 +232,7 @@ def snapshot(part: Evaluation, result: Result, run: str) -> Baseline:
                 labeller="" if who is None else who.name,
                 params="" if who is None else digest(dict(who.params)),
                 prompt=digest(part.folder.renderer.source(task)),
+                models=tuple(sorted(result.models.get(task.name, ()))),
             )
             for task in part.tasks
             if not task.by_people

@@ -23,7 +23,7 @@ from assay.measures.arrays import Bools, Floats
 from assay.measures.confidence import MEASURES, measured
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, listed, printable
 from assay.page.gates import Gate, Lost, Tested, Verdict
 from assay.statistics.confidence import paired_differences
 from assay.statistics.significance import holm
@@ -60,7 +60,8 @@ def gate(
                  stands_on=tuple(stands_on))  # fmt: skip
     pairs: list[tuple[GatedQuestion, GatedQuestion]] = []
     if before is not None:
-        found, pairs = _matched(found, before, now, terms.share)
+        found = replace(found, stands_on=(*stands_on, *_others(before, now)))
+        found, pairs = _matched(found, before, now, terms)
         if found.uncomparable:
             return replace(found, verdict=Verdict.UNCOMPARABLE)
     tested, losers = _tested(pairs, terms) if before is not None else ({}, ())
@@ -72,9 +73,8 @@ def gate(
     losers = tuple(
         replace(one, text=texts.get(one.question, "")) for one in sorted(losers, key=_loss)
     )
-    return replace(
-        found, measures=measures, losers=losers, verdict=worst[0] if worst else Verdict.PASS
-    )
+    verdict = min(worst, key=list(Verdict).index, default=Verdict.PASS)
+    return replace(found, measures=measures, losers=losers, verdict=verdict)
 
 
 # -- what may be compared -------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def _is_mean(name: str, questions: Sequence[GatedQuestion]) -> bool:
 
 
 def _matched(
-    found: Gate, before: Baseline, now: Baseline, share: float
+    found: Gate, before: Baseline, now: Baseline, terms: Terms
 ) -> tuple[Gate, list[tuple[GatedQuestion, GatedQuestion]]]:
     """The questions that both have unchanged, and whether the two may be compared at all."""
     old, new = before.by_id, now.by_id
@@ -115,14 +115,16 @@ def _matched(
     same = [name for name in both if old[name].asked == new[name].asked]
     pairs = [(old[name], new[name]) for name in same]
     reasons = list(_differences(before, now))
-    if len(same) < FEWEST or len(same) < share * len(old):
+    if len(same) < FEWEST or len(same) < terms.share * len(old):
         reasons.append(
             f"{len(same)} of {counted(len(old), 'question')} of the baseline are here unchanged; "
-            f"{max(FEWEST, int(np.ceil(share * len(old))))} must be"
+            f"{max(FEWEST, int(np.ceil(terms.share * len(old))))} must be (questions = "
+            f"{terms.share:g} of [gate], and {FEWEST} at least)"
         )
     answers, passages = (
         sum(a.handed_in[part] != b.handed_in[part] for a, b in pairs) for part in (0, 1)
     )
+    neither = [pair for pair in pairs if _untouched(*pair)]
     return replace(
         found,
         against=f"{before.run}, {before.made[:10]}",
@@ -131,7 +133,11 @@ def _matched(
         of=len(old),
         answers=answers,
         passages=passages,
-        neither=sum(_untouched(*pair) for pair in pairs),
+        neither=len(neither),
+        relabelled=sum(
+            any(a.scores.get(name) != b.scores.get(name) for name in terms.rules)
+            for a, b in neither
+        ),
         new=tuple(name for name in new if name not in old),
         gone=tuple(name for name in old if name not in new),
         changed=tuple(name for name in both if old[name].asked != new[name].asked),
@@ -164,6 +170,20 @@ def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
             yield f"prompt of {name}: another wording"
 
 
+def _others(before: Baseline, now: Baseline) -> Iterator[str]:
+    """What may be another though it has the same name: a server's model, and Assay itself."""
+    for name, task in now.tasks.items():
+        was = before.tasks[name].models if name in before.tasks else ()
+        if was and (new := set(task.models) - set(was)):
+            models = (listed(sorted(map(printable, some)), 5) for some in (was, new))
+            yield (
+                "{}: the server called its model {} for the baseline, and {} for labels here. They "
+                "may be different models: a difference may be theirs.".format(name, *models)
+            )
+    if before.assay != now.assay:
+        yield f"The baseline was written by Assay {before.assay}; this is {now.assay}."
+
+
 def _untouched(a: GatedQuestion, b: GatedQuestion) -> bool:
     """Whether a run's texts are the same; what the protocol does not tell is not known to be."""
     return a.handed_in == b.handed_in and any(a.handed_in)
@@ -175,12 +195,13 @@ def _untouched(a: GatedQuestion, b: GatedQuestion) -> bool:
 @dataclass(frozen=True, slots=True)
 class _End:
     """A test where labels that are missing turned out at one end; ``units`` are what is
-    independent, questions or sessions, and ``spread`` is theirs."""
+    independent, questions or sessions, and ``spread`` is theirs. ``p`` is None where no value
+    differs: nothing can be worse there, and such a test takes no power from the others."""
 
     difference: float
     low: float
     high: float
-    p: float
+    p: float | None
     spread: float
     n: int
     units: int
@@ -205,6 +226,7 @@ def _tested(
     corrected = [
         dict(zip(ends, holm([of[end].p for of in ends.values()]), strict=True)) for end in (0, 1)
     ]
+    tests = max(1, *(sum(of[end].p is not None for of in ends.values()) for end in (0, 1)))
     changed = sum(not _untouched(*pair) for pair in pairs)
     found = {}
     for name, (worst, best) in ends.items():
@@ -215,19 +237,25 @@ def _tested(
         found[name] = Tested(
             loss=loss,
             n=worst.n,
+            units=units,
+            tests=tests,
             difference=Range(worst.difference, best.difference),
             low=min(worst.low, best.low),
             high=max(worst.high, best.high),
-            p=Range(worst.p, best.p),
-            p_holm=Range(*(float(of[name] or 0.0) for of in corrected)),
+            p=Range(_or_one(worst.p), _or_one(best.p)),
+            p_holm=Range(*(_or_one(of[name]) for of in corrected)),
             detectable=seen,
-            detectable_holm=detectable_loss(spread, units, terms.alpha / len(ends)),
+            detectable_holm=detectable_loss(spread, units, terms.alpha / tests),
             needed=math.ceil(needed * worst.n / units)
             if needed is not None and seen is not None and seen > 2 * loss
             else None,
             changed=changed,
         )
     return found, tuple(losers)
+
+
+def _or_one(p: float | None) -> float:
+    return 1.0 if p is None else p
 
 
 def _values(name: str, one: GatedQuestion, terms: Terms) -> Range | None:
@@ -272,7 +300,9 @@ def _of_means(
         d = np.array([both[end] for _, both in every])
         interval = session_interval(d, sessions, resamples=_RESAMPLES)
         assert interval is not None  # noqa: S101 (of so many units there is one)
-        p = sign_flip_p(d + loss, sessions, upper=terms.prove, permutations=_FLIPS)
+        p = None
+        if d.any() or terms.prove:
+            p = sign_flip_p(d + loss, sessions, upper=terms.prove, permutations=_FLIPS)
         spread = float(by_session(d, sessions)[0].std(ddof=1)) * units / len(d)
         made.append(_End(float(d.mean()), interval.low, interval.high, p, spread, len(d), units))
     return made[0], made[1]
@@ -302,7 +332,8 @@ def _of_confidences(
             return None
         spread = jackknife_spread(partial(_difference, name, p, c, sign), len(p))
         low, high = (one.interval.low, one.interval.high) if one.interval else (-1.0, 1.0)
-        made.append(_End(one.difference, low, high, one.p_below, spread or 0.0, len(p), len(p)))
+        p_below = one.p_below if (new != old).any() else None
+        made.append(_End(one.difference, low, high, p_below, spread or 0.0, len(p), len(p)))
     return made[0], made[1]
 
 

@@ -48,12 +48,14 @@ class GatedQuestion(_Record):
 
 
 class GatedTask(_Record):
-    """How a task was asked: the labeller with the digest of its parameters, and of the prompt."""
+    """How a task was asked: the labeller with the digest of its parameters, and of the prompt.
+    ``models`` are those that the labels are by, as the servers named them."""
 
     version: str
     labeller: str
     params: str = ""
     prompt: str = ""
+    models: tuple[str, ...] = ()
 
 
 class GatedMeasure(_Record):

@@ -10,7 +10,7 @@ from assay.measures.ranges import Range
 
 
 class Verdict(StrEnum):
-    """What came of a measure, or of a whole gate."""
+    """What came of a measure, or of a whole gate: after the first the worst ones stand first."""
 
     PASS = "pass"  # noqa: S105
     REGRESSION = "regression"
@@ -27,14 +27,18 @@ class Tested:
 
     Where labels are missing everything is had twice: with the missing ones at their worst and at
     their best for the run as it is now (``difference``, ``p`` and ``p_holm`` from worst to best).
-    ``low`` and ``high`` bound the interval of both. ``detectable`` is the loss that the test would
-    find with power .8 at its level, ``detectable_holm`` at the level shared by all measures
-    (None: nothing changed, or too few questions), ``needed`` how many questions it would take to
-    see what it is asked to see (None where these are enough).
+    ``low`` and ``high`` bound the interval of both. ``units`` are what is independent of the ``n``
+    questions, sessions or all of them. ``tests`` share the level: those of measures of which any
+    value differs. ``detectable`` is the loss that the test would find with power .8 at its level,
+    ``detectable_holm`` at the level that is shared (None: nothing changed, or too few questions),
+    ``needed`` how many questions it would take to see what it is asked to see (None where these are
+    enough).
     """
 
     loss: float
     n: int
+    units: int
+    tests: int
     difference: Range
     low: float
     high: float
@@ -79,9 +83,10 @@ class Lost:
 class Gate:
     """What a gate found. ``uncomparable`` says what differs where nothing may be compared;
     ``same`` is how many questions both have unchanged, of ``of`` in the baseline. ``answers`` and
-    ``passages`` count those of them whose answer, or passages, are others now. ``absent`` are the
-    questions that the run has nothing of, ``losers`` by measure those that lost most. ``stands_on``
-    are sentences."""
+    ``passages`` count those of them whose answer, or passages, are others now, ``neither`` those
+    that have the same; ``relabelled`` of these have other values by a gated measure. ``absent`` are
+    the questions that the run has nothing of, ``losers`` by measure those that lost most.
+    ``stands_on`` are sentences."""
 
     protocol: str
     run: str
@@ -96,6 +101,7 @@ class Gate:
     answers: int = 0
     passages: int = 0
     neither: int = 0
+    relabelled: int = 0
     new: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

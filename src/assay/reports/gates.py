@@ -81,20 +81,31 @@ def remarks(gate: Gate) -> Iterator[str]:
                 f"{one.measure}: this gate cannot see what it is asked to see (a loss of "
                 f"{one.tested.loss:g}); {one.tested.needed:,} questions would (assay samplesize)."
             )
-    tested = [one for one in gate.measures if one.tested is not None]
-    if any(one.verdict is Verdict.PASS for one in tested) and not gate.prove:
+    tested = {one.measure: one.tested for one in gate.measures if one.tested is not None}
+    if any(one.verdict is Verdict.PASS and one.tested for one in gate.measures) and not gate.prove:
         yield (
             "A difference that is not significant is no proof that there is none: losses below "
             "what is detectable may well be there."
         )
-    if len(tested) > 1:
-        shared = ", ".join(
-            f"{one.measure} {number(one.tested.detectable_holm)}"
-            for one in tested
-            if one.tested is not None and one.tested.detectable_holm is not None
+    several = {name: one for name, one in tested.items() if one.tests > 1}
+    if shared := ", ".join(
+        f"{name} {number(one.detectable_holm)}"
+        for name, one in several.items()
+        if one.detectable_holm is not None
+    ):
+        tests = max(one.tests for one in several.values())
+        yield (
+            f"Detectable at the level that the tests share where any value differs "
+            f"({gate.alpha:g}/{tests}): {shared}."
         )
-        if shared:
-            yield f"Detectable at the level that all tests share ({gate.alpha:g}/m): {shared}."
+    for name, one in tested.items():
+        least = one.tests * 0.5**one.units
+        if least >= gate.alpha:
+            yield (
+                f"{name}: no loss can be found here. A loss of every one of its "
+                f"{one.units} questions or sessions would have p = {number(least)}; ask more "
+                "questions, or set a bound."
+            )
 
 
 def compared(gate: Gate) -> Iterator[str]:
@@ -111,6 +122,14 @@ def compared(gate: Gate) -> Iterator[str]:
     for what, names in (("New", gate.new), ("Gone", gate.gone), ("Changed", gate.changed)):
         if names:
             yield f"{what} questions, in no test: {_ids(names)}."
+    if gate.measures and (gate.new or gate.gone or gate.changed):
+        yield "What was and what is now are over all questions of each; tests are over those above."
+    if gate.relabelled:
+        yield (
+            f"{gate.relabelled} of those with neither have other values now: their labels are "
+            "others (asked anew, as without the ledger of then, or given by people). They move "
+            "what is now, and bounds, and are in no difference."
+        )
 
 
 def _ids(names: Sequence[str]) -> str:

@@ -52,9 +52,9 @@ def sign_flip_p(
 ) -> float:
     """The one-sided p-value that the mean of ``differences`` is not below 0.
 
-    p is the share of flips of signs whose sum is at most the observed one: all 2^n flips where they
-    are at most 2^17, else ``permutations`` random ones, (count + 1) / (B + 1). Exact where signs
-    are exchangeable, as they are if before and after do not differ.
+    p is the share of flips of signs whose sum is at most the observed one: all 2^n flips of what is
+    not 0 where they are at most 2^17, else ``permutations`` random ones, (count + 1) / (B + 1).
+    Exact where signs are exchangeable, as they are if before and after do not differ.
 
     ``differences``: one value a question, after − before (plus what may be lost). ``sessions``:
     what flips as one. ``upper``: test that the mean is not above 0 instead. ``permutations``: B,
@@ -64,6 +64,9 @@ def sign_flip_p(
     sums, _ = by_session(differences, sessions)
     if not len(sums):
         raise ValueError("there is nothing to test")
+    sums = sums[sums != 0]  # the sign of 0 moves no sum
+    if not len(sums):
+        return 1.0
     column = (-sums if upper else sums)[:, None]
     observed = column.sum() + sum_slack(column, np.maximum(np.abs(column), 1.0))[0]
     exact = is_exact(len(sums))

@@ -93,7 +93,11 @@ class Rag(Protocol[RagSettings, RagInputs]):
             if record := inputs.runs.get(run, {}).get(name):
                 said = replace(
                     said,
-                    answer=[record.answer, [list(one) for one in record.sentences]],
+                    answer=[
+                        record.answer,
+                        [list(one) for one in record.sentences],
+                        *map(list, record.history),
+                    ],
                     passages=[one.text or text_id(one.id) for one in record.passages],
                     session=record.session,
                     lines=[cited(text, (n + 1 for n in of)) for text, of in record.sentences],
