@@ -87,24 +87,24 @@ def remarks(gate: Gate) -> Iterator[str]:
             "A difference that is not significant is no proof that there is none: losses below "
             "what is detectable may well be there."
         )
-    several = {name: one for name, one in tested.items() if one.tests > 1}
-    if shared := ", ".join(
-        f"{name} {number(one.detectable_holm)}"
-        for name, one in several.items()
-        if one.detectable_holm is not None
-    ):
-        tests = max(one.tests for one in several.values())
+    tests = max((test.tests for test in tested.values()), default=0)
+    shared = ", ".join(
+        f"{name} {number(test.detectable_holm)}"
+        for name, test in tested.items()
+        if test.detectable_holm is not None
+    )
+    if tests > 1 and shared:
         yield (
-            f"Detectable at the level that the tests share where any value differs "
+            "Detectable at the level that the tests share where any value differs "
             f"({gate.alpha:g}/{tests}): {shared}."
         )
-    for name, one in tested.items():
-        least = one.tests * 0.5**one.units
+    for name, test in tested.items():
+        least = tests * 0.5**test.units
         if least >= gate.alpha:
             yield (
-                f"{name}: no loss can be found here. A loss of every one of its "
-                f"{one.units} questions or sessions would have p = {number(least)}; ask more "
-                "questions, or set a bound."
+                f"{name}: no loss can be found here. A loss of every one of its {test.units} "
+                f"questions or sessions would have p = {number(least)}; ask more questions, or set "
+                "a bound."
             )
 
 
