@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
-from assay.api.calibrating import _pairs
+from assay.api.calibrating import _Pairs, _pairs, _policy
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.packages import SMALL
 from assay.labellers.judge.texts import Ability
@@ -45,8 +45,12 @@ def judge(
     return Label(f"j{unit}", "", TASK, "1", unit, who, status, verdict, detail=detail)
 
 
-def learnt(*labels: Label, without: Collection[str] = ()) -> list[tuple[float, bool]]:
-    found, _ = _pairs(cast("Ledger", Kept(labels)), SMALL, without)
+def pairs(*labels: Label, policy: str = "people") -> _Pairs:
+    return _pairs(cast("Ledger", Kept(labels)), SMALL, _policy([policy]))
+
+
+def learnt(*labels: Label, policy: str = "people") -> list[tuple[float, bool]]:
+    found = pairs(*labels, policy=policy).by_ability
     return list(zip(*found[Ability.C], strict=True)) if found else []
 
 
@@ -60,7 +64,29 @@ def test_people_whom_the_policy_leaves_out_teach_nothing() -> None:
     lee = person("a", right=False)._replace(labeller=LabellerId("human:LEE", "human"))
     labels = [person("a", right=True), lee, judge("a", 0.9)]
     assert learnt(*labels) == [(0.9, False)]
-    assert learnt(*labels, without={"human:LEE"}) == [(0.9, True)]
+    assert learnt(*labels, policy="people without human:LEE") == [(0.9, True)]
+
+
+def test_where_people_disagree_the_policy_says_who_teaches() -> None:
+    labels = [
+        person("a", right=right)._replace(labeller=LabellerId(f"human:{name}", "human"), rowid=at)
+        for at, (name, right) in enumerate((("KIM", True), ("LEE", True), ("ANN", False)))
+    ]
+    assert learnt(*labels, judge("a", 0.9)) == [(0.9, False)]
+    assert learnt(*labels, judge("a", 0.9), policy="majority") == [(0.9, True)]
+    assert pairs(*labels, judge("a", 0.9)).differ == 1
+    assert learnt(*labels[1:], judge("a", 0.9), policy="majority") == []  # a tie
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [{"detail": {"workbench": {"mode": "shown"}}}, {"overrules": "j"}, {"version": "0"}],
+    ids=["the judge's label in sight", "a correction of it", "of a former task"],
+)
+def test_what_people_did_not_say_by_themselves_of_todays_task_teaches_nothing(
+    seen: dict[str, Any],
+) -> None:
+    assert learnt(person("a", right=True)._replace(**seen), judge("a", 0.9)) == []
 
 
 def test_what_no_probability_decided_teaches_nothing() -> None:
@@ -74,9 +100,9 @@ def test_what_the_judge_said_by_other_rules_teaches_todays_nothing(former: Label
     old, right = judge("a", 0.9, who=former), person("a", right=True)
     assert learnt(right, old) == []
     assert learnt(right, judge("a", 0.3), old) == [(0.3, True)]
-    assert _pairs(cast("Ledger", Kept([right, old])), SMALL)[1] == 1
-    assert _pairs(cast("Ledger", Kept([right, old, judge("a", 0.3)])), SMALL)[1] == 0
-    assert _pairs(cast("Ledger", Kept([old])), SMALL)[1] == 0
+    assert pairs(right, old).outdated == 1
+    assert pairs(right, old, judge("a", 0.3)).outdated == 0
+    assert pairs(old).outdated == 0
 
 
 def test_a_calibration_of_before_changes_no_probability() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,15 @@ from assay.labellers.judge.local import Local, file_name, read_local
 from assay.labellers.judge.packages import JUDGES, JudgePackage
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
-from assay.ledger.policy import Policy
+from assay.ledger.policy import Policy, choose, people_differ
 from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
-from assay.model.labels import Label, LabellerId, Status
+from assay.model.labels import Label, LabellerId
 from assay.protocols.folder import Folder
 from assay.protocols.output import json_bytes, write_bytes
 from assay.systems.recalibration import Calibration, Linear, cross_validated, fit
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, RELEVANCE
+from assay.tasks.registry import REGISTRY
 from assay.tasks.trec_rag import SUPPORT
 
 LEAST = 50
@@ -58,12 +59,14 @@ class Fitted:
 class Calibrated:
     """What a judge learnt of each ability that people labelled, and the file that it stands in.
     ``outdated`` are units that people labelled and the judge only under former rules or texts;
-    ``why_not`` says why nothing was looked at."""
+    ``differ`` those of which people say different things; ``why_not`` says why nothing was looked
+    at."""
 
     judge: JudgePackage
     abilities: tuple[Fitted, ...]
     output: Path | None = None
     outdated: int = 0
+    differ: int = 0
     why_not: str = ""
 
     def document(self) -> dict[str, Any]:
@@ -80,6 +83,7 @@ class Calibrated:
                 for one in self.abilities
             },
             "outdated": self.outdated,
+            "differ": self.differ,
             "output": None if self.output is None else str(self.output),
             **({"why_not": self.why_not} if self.why_not else {}),
         }  # fmt: skip
@@ -96,17 +100,17 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
         names = {str(one.params.get("calibration")) for one in who}
         asked = {one.name for one in who}
         judges = [judge for judge in JUDGES.values() if judge.labeller in asked]
-        without = {who for one in opened.own_policies for who in Policy.parse(one).without}
+        policy = _policy(opened.own_policies)
         pairs = {
-            judge.name: _pairs(ledger, judge, without) for judge in judges if not judge.missing()
+            judge.name: _pairs(ledger, judge, policy) for judge in judges if not judge.missing()
         }
     found = []
     for judge in judges:
         if absent := judge.missing():
             found.append(Calibrated(judge, (), why_not=absent))
         else:
-            own, outdated = pairs[judge.name]
-            found.append(_calibrated(judge, own, outdated, folder, names, dry_run=dry_run))
+            own = pairs[judge.name]
+            found.append(_calibrated(judge, own, folder, names, dry_run=dry_run))
     if not any(one.abilities for one in found):
         cure = " ".join(f"{one.judge.labeller}: {one.why_not}" for one in found) or _NEITHER
         raise SettingsError(
@@ -118,25 +122,37 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
 _NEITHER = f"Let people label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
 
 
+def _policy(named: Sequence[str]) -> Policy:
+    """Whose labels teach under the policies of a folder's protocols: those that correct scores."""
+    own = [Policy.parse(one) for one in named]
+    rule = next((one for one in own if one.rule == "majority"), own[0])
+    without = tuple(sorted({who for one in own for who in one.without}))
+    return replace(rule.of_drawn(_SAID), without=without)
+
+
+class _Pairs(NamedTuple):
+    """A judge's probabilities and what people said, by ability; of how many units people said
+    different things; and how many the judge labelled only as it was before."""
+
+    by_ability: Mapping[Ability, tuple[Sequence[float], Sequence[bool]]]
+    differ: int
+    outdated: int
+
+
 def _calibrated(
-    judge: JudgePackage,
-    pairs: Mapping[Ability, tuple[Sequence[float], Sequence[bool]]],
-    outdated: int,
-    folder: Path,
-    names: Collection[str],
-    *,
-    dry_run: bool,
+    judge: JudgePackage, pairs: _Pairs, folder: Path, names: Collection[str], *, dry_run: bool
 ) -> Calibrated:
     """What one judge learns, written to its file."""
-    if not pairs:
+    taught, differ, outdated = pairs
+    if not taught:
         why = (
             f"It labelled {outdated} that people did, but as it was before: 'assay judge' asks "
             "anew what is still asked."
             if outdated
             else _NEITHER
         )
-        return Calibrated(judge, (), outdated=outdated, why_not=why)
-    found = tuple(_fitted(judge, one, *map(np.array, pairs[one])) for one in sorted(pairs))
+        return Calibrated(judge, (), outdated=outdated, differ=differ, why_not=why)
+    found = tuple(_fitted(judge, one, *map(np.array, taught[one])) for one in sorted(taught))
     output = folder / judge.taught
     known = _known(output, judge)
     usable = {
@@ -145,9 +161,9 @@ def _calibrated(
         if one.fitted is not None
     }
     if not usable or dry_run:
-        return Calibrated(judge, found, outdated=outdated)
+        return Calibrated(judge, found, outdated=outdated, differ=differ)
     write_bytes(output, _document(usable, known, names))
-    return Calibrated(judge, found, output, outdated)
+    return Calibrated(judge, found, output, outdated, differ)
 
 
 def _document(usable: Mapping[str, Any], known: Local, names: Collection[str]) -> bytes:
@@ -179,24 +195,22 @@ def _as_before(fitted: Linear, known: Local, ability: Ability) -> dict[str, floa
     return {**parameters, "slope": before[0], "shift": before[1]}
 
 
-def _pairs(
-    ledger: Ledger, judge: JudgePackage, without: Collection[str] = ()
-) -> tuple[dict[Ability, tuple[list[float], list[bool]]], int]:
-    """A judge's own probabilities of yes and what people (but some) said of the same units; of
-    several labels of a unit the newest of either. Where the judge abstained, its probability counts
-    like any other, for what is in doubt says most about where yes begins; what a rule decided does
-    not. Nor does what the judge said under other rules, texts or settings: today's map is laid over
-    today's probabilities. How many units have such labels alone is told."""
-    people: dict[tuple[str, str], Label] = {}
+def _pairs(ledger: Ledger, judge: JudgePackage, policy: Policy) -> _Pairs:
+    """A judge's own probabilities of yes (the newest of a unit) and what people said of the same
+    units, each by himself. Where the judge abstained, its probability counts like any other, for
+    what is in doubt says most about where yes begins; what a rule decided does not. Nor does what
+    the judge said under other rules, texts or settings: today's map is laid over today's
+    probabilities."""
+    people: dict[tuple[str, str], list[Label]] = {}
     said: dict[tuple[str, str], float] = {}
     now, outdated = _probabilities_of(JudgeLabeller(judge).id), set[tuple[str, str]]()
     answered = set[tuple[str, str]]()
     for label in ledger.labels(list(_SAID)):
         key = (label.task, label.unit)
-        if label.labeller.name in without:
+        if label.version != REGISTRY[label.task].version:
             continue
-        if label.labeller.is_human and label.status is Status.OK and label.verdict is not None:
-            people[key] = label
+        if policy.rank(label, None):
+            people.setdefault(key, []).append(label)
         elif label.labeller.name != judge.labeller:
             continue
         elif _probabilities_of(label.labeller) != now:
@@ -210,11 +224,16 @@ def _pairs(
                 if ruling["windows"] and ruling["ability"] == _SAID[label.task][0]:
                     said[key] = float(ruling.get("unfitted", ruling["yes"]))
     found: dict[Ability, tuple[list[float], list[bool]]] = defaultdict(lambda: ([], []))
+    differ = 0
     for key in sorted(people.keys() & said.keys()):
+        differ += people_differ(people[key], policy, None)
+        counts = choose(people[key], policy, None)
+        if counts is None or counts.verdict is None:
+            continue
         ability, field, yes = _SAID[key[0]]
         found[ability][0].append(said[key])
-        found[ability][1].append((people[key].verdict or {}).get(field) == yes)
-    return found, len((outdated - answered) & people.keys())
+        found[ability][1].append(counts.verdict.get(field) == yes)
+    return _Pairs(found, differ, len((outdated - answered) & people.keys()))
 
 
 def _probabilities_of(who: LabellerId) -> dict[str, Any]:

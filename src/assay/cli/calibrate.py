@@ -52,6 +52,11 @@ def _people(found: Calibrated) -> Iterator[Table | str]:
             yield f"slope {one.fitted.slope:.3f}, shift {one.fitted.shift:+.3f}"
         else:
             remark(f"{judge}, {_NAMES[one.ability]}: not fitted: {one.why_not}.")
+    if found.differ:
+        remark(
+            f"{judge}: people disagree on {counted(found.differ, 'unit')}; the newest label "
+            "teaches, or, under the policy 'majority', what most say."
+        )
     if found.outdated:
         remark(
             f"{judge}: {counted(found.outdated, 'unit')} that people labelled left out: the judge "
