@@ -711,6 +711,25 @@ def test_what_nobody_judged_of_a_run_is_told(tmp_path: Path):
     assert "not judged" not in str(scored(folder, "people").gaps)  # topic 2 is in no mean
 
 
+def test_runs_that_come_late_or_are_withdrawn_change_no_other(assay: Assay, tmp_path: Path):
+    folder = make(tmp_path / "e")
+    _, before = judged(folder)
+    (folder / "r" / "bad.txt").rename(folder / "gone.txt")
+    (folder / "late.txt").write_text("1 Q0 new 1 2 late\n1 Q0 d1 2 1 late\n")
+    toml = (folder / "assay.toml").read_text()
+    more = 'late_runs = ["late.txt"]\nwithdrawn_runs = ["gone.txt"]'
+    (folder / "assay.toml").write_text(toml.replace("[inputs]", f"[inputs]\n{more}"))
+    tally, after = judged(folder)
+    assert tally.asked == 0
+    assert "bad" not in after.findings.scores
+    assert before.findings.ranked.qrels == after.findings.ranked.qrels
+    assert values(before, "ret") == values(after, "ret")
+    assert 0 < values(after, "late")["Recall@100"] < 1
+    assert any("(late: 50 %)" in gap.what for gap in after.gaps)
+    (folder / "gone.txt").write_text("1 Q0 d1 1 1 late\n")
+    assert "The run of late.txt is called 'late' too" in assay("score", folder).stderr
+
+
 def test_a_segment_has_one_text_in_all_files(tmp_path: Path):
     folder = make(tmp_path / "e")
     lines(folder / "more.jsonl", [{**rows_of(folder / "segments.jsonl")[0], "segment": "Other."}])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import typing
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -156,11 +157,14 @@ class Reading:
         *,
         required: bool = False,
         partly: bool = False,
+        beside: Mapping[str, N] | None = None,
     ) -> dict[str, N]:
-        """The runs of all files of an entry by their names, of which no two may be the same."""
+        """The runs of all files of an entry by their names, of which no two may be the same, nor
+        one as that of a run ``beside`` them."""
         found: dict[str, N] = {}
+        known = ChainMap(found, dict(beside or {}))
         for path, run in self.many(name, read, required=required, partly=partly):
-            self.unique(run.name, path, found)
+            self.unique(run.name, path, known)
             found[run.name] = run
         return found
 

@@ -109,8 +109,9 @@ Rankings = Mapping[str, Mapping[str, tuple[str, ...]]]
 @dataclass(frozen=True)
 class TrecRagInputs:
     """All inputs of an evaluation, checked. ``qrels``, ``assignments`` (by run and topic) and
-    ``support`` are labels that were given; ``nuggets`` a given nugget bank by topic. ``ranks`` is
-    the best rank of each document of a topic in any retrieval run, up to the pool depth;
+    ``support`` are labels that were given; ``nuggets`` a given nugget bank by topic. ``r_runs`` are
+    the retrieval runs that are scored, late ones too. ``ranks`` is the best rank of each document
+    of a topic in any run but the late ones, up to the pool depth, in withdrawn ones too;
     ``creators`` are the labellers that each make a nugget list, none where it is the task's own;
     ``rankings`` are the retrieval runs' documents by topic, best first."""
 
@@ -167,7 +168,9 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     # Against narratives that cannot be read nothing is checked: all would be unknown.
     texts = {one.id: one.text for one in listed} if listed else None
     aspects = reading.optional("sub_narratives", read_sub_narratives) or {}
-    r_runs = reading.named("r_runs", read_trec_run)
+    pooled = reading.named("r_runs", read_trec_run)
+    r_runs = pooled | reading.named("late_runs", read_trec_run, beside=pooled)
+    pooled |= reading.named("withdrawn_runs", read_trec_run, beside=r_runs)
     read_run = partial(read_answers, topics=texts, limits=False)
     answers = reading.named("rag_runs", read_run)
     rj_runs = reading.named("rj_runs", read_judgment_run)
@@ -187,8 +190,9 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
         _strangers("[inputs] assignments", [topic for _, topic in assignments], every),
         _strangers("[inputs] support", [topic for _, topic in support], every),
     )
-    rankings = {
-        name: {topic: run.ranked(topic) for topic in run.scores} for name, run in r_runs.items()
+    every_ranking = {
+        name: {topic: run.ranked(topic) for topic in run.scores}
+        for name, run in (pooled | r_runs).items()
     }
     inputs = TrecRagInputs(
         narratives,
@@ -205,9 +209,9 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
         nuggets or {},
         assignments,
         support,
-        _ranks(narratives, rankings.values(), settings.pool_depth),
+        _ranks(narratives, [every_ranking[run] for run in pooled], settings.pool_depth),
         tuple(folder.make_labeller(spec).id for spec in settings.creators),
-        rankings,
+        {run: every_ranking[run] for run in r_runs},
     )
     answers_of = {(one.run, one.topic): one for one in inputs.every_answer}
     given = {key: one for key, one in support.items() if key in answers_of}

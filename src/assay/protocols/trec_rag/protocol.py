@@ -43,6 +43,8 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
         "sub_narratives",
         "segments",
         "r_runs",
+        "late_runs",
+        "withdrawn_runs",
         "rag_runs",
         "rj_runs",
         "qrels",
