@@ -65,6 +65,24 @@ def test_what_scores_moved_comes_first_then_flips_with_their_cause(
     assert "http" not in html.replace("http-equiv", "")
 
 
+def test_other_topics_are_told_before_scores_that_moved(folder: Path, tmp_path: Path, assay: Assay):
+    assay("evaluate", folder)
+    other = Path(shutil.copytree(folder, tmp_path / "other"))
+    for file in ("questions.tsv", "pr/PRX.txt", "ac/ACX.txt"):
+        text = (other / file).read_text()
+        (other / file).write_text(text.replace("q11", "r").replace("q10", "new"))
+    assert assay("evaluate", other).returncode == 0
+    done = assay("diff", folder, other, "-m", "Accuracy")
+    told = " ".join(done.stdout.split())
+    assert told.startswith(
+        "Topics differ, of the first alone 2 topics (q10, q11), of the second alone 2 topics "
+        "(new, r): scores are over all topics of each, differences and tests over those of both."
+    ), told
+    document = json.loads(assay("diff", folder, other, "--json").stdout)
+    assert document["topics_of_one_alone"] == {"first": ["q10", "q11"], "second": ["new", "r"]}
+    assert "Topics differ" not in assay("diff", folder, folder).stdout
+
+
 def test_of_many_flips_the_first_are_shown_and_it_is_said_how_to_have_all(
     two: tuple[Path, Path], assay: Assay
 ):

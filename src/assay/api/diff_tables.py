@@ -33,6 +33,16 @@ def summary(found: Difference) -> Iterator[str]:
     and whether runs changed places by the first measure of each leaderboard."""
     differing = [one for one in found.tests if one.differs]
     shifted = [one for one in differing if one.has_moved]
+    if any(found.topics_apart):
+        alone = (
+            f"of the {which} alone {counted(len(some), 'topic')} ({listed(some, _MOST_NAMED)})"
+            for which, some in zip(("first", "second"), found.topics_apart, strict=True)
+            if some
+        )
+        yield (
+            f"Topics differ, {', '.join(alone)}: scores are over all topics of each, differences "
+            "and tests over those of both."
+        )
     if differing:
         said = f"{len(shifted)} of {counted(len(found.tests), 'score')} moved"
         yield ", ".join((said, *_by_chance(shifted))) + "."

@@ -127,8 +127,9 @@ class BoardOrder:
 @dataclass(frozen=True)
 class Difference:
     """Two evaluations. ``relabelled`` counts by task the units that both labelled and how many of
-    them have another verdict; ``apart`` are runs of one of the two alone; ``orders`` has each
-    measure of several runs."""
+    them have another verdict; ``apart`` are runs of one of the two alone, ``topics_apart`` the
+    topics that the first alone, and the second alone, has values of; ``orders`` has each measure of
+    several runs."""
 
     first: Outcome
     second: Outcome
@@ -137,6 +138,7 @@ class Difference:
     tests: tuple[Paired, ...]
     relabelled: Mapping[str, tuple[int, int]]
     apart: tuple[str, ...]
+    topics_apart: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     orders: tuple[BoardOrder, ...] = ()
 
     @cached_property
@@ -159,6 +161,7 @@ class Difference:
             },
             "moves": [asdict(one) for one in self.moves if not one.flip],
             "runs_of_one_alone": list(self.apart),
+            "topics_of_one_alone": dict(zip(("first", "second"), self.topics_apart, strict=True)),
         }
 
 
@@ -191,8 +194,17 @@ def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
     reasons.sort(key=lambda one: (not one.flip, -abs(one.second - one.first)))
     return Difference(
         a, b, tuple(_manifests(a.manifest, b.manifest)), tuple(reasons), tuple(tests), relabelled,
-        tuple(apart), tuple(_orders(tests)),
+        tuple(apart), _topics_apart(a, b, wanted), tuple(_orders(tests)),
     )  # fmt: skip
+
+
+def _topics_apart(
+    a: Outcome, b: Outcome, wanted: Sequence[tuple[str, str, str]]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The topics that one of the two alone has values of."""
+    first = dict.fromkeys(t for run, _, name in wanted for t in a.values.get((run, name), {}))
+    second = dict.fromkeys(t for _, run, name in wanted for t in b.values.get((run, name), {}))
+    return tuple(t for t in first if t not in second), tuple(t for t in second if t not in first)
 
 
 def _orders(tests: Sequence[Paired]) -> Iterator[BoardOrder]:
