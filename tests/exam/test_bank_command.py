@@ -89,6 +89,15 @@ def test_a_diff_lists_the_passages_and_runs_that_it_moves(assay, bank, folder):
     # The rankings' scores rest on the labels: their moves are listed too.
     assert scores["half", "nDCG@20"]["before"] != scores["half", "nDCG@20"]["after"]
     assert ("poor", "EXAM-Cover") not in scores
+    assert ("half", "EXAM-Cover-weighted") not in scores  # no weight makes a difference
+    bank("edit", file, "--by", "KIM", "--weigh", "q1/b", "--weight", "2")
+    done = bank("diff", f"{file}@1", file, "--folder", folder, "--json")
+    (first, *_) = json.loads(done.stdout)["scores"]
+    assert first == {
+        "run": "good", "measure": "EXAM-Cover-weighted",
+        "before": pytest.approx((2 / 3 + 1 / 2) / 2), "after": pytest.approx((3 / 4 + 1 / 2) / 2),
+    }  # fmt: skip
+    bank("edit", file, "--by", "KIM", "--weigh", "q1/b", "--weight", "1")
     told = bank("diff", f"{file}@0", file, "--folder", folder)
     assert told.exit_code == 1
     assert "nDCG@20" in told.stdout

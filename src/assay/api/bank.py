@@ -36,7 +36,7 @@ from assay.protocols.exam.inputs import ExamInputs, ExamSettings, with_bank
 from assay.protocols.exam.items import ItemAnalysis, item_analysis
 from assay.protocols.exam.protocol import EXAM
 from assay.protocols.exam.scored import ScoredRuns, scored
-from assay.protocols.exam.scoring import COVER
+from assay.protocols.exam.scoring import COVER, WEIGHTED
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Result
@@ -272,13 +272,16 @@ def _movements(before: _Side, after: _Side) -> dict[str, Any]:
     moves. Of an end that is open ``before`` or ``after`` is null; ``before_floor`` to
     ``after_ceiling`` say from where to where."""
     labels, scores = (_differing(*both) for both in zip(before[:2], after[:2], strict=True))
+    covers = {run: sides for (run, measure), sides in scores if measure == COVER}
+    # Where no weight makes a difference, weighted cover is cover, and is not shown again.
+    scores = [one for one in scores if one[0][1] != WEIGHTED or covers.get(one[0][0]) != one[1]]
     return {
         "passages": [
             {"query": query, "passage": passage}
             | {name: value if value is None else int(value) for name, value in sides.items()}
             for (query, passage), sides in labels
         ],
-        "runs": [{"run": run, **sides} for (run, measure), sides in scores if measure == COVER],
+        "runs": [{"run": run, **sides} for run, sides in covers.items()],
         "scores": [{"run": run, "measure": measure, **sides} for (run, measure), sides in scores],
         "grades_missing": {"before": before[2], "after": after[2]},
     }
@@ -323,7 +326,8 @@ def _side(opened: Evaluation, bank: Bank, book: LabelBook) -> _Side:
         {
             (run, measure): score.ends
             for run, scores in found.scores.items()
-            for measure, score in scores.items()
+            for measure, score in {WEIGHTED: scores.get(COVER), **scores}.items()
+            if score is not None
         },
         sum(map(found.scorer.unsure, found.scorer.queries)),
     )

@@ -236,7 +236,7 @@ def _differences(found: Mapping[str, Any]) -> Iterator[Table | str]:
     missing = found["grades_missing"]
     if missing["after"] or missing["before"]:
         yield Paragraph(
-            f"Grades that nobody has given yet: {missing['before']} before, {missing['after']} "
+            f"Grades that are missing or failed: {missing['before']} before, {missing['after']} "
             "after. What hangs on them is shown from its value with none of these questions "
             "answered to that with all of them. 'assay judge' asks for those of the folder's bank."
         )
