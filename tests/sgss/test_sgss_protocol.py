@@ -184,7 +184,9 @@ def test_averages_are_of_the_people_who_count(sgss, folder):
 
     def under(policy):
         toml(folder, settings=f'average = true\npolicy = "{policy}"')
-        sgss("score", folder)
+        done = sgss("score", folder, "--json")
+        assert "disagree" not in str(json.loads(done.stdout)["warnings"])
+        assert done.returncode == 0  # no label is missing that averages are there for
         return float(summaries(folder)["tea", "A"]["SRel"])
 
     assert under("machine") == machine
@@ -192,7 +194,14 @@ def test_averages_are_of_the_people_who_count(sgss, folder):
     max_ = under("people without human:KIM")
     assert kim < machine < max_
     assert under("people without human:LEE") == pytest.approx((kim + max_) / 2)
-    assert under("people") == pytest.approx((kim + 2 * max_) / 3)
+    assert under("majority") == under("people") == pytest.approx((kim + 2 * max_) / 3)
+    lines = (folder / "out" / "labels.jsonl").read_text().splitlines()
+    counted = [one for one in map(json.loads, lines) if one["unit"] == unit]
+    assert [one["labeller"]["name"] for one in counted] == ["human:KIM", "human:LEE", "human:MAX"]
+    settled = said[0] | {"labeller": "human:EVE", "detail": {"workbench": {"mode": "adjudication"}}}
+    (folder / "people.jsonl").write_text(json.dumps(settled) + "\n")
+    assert sgss("labels", "import", folder, folder / "people.jsonl").returncode == 0
+    assert under("people") == kim
 
 
 def test_weights_are_learned_saved_and_used(sgss, folder):
@@ -412,6 +421,24 @@ def test_a_preference_by_a_person_needs_no_other_order(sgss, folder):
     asked = next(row for row in document["preferences"] if row["part"] == "asked")
     # A has the greater SGSS for both queries.
     assert (asked["labels"], asked["MAR"]) == (2, 1.0)
+    # Of several people each one counts (eq. 14), the newest of each in whichever order: B is
+    # preferred by LEE and MAX of the three, for rum alone.
+    unit = {
+        **said[-1]["unit"],
+        "left": said[-1]["unit"]["right"],
+        "right": said[-1]["unit"]["left"],
+    }
+    more = [said[-1] | {"labeller": "human:LEE"}]
+    more += [
+        said[-1] | {"labeller": f"human:{who}", "unit": unit, "verdict": {"preferred": side}}
+        for who in ("LEE", "MAX")
+    ]
+    (folder / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more))
+    assert sgss("labels", "import", folder, folder / "people.jsonl").returncode == 0
+    for policy in ("people", "majority"):
+        document = json.loads(sgss("score", folder, "--json", "--policy", policy).stdout)
+        asked = next(row for row in document["preferences"] if row["part"] == "asked")
+        assert (asked["labels"], asked["MAR"]) == (4, pytest.approx((1 + 1 / 3) / 2))
 
 
 def test_criteria_of_weight_0_are_not_asked_about(sgss, folder):

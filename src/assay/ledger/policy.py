@@ -174,10 +174,23 @@ def people_differ(labels: Sequence[Label], policy: Policy, configured: LabellerI
     )
 
 
-def _newest(labels: Sequence[Label]) -> Sequence[Label]:
+def of_each_person(labels: Iterable[Label], policy: Policy) -> Sequence[Label]:
+    """What each person who counts says of a unit (labels oldest first), the newest of each; where
+    somebody settled it, that alone."""
+    return _standing(one for one in labels if one.labeller.is_human and policy.rank(one, None))
+
+
+def _newest(labels: Iterable[Label]) -> Sequence[Label]:
     """Each labeller's newest usable label."""
     found = {one.labeller.name: one for one in labels if one.status is Status.OK}
     return list(found.values())
+
+
+def _standing(labels: Iterable[Label]) -> Sequence[Label]:
+    """The same, or what was settled last."""
+    newest = _newest(labels)
+    settled = [one for one in newest if mode_of(one) == ADJUDICATION]
+    return [max(settled, key=lambda one: one.rowid)] if settled else newest
 
 
 def _votes(labels: Iterable[Label]) -> list[list[Label]]:
@@ -192,11 +205,7 @@ def _agreed(labels: Sequence[Label], by_majority: bool) -> Label | None:
     """What people's labels of a unit (oldest first) come to: what an adjudicator settled, else what
     all say, or most where it goes ``by_majority``; None where they disagree, which is then as
     little known as a label that is missing."""
-    newest = _newest(labels)
-    settled = [one for one in newest if mode_of(one) == ADJUDICATION]
-    if settled:
-        return max(settled, key=lambda one: one.rowid)
-    votes = _votes(newest)
+    votes = _votes(_standing(labels))
     if not votes:
         return labels[-1]  # failed
     most = votes[-1]

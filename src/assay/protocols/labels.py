@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from assay.labellers.base import Labeller, Request
 from assay.ledger.columns import CLOSELY, NONE, Places
-from assay.ledger.policy import Policy, choose
+from assay.ledger.policy import Policy, choose, of_each_person
 from assay.measures.arrays import Bools
 from assay.model.labels import Label, LabellerId
 from assay.protocols.counted import CountedLabels, LabelRow, Seen
@@ -155,6 +155,24 @@ class LabelBook:
         if label is not None:
             self.note(label, place)
         return label
+
+    def of_each_person(
+        self, task: AnyTask, asked: Sequence[tuple[UnitContent, Place]]
+    ) -> list[tuple[int, Mapping[str, Any]]]:
+        """What each person who counts says of something that is ``asked`` in one or more ways: the
+        verdicts, each with which of them it is of, noted and counted."""
+        if self.by_unit is None:
+            return []
+        histories = [self.history(task, unit) for unit, _ in asked]
+        of_which = {one.rowid: at for at, labels in enumerate(histories) for one in labels}
+        given = sorted(chain.from_iterable(histories), key=lambda one: one.rowid)
+        found = []
+        for label in of_each_person(given, self.by_unit.policy):
+            unit, place = asked[of_which[label.rowid]]
+            self.count(task, unit, label)
+            self.note(label, place)
+            found.append((of_which[label.rowid], label.verdict or {}))
+        return found
 
     def in_both_orders(
         self,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from assay.ledger.policy import Policy
 from assay.measures.summaries import Labelled, SectionLabels, Value
 from assay.model.summaries import CitedText, Summary, SummarySection
 from assay.protocols.labels import Asked, LabelBook
@@ -269,28 +268,23 @@ def _numbers(
     inputs: SgssInputs, settings: SgssSettings, book: LabelBook, task: AnyTask
 ) -> Iterator[Value]:
     """The labels of a task as numbers, in the order in which they are asked for."""
-    values = book.labels(task, asked(inputs, task)).each(
-        lambda verdict: verdict_number(settings, task.name, verdict)
-    )
-    if not settings.average or book.by_unit is None or not book.by_unit.ledger.judged_by_people():
-        return iter(values)
-    contents, policy = (content for content, _ in asked(inputs, task)), book.by_unit.policy
-    return (
-        _average(settings, book, policy, task, content, value)
-        for content, value in zip(contents, values, strict=True)
-    )
+
+    def number(verdict: Mapping[str, Any]) -> float:
+        return verdict_number(settings, task.name, verdict)
+
+    units = asked(inputs, task)
+    if not settings.average or not book.told_by_people(task):
+        return iter(book.labels(task, units).each(number))
+    return iter([_average(book, task, one, number) for one in units])
 
 
 def _average(
-    settings: SgssSettings, book: LabelBook, policy: Policy, task: AnyTask, content: UnitContent,
-    value: Value,
+    book: LabelBook, task: AnyTask, one: tuple[UnitContent, Place],
+    number: Callable[[Mapping[str, Any]], float],
 ) -> Value:  # fmt: skip
-    """The mean of what people who count said of a unit, each person's newest label; ``value`` where
-    nobody did."""
-    newest = {
-        label.labeller.name: label.verdict
-        for label in book.history(task, content)
-        if policy.rank(label, None) and label.labeller.is_human and label.verdict is not None
-    }
-    said = [verdict_number(settings, task.name, verdict) for verdict in newest.values()]
-    return sum(said) / len(said) if said else value
+    """The mean of what people who count said of a unit, else what the machine did."""
+    said = [number(verdict) for _, verdict in book.of_each_person(task, [one])]
+    if said:
+        return sum(said) / len(said)
+    verdict = book.verdict(task, *one)
+    return None if verdict is None else number(verdict)

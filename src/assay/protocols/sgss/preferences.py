@@ -102,8 +102,9 @@ def turned(inputs: SgssInputs, book: LabelBook) -> Iterator[Request]:
 
 
 def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
-    """The pairs that were asked about, with what counts of either order; labels that count, and
-    those that are missing, are noted. One that lacks an order is none."""
+    """The pairs that were asked about, with what each person who counts prefers (eq. 14), else what
+    a machine does in either order; labels that count, and those that are missing, are noted. One
+    that lacks an order is none."""
     found = []
     for query, first, second in compared_in(inputs):
         orders = ((first, second), (second, first))
@@ -111,11 +112,12 @@ def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
             (preference(*side), Place("", query, f"preference: {side[0].run}, {side[1].run}"))
             for side in orders
         ]
-        usable, lacks = book.in_both_orders(PREFERENCE, asked)
+        verdicts, lacks = book.of_each_person(PREFERENCE, asked), False
+        if not verdicts:
+            usable, lacks = book.in_both_orders(PREFERENCE, asked)
+            verdicts = [(at, verdict) for at, _, verdict in usable]
         left, right = sorted((first.run, second.run))
-        said = [
-            orders[at][verdict["preferred"] == "RIGHT"].run == left for at, _, verdict in usable
-        ]
+        said = [orders[at][verdict["preferred"] == "RIGHT"].run == left for at, verdict in verdicts]
         if not lacks:
             found.append(
                 PreferredPair(query, left, right, sum(said), len(said), test=False, asked=True)
