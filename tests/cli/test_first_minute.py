@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.ledger import claims
+from assay.ledger.ledger import Ledger
 from assay.protocols.registry import OWN
 from tests.conftest import Assay
 
@@ -45,7 +47,23 @@ def test_the_baseline_that_comes_next_names_a_run_of_several(tmp_path: Path, ass
     assay("evaluate", tmp_path)
     next_ = [one for one, _ in json.loads(assay("status", tmp_path, "--json").stdout)["next"]]
     (saving,) = (one for one in next_ if "--save" in one)
-    assert assay(*shlex.split(saving)[1:], cwd=tmp_path).returncode == 0
+    assert assay(*shlex.split(saving)[1:]).returncode == 0
+    assert (tmp_path / "baseline.json").is_file()  # in the folder, from wherever
+    next_ = [one for one, _ in json.loads(assay("status", tmp_path, "--json").stdout)["next"]]
+    (gate,) = (one for one in next_ if one.startswith("assay gate"))
+    assert gate.endswith(f"--baseline {tmp_path / 'baseline.json'}")
+
+
+def test_a_ledger_that_cannot_be_used_says_itself_what_to_do(
+    tmp_path: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
+):
+    assay("init", tmp_path, "--protocol", "sgss")
+    assay("judge", tmp_path)
+    with Ledger.open(tmp_path / "labels.sqlite"):
+        monkeypatch.setattr(claims, "_machine", lambda: "another")
+        found = json.loads(assay("status", tmp_path, "--json").stdout)
+    assert "is in use on another machine" in found["lacks"][0]
+    assert found["next"] == []
 
 
 def test_what_is_there_is_not_overwritten(tmp_path: Path, assay: Assay):

@@ -80,7 +80,7 @@ def test_that_labels_are_missing_is_said_before_it_is_published(tmp_path):
     done = run_here("release", folder, "-o", tmp_path / "public", "--no-figures")
     assert done.returncode == 0, done.stderr
     assert "?." not in "".join(one.read_text() for one in tmp_path.glob("public/tables/*.md"))
-    assert re.search(r"Note: \d+ labels have no usable label: .* published as ranges", done.stderr)
+    assert re.search(r"Note: \d+ units have no usable label: .* published as ranges", done.stderr)
     assert "no letters" not in done.stderr  # by agreement, which has no values of topics
 
 

@@ -711,6 +711,20 @@ def test_what_nobody_judged_of_a_run_is_told(tmp_path: Path):
     assert "not judged" not in str(scored(folder, "people").gaps)  # topic 2 is in no mean
 
 
+def test_where_all_labels_are_given_nobody_need_judge_before_scores(assay: Assay, tmp_path: Path):
+    inputs, settings = 'qrels = "qrels.txt"', 'relevance = "none"\nmeasures = ["nDCG@2"]\n'
+    folder = without_answers(make(tmp_path / "e", inputs=inputs, settings=settings))
+    (folder / "qrels.txt").write_text("1 0 d1 1\n1 0 d2 0\n2 0 d4 1\n")
+    done = assay("score", folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "assay.toml").write_text(
+        (folder / "assay.toml").read_text().replace('relevance = "none"', 'relevance = "0-3"')
+    )
+    (folder / "labels.sqlite").unlink()
+    done = assay("score", folder)
+    assert "Run 'assay judge' first" in done.stderr
+
+
 def test_runs_that_come_late_or_are_withdrawn_change_no_other(assay: Assay, tmp_path: Path):
     folder = make(tmp_path / "e")
     _, before = judged(folder)

@@ -35,7 +35,7 @@ from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.policy import POLICY_HELP as POLICY_HELP
 from assay.ledger.policy import Policy
-from assay.model.errors import SettingsError
+from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
 from assay.model.places import file_sha256, inside
 from assay.model.secrets import without_keys
@@ -163,10 +163,19 @@ class Opened:
 
     @contextmanager
     def ledger(self, *, create: bool = True, by_index: bool = True) -> Iterator[Ledger]:
-        """The folder's ledger, checked as :func:`assay.protocols.checked.checked_ledger` does."""
+        """The folder's ledger, checked as :func:`assay.protocols.checked.checked_ledger` does. It
+        is made where none is there and no label is asked for, all being given."""
+        create = create or not (self.folder.has_ledger() or self._asks())
         with checked_ledger(self.folder, create=create, by_index=by_index) as ledger:
             ledger.told = self.told
             yield ledger
+
+    def _asks(self) -> bool:
+        """Whether any label is asked for."""
+        try:
+            return any(plan.todo for _, plan in self.look_ahead(anew=True).plans)
+        except AssayError:  # of a labeller that cannot be had: it would be asked something
+            return True
 
     @contextmanager
     def labels(self, exported: Path | None) -> Iterator[AnyLedger]:

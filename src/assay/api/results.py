@@ -189,7 +189,7 @@ class Results:
     @property
     def missing_what(self) -> str:
         """``labels``, or what the protocol tells it in (``answers``, ``nuggets``)."""
-        return "labels" if self.only is None else self.only.unlabelled.what
+        return "units" if self.only is None else self.only.unlabelled.what
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from assay.api.since_scored import changed_inputs, later_labels
 from assay.api.trust import drawn_so_far
 from assay.judging.progress import saved_words
 from assay.model.csv_cells import from_csv_cell
-from assay.model.errors import AssayError, FormatError
+from assay.model.errors import AssayError, FormatError, LedgerError
 from assay.model.secrets import told
 from assay.model.wording import counted
 from assay.protocols.evaluation import Evaluation
@@ -51,6 +51,8 @@ def status(path: Path) -> Stands:
     rows.append(("inputs", opened.inputs_in_words()))
     try:
         forecast = opened.look_ahead()
+    except LedgerError as error:  # which says itself what to do
+        return Stands(tuple(rows), (told(error),), ())
     except AssayError as error:
         ways = (
             (f"assay ui {place}", "people label in a browser"),
@@ -154,9 +156,13 @@ def _next(
     else:
         yield f"assay trust {place}", "scores as people would have given them, with intervals"
     section = opened.folder.config.gate
-    if section.baseline is None:
+    baseline = opened.folder.path / (section.baseline or "baseline.json")
+    if not baseline.exists():
         run = "" if section.run is not None else _which_run(out)
-        yield f"assay gate {place} --save baseline.json{run}", "a baseline for CI"
+        yield f"assay gate {place} --save {shlex.quote(str(baseline))}{run}", "a baseline for CI"
+    elif section.baseline is None:
+        named = f"assay gate {place} --baseline {shlex.quote(str(baseline))}"
+        yield named, "whether the run may go out"
     else:
         yield f"assay gate {place}", "whether the run may go out"
 

@@ -34,4 +34,5 @@ def _people(found: Stands) -> Iterator[Table | Paragraph]:
     for line in found.lacks:
         yield Paragraph(f"Missing: {line}")
     columns = ("command", "what it does")
-    yield Table("Next", columns, found.next, whole=frozenset(columns[:1]))
+    if found.next:
+        yield Table("Next", columns, found.next, whole=frozenset(columns[:1]))

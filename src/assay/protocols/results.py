@@ -28,7 +28,7 @@ class Unlabelled:
     """How many of ``what`` (answers, nuggets) have no usable label."""
 
     count: int
-    what: str = "labels"
+    what: str = "units"
 
 
 class Redrawn(ABC):
