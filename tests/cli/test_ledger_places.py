@@ -16,6 +16,7 @@ import pytest
 
 from assay.api.opened import Opened
 from assay.ledger import Ledger
+from assay.ledger.draws import Draw
 from assay.ledger.exchange import person, said_by
 from assay.tasks.r2c2 import ENTAILMENT as TASK
 from assay.web.desk import Desk
@@ -246,6 +247,48 @@ def test_a_copy_grows_with_its_original_and_with_nothing_else(assay, tmp_path, o
     assert refused.returncode == 2
     with Ledger.open(back) as one, Ledger.open(on_postgres) as other:
         assert one.checked() == other.checked()
+
+
+def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay, tmp_path):
+    file, copy = tmp_path / "a.sqlite", tmp_path / "b.sqlite"
+    unit, kim, lee = {"passage": "p", "nugget": "n"}, person("human:kim@x"), person("human:LEE")
+
+    def said(who, entailed, **more):
+        verdict = {"entailed": entailed, "reason": "call Kim"}
+        return said_by(who, TASK, unit, verdict, reason="call Kim", **more)
+
+    draw = Draw("topics", (TASK.name,), 1, 7, ("1", "2"), (0.5, 0.5), (True, False))
+    with Ledger.open(file) as ledger:
+        (first,) = ledger.add([label(1), said(kim, True)])[1:]
+        (second,) = ledger.add([said(kim, False, overrules=first)])
+        ledger.add([said(lee, True, detail={"workbench": {"settles": [second], "seconds": 2.5}})])
+        ledger.add_draw(draw)
+    for name, other, why in (
+        ("human:KIM", "human:P1", "KIM gave no label. People there: human:LEE, human:kim@x"),
+        ("human:kim@x", "human:lee", "human:lee is somebody else there"),
+        ("kim@x", "P1", "write human:NAME=human:OTHER"),
+        ("kim@x", "human:P1", "names no person"),
+    ):
+        done = assay("labels", "copy", file, copy, "--rename", f"{name}={other}")
+        assert (done.returncode, why in done.stderr, copy.exists()) == (2, True, False)
+    done = assay("labels", "copy", file, copy, "--rename", "human:kim@x=human:P1")
+    assert "4 labels copied" in done.stdout
+    assert b"kim@x" not in copy.read_bytes()
+    with Ledger.open(copy) as ledger:
+        machine, one, two, theirs = ledger.labels()
+        assert ledger.draws() == [draw]
+    assert [each.labeller.name for each in (one, two, theirs)] == ["human:P1"] * 2 + ["human:LEE"]
+    assert two.overrules == one.uid
+    assert theirs.detail["workbench"] == {"settles": [two.uid], "seconds": 2.5}
+    assert (two.verdict, two.reason) == ({"entailed": False}, None)
+    assert (theirs.verdict["reason"], theirs.reason) == ("call Kim", "call Kim")
+    anew = said_by(person("human:P1"), TASK, unit, {})
+    assert one.key == two.key == anew.key
+    with Ledger.open(file) as ledger:
+        assert machine.uid == next(ledger.labels()).uid
+    assert "not there yet" in assay(
+        "labels", "copy", file, copy, "--rename", "human:kim@x=human:P1"
+    ).stderr  # fmt: skip
 
 
 @pytest.mark.parametrize("served", [False, True])

@@ -11,8 +11,9 @@ from shutil import rmtree
 from assay.ledger import Ledger
 from assay.ledger.address import is_url, without_password
 from assay.ledger.chain import Head
+from assay.ledger.exchange import person
 from assay.ledger.merging import Merged as Merged
-from assay.ledger.merging import merge
+from assay.ledger.merging import check_names, merge, renamed
 from assay.ledger.store import Place
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
@@ -82,16 +83,31 @@ def merge_ledgers(
             return [(source.name, merge(target, source)) for source in sources]
 
 
-def copy_ledger(source: str, target: str, told: Told = unheard) -> tuple[int, Head]:
+def copy_ledger(
+    source: str, target: str, told: Told = unheard, *, renames: Sequence[str] = ()
+) -> tuple[int, Head]:
     """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
-    earlier copy; ``told`` hears how it goes on. Returns how many labels were written and the head
-    of both. Raises LedgerError where the other holds something else."""
+    earlier copy; ``told`` hears how it goes on. ``renames``, each as ``human:NAME=human:OTHER``,
+    have people under other names in the copy, without the reasons that they wrote. Returns how many
+    labels were written and the head of the copy. Raises LedgerError where the other holds something
+    else."""
+    names = dict(map(_rename, renames))
     places = place_named(source), place_named(target)
     if _same(*places):
         raise SettingsError(f"{source} and {target} are the same ledger.")
-    with Ledger.open(places[0], create=False) as one, Ledger.open(places[1]) as other:
-        one.told = other.told = told
-        return other.copy_from(one), other.head()
+    with Ledger.open(places[0], create=False) as one:
+        check_names(one, names)
+        with Ledger.open(places[1]) as other:
+            one.told = other.told = told
+            return renamed(other, one, names) if names else other.copy_from(one), other.head()
+
+
+def _rename(text: str) -> tuple[str, str]:
+    """Somebody's name and the other one."""
+    name, found, other = text.rpartition("=human:")
+    if not found:
+        raise SettingsError(f"--rename {text}: write human:NAME=human:OTHER.")
+    return person(name).name, person(f"human:{other}").name
 
 
 def _same(one: Place, other: Place) -> bool:

@@ -299,14 +299,23 @@ def _merged(done: tuple[str, Merged]) -> str:
 def copy_command(
     source: Annotated[str, Argument("FROM", "A ledger: folder, file or URL.")],
     target: Annotated[str, Argument("TO", "Where it is to be, too.")],
+    renames: Annotated[
+        list[str] | None,
+        Option(
+            "A person's name in the copy, where the person's reasons are left out.",
+            flag="--rename",
+            metavar="human:NAME=human:OTHER",
+        ),
+    ] = None,
 ) -> None:
     """Copy a ledger from a file to PostgreSQL, or back: every label with its id, number and digest.
 
     Exports of both are the same to the byte, and manifests made from one hold for the other. To an
-    earlier copy only what came since is written; anything else is left as it is.
+    earlier copy only what came since is written; anything else is left as it is. With --rename the
+    copy is a ledger of its own, in which somebody's name and words are not.
     """
     with going() as shown:
-        added, head = copy_ledger(source, target, shown.at)
+        added, head = copy_ledger(source, target, shown.at, renames=renames or ())
     told = f"{counted(added, 'label')} copied; {head.labels:,} in both, head {head.digest.hex()}."
     present(lambda: {"copied": added, **head.in_manifest()}, [told])
 

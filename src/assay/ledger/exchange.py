@@ -42,7 +42,7 @@ def person(name: str) -> LabellerId:
     """The person called ``human:NAME``; raises SettingsError for any other name."""
     found = _labeller(name)
     if found is None or not found.is_human:
-        raise SettingsError(f"--by '{name}' names no person. Write --by human:NAME.")
+        raise SettingsError(f"'{name}' names no person. Write human:NAME.")
     return found
 
 
@@ -58,6 +58,12 @@ def _read(name: str) -> str:
     return folded_text(unicodedata.normalize("NFKC", name))
 
 
+def key_of(task: str, version: str, content: Mapping[str, Any], who: LabellerId) -> str:
+    """The key of what a person is asked."""
+    asked = [task, version, dict(content), who.name, who.kind, dict(who.params)]
+    return content_hash(canonical(asked))
+
+
 def said_by(
     who: LabellerId,
     task: AnyTask,
@@ -70,9 +76,8 @@ def said_by(
 ) -> NewLabel:
     """A person's label. ``content`` is the unit's, ``overrules`` the uid of the label that it takes
     the place of."""
-    asked = [task.name, task.version, dict(content), who.name, who.kind, dict(who.params)]
     return NewLabel(
-        key=content_hash(canonical(asked)),
+        key=key_of(task.name, task.version, content, who),
         task=task.name,
         version=task.version,
         unit=unit_hash(task.name, content),

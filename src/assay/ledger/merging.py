@@ -1,14 +1,19 @@
-"""The labels of one ledger added to another's: shards that met nowhere, people who worked apart."""
+"""The labels of one ledger added to another's: shards that met nowhere, people who worked apart;
+and to an empty one, under other names of people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from assay.ledger.exchange import key_of, person, spelt_alike
 from assay.ledger.ledger import Ledger, NewLabel
+from assay.model.errors import LedgerError
 from assay.model.going import counting
-from assay.model.labels import Label, Status
+from assay.model.labels import Label, Status, without_reasons
+from assay.model.wording import listed
 
 _AT_ONCE = 5000  # labels that are written together
 
@@ -50,6 +55,58 @@ def merge(target: Ledger, source: Ledger) -> Merged:
     draws = sum(map(target.add_draw, source.draws()))
     target.checked()
     return Merged(added, known, draws, later, second, cost)
+
+
+def check_names(source: Ledger, names: Mapping[str, str]) -> None:
+    """Raise LedgerError where nobody in ``source`` has such a name, or somebody the new one."""
+    people = {who.name for who in source.labellers().values() if who.is_human}
+    for name, other in names.items():
+        if name not in people:
+            there = listed(sorted(people)) or "nobody"
+            raise LedgerError(f"{source.name}: {name} gave no label. People there: {there}.")
+        taken = people - {name}
+        if other in people or spelt_alike(other, taken) or [*names.values()].count(other) > 1:
+            raise LedgerError(f"{source.name}: {other} is somebody else there. Take another name.")
+
+
+def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
+    """Write what ``source`` holds into ``target``, which is empty, and return how many labels those
+    are: people in ``names`` have the other name there, and their labels no reasons, which they
+    wrote. Ids that hang on a name are made anew wherever they stand. Raises LedgerError where the
+    source is not as it was written."""
+    source.checked()
+    if target.size():
+        raise LedgerError(f"{target.name} holds labels: copy into a ledger that is not there yet.")
+    anew: dict[str, str] = dict(names)
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: moved(one) for name, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [moved(one) for one in value]
+        return anew.get(value, value) if isinstance(value, str) else value
+
+    labels = counting(source.labels(), "labels copied", source.size(), target.told)
+    while some := list(islice(labels, _AT_ONCE)):
+        contents, new = source.contents({one.unit for one in some}), []
+        for one in some:
+            label = replace(
+                _as_it_is(one, contents[one.unit]),
+                overrules=moved(one.overrules), detail=moved(one.detail),
+            )  # fmt: skip
+            if one.labeller.name in names:
+                who = person(names[one.labeller.name])
+                verdict = one.verdict and without_reasons(one.verdict)
+                key = key_of(label.task, label.version, label.content, who)
+                label = replace(label, labeller=who, verdict=verdict, reason=None, key=key)
+            uid = label.uid(one.created)
+            if uid != one.uid:
+                anew[one.uid] = uid
+            new.append(label)
+        target.add(new)
+    for draw in source.draws():
+        target.add_draw(draw)
+    return target.checked().labels
 
 
 def _is_told(label: Label, before: Label | None) -> bool:
