@@ -79,11 +79,11 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
         raise LedgerError(f"{target.name} holds labels: copy into a ledger that is not there yet.")
     anew: dict[str, str] = dict(names)
 
-    def moved(value: Any) -> Any:
+    def under_new_names(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {name: moved(one) for name, one in value.items()}
+            return {name: under_new_names(one) for name, one in value.items()}
         if isinstance(value, list | tuple):
-            return [moved(one) for one in value]
+            return [under_new_names(one) for one in value]
         return anew.get(value, value) if isinstance(value, str) else value
 
     labels = counting(source.labels(), "labels copied", source.size(), target.told)
@@ -92,7 +92,7 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
         for one in some:
             label = replace(
                 _as_it_is(one, contents[one.unit]),
-                overrules=moved(one.overrules), detail=moved(one.detail),
+                overrules=under_new_names(one.overrules), detail=under_new_names(one.detail),
             )  # fmt: skip
             if one.labeller.name in names:
                 who = person(names[one.labeller.name])
