@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from assay.api.people import people_of
-from assay.statistics.agreement import cohen_kappa
+from assay.protocols.people import in_words
+from assay.statistics.agreement import agree, alpha_estimate, cohen_kappa
 from assay.statistics.dawid_skene import dawid_skene
 from tests.api.test_trust import (  # noqa: F401 (fixtures)
     QUESTIONS,
@@ -70,8 +73,28 @@ def test_the_one_who_errs_is_found(assay, labelled):
     assert found["machine"]["kappa"] == pytest.approx(np.mean(kappas))
     alike = np.mean([np.array(machine) == np.array(one) for one in of_people])
     assert found["beside"]["labels"] == 270
-    assert found["beside"]["agreement"] == pytest.approx(alike)
+    assert found["beside"]["agreement"]["value"] == pytest.approx(alike)
     assert found["differ"] == sum(len(set(one)) > 1 for one in zip(*of_people, strict=True))
+    # Intervals are over topics.
+    topics = [topic for _, topic in keys] * 3
+    said_by_all = [value for one in of_people for value in one]
+    alone = agree(np.array(said_by_all, float), np.array(machine * 3, float), topics=topics)
+    ends = alone.estimates["kappa"].interval
+    assert found["beside"]["kappa"]["interval"] == pytest.approx(asdict(ends))
+    alpha = alpha_estimate(np.array(of_people, float), topics=topics[: len(keys)])
+    assert found["alpha"]["interval"] == pytest.approx(asdict(alpha.interval))
+    assert f"α (nominal) {in_words(alpha)} over 90" in " ".join(shown.split())
+
+
+def test_nobody_is_taken_for_the_machine_by_the_name(assay, labelled):
+    folder, *_ = labelled
+    (folder / "more.jsonl").write_text(
+        lines([("A", one, True) for one in QUESTIONS], "human:the machine"), encoding="utf-8"
+    )
+    assert assay("labels", "import", folder, folder / "more.jsonl").returncode == 0
+    shown = assay("labels", "people", folder, "--task", "answer", "--csv").stdout.splitlines()
+    named = [one["person"] for one in csv.DictReader(shown)][::2]
+    assert named[-2:] == ["human:the machine", "recorded:machine.jsonl"]
 
 
 def verdicts(assay, folder, labeller):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.api.people import people_of
+from assay.statistics.agreement import krippendorff_alpha
 from tests.golden.stage import ORACLE, Stage, assay, turned
 
 FEW = {"resamples": 100}
@@ -56,6 +58,23 @@ def test_scores_by_each_are_those_under_their_policies(tmp_path: Path, example: 
     page = (stage.folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "people and the machine side by side" in page
     assert "People and the machine" in page
+
+
+def test_alpha_of_grades_goes_by_their_order(tmp_path: Path) -> None:
+    stage = labelled(tmp_path, "exam")
+    rows = [row for row in stage.export() if row["task"] == "exam.self_rating"]
+    said: dict[str, dict[str, int]] = {}
+    for row in rows:
+        of_labeller = said.setdefault(row["labeller"]["kind"], {})
+        of_labeller[row["unit_hash"]] = row["verdict"]["rating"]
+        del row["uid"]
+    stage.say([row for row in rows if row["labeller"]["kind"] != "human"], "human:LEE")
+    found = next(one for one in people_of(stage.folder) if one.task == "exam.self_rating")
+    kim, (lee,) = said.pop("human"), said.values()
+    grades = [[one[unit] for unit in kim] for one in (kim, lee)]
+    assert found.alpha.value == krippendorff_alpha(grades, "ordinal")
+    assert found.alpha.value != krippendorff_alpha(grades, "nominal")
+    assert found.categories == tuple(map(str, sorted({*grades[0], *grades[1]})))
 
 
 def test_what_people_leave_open_everywhere_is_not_set_beside(tmp_path: Path) -> None:

@@ -204,4 +204,4 @@ def test_agreement_is_with_the_labels_under_the_prompt_that_is_set_now(films):
         for read in (ledger, ParquetLedger(parquet)):
             (found,) = evaluation.score(read).beside().labels
             assert found.beside is not None
-            assert (found.beside.labels, found.beside.agreement) == (PAIRS, 1.0)
+            assert (found.beside.labels, found.beside.agreement.value) == (PAIRS, 1.0)

@@ -176,6 +176,25 @@ def test_everything_at_once_is_each_by_itself(labels: list[tuple[int, int]]) -> 
     assert "kappa@0" not in found
 
 
+def test_alpha_has_the_interval_of_two_labellers_agreement() -> None:
+    generator = np.random.default_rng(3)
+    a = generator.integers(0, 4, 90).astype(float)
+    b = np.where(generator.random(90) < 0.7, a, generator.integers(0, 4, 90))
+    topics = [f"t{i // 6}" for i in range(90)]
+    same = agree(a, b, topics=topics).estimates["alpha_ordinal"]
+    found = agr.alpha_estimate([a, b], "ordinal", topics=topics)
+    assert found.value == pytest.approx(same.value)
+    assert found.interval is not None
+    assert same.interval is not None
+    assert found.interval.low == pytest.approx(same.interval.low)
+    assert found.interval.high == pytest.approx(same.interval.high)
+    # Units that one labeller has to himself say nothing, nor do their topics.
+    alone = np.hstack([[a, b], [np.full(9, 2.0), np.full(9, np.nan)]])
+    more = [*topics, *(f"u{i}" for i in range(9))]
+    assert agr.alpha_estimate(alone, "ordinal", topics=more) == found
+    assert agr.alpha_estimate([a, b], topics=["t"] * 90).interval is None
+
+
 @given(topical)
 def test_pairs_of_items_are_counted_within_topics(labels: list[tuple[int, int, str]]) -> None:
     a, b, topics = (list(column) for column in zip(*labels, strict=True))

@@ -21,8 +21,8 @@ def people_of(folder: Path, task: str = "") -> list[Overlap]:
 def overlaps_of(opened: Opened, ledger: Ledger) -> list[Overlap]:
     """The same with a ledger that is open, under all tasks of the folder's protocols."""
     found: dict[tuple[str, str], Overlap] = {}
-    for part in opened.parts.values():
-        labels = part.book(ledger).by_unit
-        for one in () if labels is None else overlaps(labels, part.tasks):
+    for part in opened.quick().parts.values():
+        used, labels = part.score(ledger).used, part.book(ledger).by_unit
+        for one in () if labels is None else overlaps(labels, part.tasks, used):
             found.setdefault((one.task, one.field), one)
     return list(found.values())

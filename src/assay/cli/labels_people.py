@@ -12,8 +12,8 @@ from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
-from assay.page.wording import number
-from assay.protocols.people import COLUMNS, Overlap
+from assay.protocols.people import COLUMNS, Overlap, in_words
+from assay.statistics.agreement import Estimate
 
 
 @forms("json", "csv")
@@ -47,12 +47,13 @@ def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
         if one.shared:
             items = counted(one.shared, "shared item")
             told.append(
-                f"α {_known(one.alpha)} over {items}, of which people differ on {one.differ}."
+                f"α ({one.metric}) {_known(one.alpha)} over {items}, of which people differ on "
+                f"{one.differ}."
             )
         if one.beside is not None:
             labels = counted(one.beside.labels, "label")
             told.append(
-                f"Beside the machine: agreement {number(one.beside.agreement)}, κ "
+                f"Beside the machine: agreement {_known(one.beside.agreement)}, κ "
                 f"{_known(one.beside.kappa)} over {labels} by people."
             )
         if not one.why:
@@ -66,8 +67,8 @@ def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
             yield Paragraph(f"• {remark}")
 
 
-def _known(value: float | None) -> str:
-    return "undefined" if value is None else number(value)
+def _known(estimate: Estimate) -> str:
+    return "undefined" if estimate.value is None else in_words(estimate)
 
 
 def short_name(task: str) -> str:

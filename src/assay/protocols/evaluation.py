@@ -320,7 +320,7 @@ class Evaluation:
             return PeopleBeside()
         under = cache(book.under)
         sides = tuple(self.protocol.sides(self.inputs, self.settings, under))
-        return PeopleBeside(sides, tuple(overlaps(book.by_unit, self.tasks)))
+        return PeopleBeside(sides, tuple(overlaps(book.by_unit, self.tasks, book.used)))
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The

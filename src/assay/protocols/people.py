@@ -8,27 +8,32 @@ each person the newest label of a unit counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from itertools import combinations
+from dataclasses import dataclass
+from itertools import combinations, compress
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay.measures.arrays import Floats
+from assay.measures.arrays import Bools, Floats
+from assay.measures.bootstrap import ends_of
 from assay.model.labels import ADJUDICATION, Label, is_independent, mode_of, seconds_of
 from assay.page.parts import Part, Table
+from assay.page.wording import interval, number
 from assay.protocols.members import coded
+from assay.protocols.places import UsedLabels
 from assay.protocols.unit_labels import UnitLabels
-from assay.statistics.agreement import cohen_kappa, krippendorff_alpha
+from assay.statistics.agreement import Estimate, agree, alpha_estimate, cohen_kappa
 from assay.statistics.dawid_skene import NO_LABEL, Consensus, dawid_skene
+from assay.statistics.kappa import Metric
 from assay.tasks.base import AnyTask
 
 COLUMNS = (
     "task", "field", "person", "labels", "shared", "kappa", "accuracy", "seconds", "category",
     "sensitivity",
 )  # fmt: skip
-MACHINE = "the machine"
+FEWEST_TOPICS = 5
+"""Resampling fewer topics says nothing: of two it is a half of the time one twice."""
 _MOST_CATEGORIES = 12
 """A field with more different values is free text."""
 _FEW = 10
@@ -58,23 +63,23 @@ class Rater:
 class BesideMachine:
     """How people's labels agree with those of the evaluation's own labeller, on ``labels`` by
     people that have one beside them; ``quadratic`` is κ with quadratic weights, None where the
-    values have no order."""
+    values have no order. Intervals are over topics."""
 
     labels: int
-    agreement: float
-    kappa: float | None
-    quadratic: float | None
+    agreement: Estimate
+    kappa: Estimate
+    quadratic: Estimate | None
 
 
 @dataclass(frozen=True)
 class Overlap:
     """A ``field`` of the verdicts of a task. ``items`` have labels by anybody, ``shared`` by two
     people or more, who say different things of ``differ`` of these; ``alpha`` is Krippendorff's
-    over these. ``machine`` is the evaluation's own labeller among the people, ``beside`` how all
-    agree with it. ``consensus`` counts the items of which each category is the model's most likely
-    one, ``changed`` the items of which the model's most likely category is not that of most people;
-    ``why`` says why there is no model, ``notes`` when it is not to be trusted, and ``doubts`` whose
-    labels seem to tell nothing."""
+    over these, by the ``metric`` of the values. ``machine`` is the evaluation's own labeller among
+    the people, ``beside`` how all agree with it. ``consensus`` counts the items of which each
+    category is the model's most likely one, ``changed`` the items of which the model's most likely
+    category is not that of most people; ``why`` says why there is no model, ``notes`` when it is
+    not to be trusted, and ``doubts`` whose labels seem to tell nothing."""
 
     task: str
     title: str
@@ -83,7 +88,8 @@ class Overlap:
     items: int
     shared: int
     differ: int
-    alpha: float | None
+    metric: Metric
+    alpha: Estimate
     people: tuple[Rater, ...]
     machine: Rater | None
     beside: BesideMachine | None
@@ -104,9 +110,11 @@ class Overlap:
         return (*self.doubts, *self.notes, *((f"No accuracies: {self.why}",) if self.why else ()))
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """A row for each of them and category, under :data:`COLUMNS`."""
+        """A row for each of them and category, under :data:`COLUMNS`. Names are the ledger's, so
+        that no person can be taken for the machine."""
         for one in self.raters:
-            cells = (self.task, self.field, one.name, one.labels, one.shared, one.kappa)
+            name = one.name if one is self.machine else f"human:{one.name}"
+            cells = (self.task, self.field, name, one.labels, one.shared, one.kappa)
             for category, share in one.sensitivity.items() or [(None, None)]:
                 yield (*cells, one.accuracy, one.seconds, category, share)
 
@@ -132,9 +140,9 @@ class _Said(NamedTuple):
     seconds: dict[str, list[float]]
 
 
-def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask]) -> Iterator[Overlap]:
+def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> Iterator[Overlap]:
     """What people said under these tasks, as they are asked now, field by field: where two of them,
-    or one and the machine, labelled the same."""
+    or one and the machine, labelled the same. Labels that are ``used`` say of which topics."""
     known = {task.name: task for task in tasks if task.joins}
     said: dict[str, list[Label]] = {}
     for one in labels.ledger.usable_by_each():
@@ -146,10 +154,13 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask]) -> Iterator[Overlap]:
         if is_independent(one) and mode_of(one) != ADJUDICATION:
             said.setdefault(one.task, []).append(one)
     for name, given in sorted(said.items()):
-        machines = labels.machines(known[name], {one.unit for one in given})
+        units = {one.unit for one in given}
+        machines, own = labels.machines(known[name], units), labels.configured[name]
+        of_unit = {label.rowid: unit for unit in units for label in labels.of(unit)}
+        topics = {of_unit[number]: of for number, of in used.topics(of_unit).items()}
         for field, found in sorted(_by_field(given, machines).items()):
             if _is_scale(found):
-                yield _overlap(known[name], field, found)
+                yield _overlap(known[name], field, found, topics, own.name if own else "")
 
 
 def _by_field(given: Sequence[Label], machines: Mapping[str, Label]) -> dict[str, _Said]:
@@ -195,11 +206,16 @@ def _word(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def _overlap(task: AnyTask, field: str, said: _Said) -> Overlap:
+def _overlap(
+    task: AnyTask, field: str, said: _Said, topics: Mapping[str, str], machine_name: str
+) -> Overlap:
     items = list(said.people)
+    of_item = [topics.get(unit, unit) for unit, _ in items]  # what is used nowhere, by itself
     people = sorted({who for by in said.people.values() for who in by})
     every = [*said.machine.values(), *(one for by in said.people.values() for one in by.values())]
-    categories = sorted({_word(one) for one in every})
+    codes, metric = coded(task.name, field, [every])
+    by_order = sorted(set(every), key=(codes.__getitem__ if metric == "ordinal" else _word))
+    categories = list(dict.fromkeys(map(_word, by_order)))
     code = {value: number for number, value in enumerate(categories)}
     labels = np.array(
         [
@@ -247,13 +263,20 @@ def _overlap(task: AnyTask, field: str, said: _Said) -> Overlap:
     return Overlap(
         task.name, task.title, field, tuple(categories), len(items), int(several.sum()),
         int(((votes > 0).sum(axis=1) > 1).sum()),
-        krippendorff_alpha(values.T) if several.any() else None,
+        metric,
+        alpha_estimate(values.T, metric, topics=_resampled(of_item, several)),
         raters,
-        _machine(machine, found, code, kappas[-1]) if said.machine else None,
-        _beside(task, field, said),
+        _machine(machine_name, machine, found, code, kappas[-1]) if said.machine else None,
+        _beside(said, dict(zip(items, of_item, strict=True)), codes, metric),
         {} if found is None else {n: int((found.labels == k).sum()) for n, k in code.items()},
         changed, why, tuple(notes), tuple(_doubts(raters, labels, categories)),
     )  # fmt: skip
+
+
+def _resampled(topics: Sequence[str], which: Bools) -> Sequence[str] | None:
+    """The topics, where those of some items are enough for an interval."""
+    few = len(set(compress(topics, which))) < FEWEST_TOPICS
+    return None if few else topics
 
 
 def _kappas(values: Floats) -> list[float | None]:
@@ -274,42 +297,42 @@ def _kappas(values: Floats) -> list[float | None]:
 
 
 def _machine(
-    said: Any, found: Consensus | None, code: Mapping[str, int], kappa: float | None
+    name: str, said: Any, found: Consensus | None, code: Mapping[str, int], kappa: float | None
 ) -> Rater:
     """The machine, whose labels have no part in the model of the people's."""
     own = said != NO_LABEL
     sensitivity: dict[str, float] = {}
     if found is not None:
         likely = found.posterior[own]
-        for name, k in code.items():
+        for category, k in code.items():
             if total := float(likely[:, k].sum()):
-                sensitivity[name] = float(likely[said[own] == k, k].sum()) / total
+                sensitivity[category] = float(likely[said[own] == k, k].sum()) / total
     accuracy = None
     if found is not None and sensitivity:
-        shares = {name: float(found.prior[code[name]]) for name in sensitivity}
-        accuracy = sum(shares[name] * one for name, one in sensitivity.items())
+        shares = {one: float(found.prior[code[one]]) for one in sensitivity}
+        accuracy = sum(shares[one] * share for one, share in sensitivity.items())
         accuracy /= sum(shares.values())
-    return Rater(MACHINE, int(own.sum()), int(own.sum()), kappa, accuracy, sensitivity)
+    return Rater(name, int(own.sum()), int(own.sum()), kappa, accuracy, sensitivity)
 
 
-def _beside(task: AnyTask, field: str, said: _Said) -> BesideMachine | None:
-    pairs = [
-        (one, said.machine[item])
+def _beside(
+    said: _Said,
+    topics: Mapping[tuple[str, int], str],
+    codes: Mapping[Any, float],
+    metric: Metric,
+) -> BesideMachine | None:
+    rows = [
+        (codes[one], codes[said.machine[item]], topics[item])
         for item, by in said.people.items()
         if item in said.machine
         for one in by.values()
     ]
-    if not pairs:
+    if not rows:
         return None
-    columns = list(zip(*pairs, strict=True))
-    codes, metric = coded(task.name, field, columns)
-    first, second = (np.array([codes[one] for one in column]) for column in columns)
-    return BesideMachine(
-        len(pairs),
-        float((first == second).mean()),
-        cohen_kappa(first, second),
-        cohen_kappa(first, second, weights="quadratic") if metric == "ordinal" else None,
-    )
+    first, second, of_row = map(list, zip(*rows, strict=True))
+    found = agree(first, second, topics=_resampled(of_row, np.ones(len(rows), bool))).estimates
+    quadratic = found["kappa_quadratic"] if metric == "ordinal" else None
+    return BesideMachine(len(rows), found["agreement"], found["kappa"], quadratic)
 
 
 def _doubts(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> Iterator[str]:
@@ -336,6 +359,14 @@ def _doubts(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> 
 
 # -- in a report ----------------------------------------------------------------------------------
 
+_ESTIMATED = ("agreement", "κ", "κ, quadratic")
+
+
+def in_words(estimate: Estimate) -> str:
+    """A value with its interval: ``0.544 .46–.63``."""
+    ends = interval(*ends_of(estimate.interval))
+    return " ".join(filter(None, (number(estimate.value), ends)))
+
 
 def parts(found: Sequence[Overlap]) -> Iterator[Part]:
     """The section of a report."""
@@ -343,7 +374,7 @@ def parts(found: Sequence[Overlap]) -> Iterator[Part]:
         return
     columns = (
         "task", "people", "units", "by several", "they differ on", "α", "beside the machine",
-        "agreement", "κ", "κ, quadratic",
+        *_ESTIMATED,
     )  # fmt: skip
     several = {one.task for one in found if sum(one.task == other.task for other in found) > 1}
     named = [
@@ -352,18 +383,22 @@ def parts(found: Sequence[Overlap]) -> Iterator[Part]:
     ]
     rows = [
         (
-            name, len(one.people), one.items, one.shared, one.differ, one.alpha,
-            *((None,) * 4 if one.beside is None else astuple(one.beside)),
+            name, len(one.people), one.items, one.shared, one.differ, in_words(one.alpha),
+            *((None,) * 4 if (beside := one.beside) is None else (
+                beside.labels, in_words(beside.agreement), in_words(beside.kappa),
+                beside.quadratic and in_words(beside.quadratic),
+            )),
         )
         for name, one in zip(named, found, strict=True)
     ]  # fmt: skip
     yield Part(
         "People and the machine",
         "Of each person the newest label of a unit, but for those given with another’s in sight. α "
-        "is of people among themselves, 1 where all say the same, 0 where they agree as by chance; "
-        "agreement and κ are of people’s labels with those of the evaluation’s own labeller on the "
-        "same units.",
-        (Table("By task", columns, rows),),
+        "is of people among themselves, 1 where all say the same, 0 where they agree as by chance "
+        "(of values with an order, such as grades, the ordinal one); agreement and κ are of "
+        "people’s labels with those of the evaluation’s own labeller on the same units. Behind "
+        "each stands its 95 % bootstrap interval over topics, where there are five.",
+        (Table("By task", columns, rows, numbers=frozenset({"α", *_ESTIMATED})),),
     )
     each = [(name, one) for name, one in zip(named, found, strict=True) if one.shared]
     if each:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -198,6 +198,15 @@ class UsedLabels(Iterable[Used]):
         """The number of each label in the ledger, and where it was used."""
         for numbers, places, which in self.columns():
             yield from zip(numbers.tolist(), places.at(which), strict=True)
+
+    def topics(self, numbers: Collection[int]) -> dict[int, str]:
+        """The topic that each of the labels with these numbers is used in, the last of several."""
+        wanted, found = np.array(sorted(numbers), dtype=np.int64), dict[int, str]()
+        for own, places, which in self.columns():
+            some = np.isin(own, wanted)
+            topics = (place.topic for place in places.at(which[some]))
+            found.update(zip(own[some].tolist(), topics, strict=True))
+        return found
 
     def columns(self) -> Iterator[tuple[Integers, SomePlaces, Integers]]:
         """The same as columns: numbers of labels, and which of some places are theirs."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Floats, Integers
-from assay.measures.bootstrap import Interval, percentile_interval, topic_counts
+from assay.measures.bootstrap import FEWEST, Interval, percentile_interval, topic_counts
 from assay.measures.settings import probability
 from assay.statistics.checks import defined
 from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas
@@ -192,10 +192,37 @@ def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> flo
     labels, or all pairable labels are the same. Raises ValueError where the labels are not a table
     of numbers, or ``metric`` is not known.
     """
+    return alpha_estimate(labels, metric).value
+
+
+def alpha_estimate(
+    labels: npt.ArrayLike,
+    metric: Metric = "nominal",
+    *,
+    topics: Sequence[Hashable] | None = None,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Estimate:
+    """Krippendorff's α, as :func:`krippendorff_alpha` has it, with its interval over ``topics``,
+    one for each unit: those of units with two labels are resampled."""
     table = label_table(labels)
-    one_topic = np.zeros(table.shape[1], dtype=np.int64)
-    totals, apart, cells, values = coincidences(table, one_topic, 1)
-    return defined(alphas(totals, apart, cells, values, metric)[0])
+    several = (~np.isnan(table)).sum(axis=0) > 1
+    topic, count = np.zeros(int(several.sum()), dtype=np.int64), 1
+    if topics is not None and several.any():
+        topic, count = number_topics(topics, several)
+    totals, apart, cells, values = coincidences(table[:, several], topic, count)
+
+    def alpha_of(weights: Floats) -> Floats:
+        return alphas(weights @ totals, weights @ apart, cells, values, metric)
+
+    value = defined(alpha_of(np.ones((1, count)))[0])
+    if value is None or count < FEWEST:
+        return Estimate(value, None)
+    drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
+    some = parts(drawn, _CELLS_AT_ONCE // max(totals.shape[1], apart.shape[1]))
+    resampled = np.concatenate(list(map(alpha_of, some)))
+    return Estimate(value, percentile_interval(resampled, level, count))
 
 
 def pair_orders(

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
 from assay.measures.settings import whole_number
+from assay.model.wording import counted
 
 NO_LABEL = -1
 """Stands where a person said nothing of a unit."""
@@ -78,7 +79,8 @@ def dawid_skene(
     shared, sharing = int(several.sum()), int(given[several].any(axis=0).sum())
     if shared < _LEAST_SHARED:
         raise ValueError(
-            f"{shared} units have labels by two people or more, and {_LEAST_SHARED} are the least"
+            f"labels by two people or more are there of {counted(shared, 'unit')}, and "
+            f"{_LEAST_SHARED} are the least"
         )
     # units × people × categories: 1 where the person said it.
     votes = (said[:, :, None] == np.arange(categories)).astype(np.float64)

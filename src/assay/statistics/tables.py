@@ -187,7 +187,7 @@ def coincidences(
     distinct_labels = np.bincount(unit, minlength=len(m))
     check_size(k, int((distinct_labels * (distinct_labels - 1) // 2).sum()))
     keys, weights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    for step in range(1, int(distinct_labels.max())):
+    for step in range(1, int(distinct_labels.max(initial=0))):
         (low,) = np.nonzero(unit[step:] == unit[:-step])
         high, of = low + step, unit[low]
         keys.append((topic[of] * k + place[low]) * k + place[high])

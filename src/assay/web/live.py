@@ -18,7 +18,7 @@ import orjson
 from assay.api.people import overlaps_of
 from assay.measures.bootstrap import ends_of
 from assay.model.labels import INDEPENDENT
-from assay.protocols.people import Overlap
+from assay.protocols.people import FEWEST_TOPICS, Overlap
 from assay.statistics import agreement
 from assay.tasks.base import AnyTask
 from assay.web import forms
@@ -30,8 +30,6 @@ MACHINE = ""
 """The machine among people: nobody has an empty name."""
 _HOUR = 3600.0
 _RESAMPLES = 500
-_FEWEST_TOPICS = 5
-"""Resampling fewer topics says nothing: of two it is a half of the time one twice."""
 _MOST_UNITS = 40
 MOST_PAIRED = 8
 """People of a task of whom every two are set beside each other: of 24 there are 276 pairs."""
@@ -156,7 +154,7 @@ def _agreement(
         result = agreement.agree(
             [one[1] for one in found],
             [one[2] for one in found],
-            topics=topics if len(set(topics)) >= _FEWEST_TOPICS else None,
+            topics=topics if len(set(topics)) >= FEWEST_TOPICS else None,
             scale=range(len(labels)) if len(labels) > 1 else None,
             resamples=_RESAMPLES,
         )
