@@ -181,6 +181,46 @@ def test_labels_by_people_that_came_since_are_told(folder: Path, assay: Assay, t
     assert "The baseline stood on: judge alone, never checked here." in told
 
 
+def test_what_people_said_of_one_side_alone_is_no_difference(
+    folder: Path, assay: Assay, tmp_path: Path
+):
+    base, lines = tmp_path / "base.json", tmp_path / "kim.jsonl"
+    run(folder, 2)
+    assay("judge", folder)
+    exported = assay("labels", "export", folder, "--task", "r2c2.answer").stdout.splitlines()
+    labels = [json.loads(one) for one in exported]
+    for one in labels:
+        one["verdict"]["correct"] = True  # the judge is wrong of ten
+    lines.write_text("".join(json.dumps(one) + "\n" for one in labels))
+    assert assay("labels", "import", folder, lines, "--by", "human:KIM").returncode == 0
+    assert assay("gate", folder, "--save", base).returncode == 0
+    path = folder / "ac" / "ACX.txt"
+    path.write_text(path.read_text().replace("wrong ", "wrong, "))
+    assay("judge", folder)
+    test = ("gate", folder, "--baseline", base, "--no-worse", "Accuracy")
+    done = assay(*test, "--min", "Accuracy=0", "--min", "HMR=0")
+    told = " ".join(done.stdout.split())
+    assert done.returncode == 0, told
+    assert "(r2c2.answer: 83 % before, 0 % now): tests set the judge's labels of both" in told
+    found = json.loads(assay(*test, "--json").stdout)
+    accuracy = found["measures"][0]
+    assert (accuracy["before"], accuracy["tested"]["difference"]) == ([1.0, 1.0], [0.0, 0.0])
+    chosen = assay(*test, "--policy", "people")
+    assert chosen.returncode == 1
+    assert "Take --policy machine, for the baseline, too." in " ".join(chosen.stdout.split())
+
+
+def test_a_measure_that_is_added_leaves_the_rest_comparable(folder: Path, assay: Assay):
+    base = folder / "base.json"
+    assay("judge", folder)
+    assay("gate", folder, "--save", base)
+    toml = folder / "assay.toml"
+    toml.write_text(toml.read_text() + '[settings]\nmeasures = ["nDCG@5"]\n')
+    assert assay("gate", folder, "--baseline", base).returncode == 0
+    toml.write_text(toml.read_text() + "bins = 5\n")
+    assert assay("gate", folder, "--baseline", base).returncode == 2
+
+
 def test_a_run_is_meant_however_its_accents_are_written(folder: Path, assay: Assay, tmp_path: Path):
     apart = unicodedata.normalize("NFD", "Équipe")
     run(folder, 10, apart)

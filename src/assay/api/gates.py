@@ -21,6 +21,7 @@ from assay.formats.baselines import (
     read_baseline,
 )
 from assay.formats.naming import normal_id
+from assay.ledger.ledger import Ledger
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.places import inside
@@ -56,10 +57,10 @@ def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, 
     name = _protocol(opened, asked.protocol)
     part = opened.parts[name]
     with opened.ledger(create=False) as ledger:
-        result = part.quick().score(ledger)
+        result, alone = _scored(part, ledger)
         ledger.checked()
     run = chosen_run(result, asked.run or opened.folder.config.gate.run)
-    found = snapshot(part, result, run)
+    found = snapshot(part, result, run, alone)
     write_bytes(path, baseline_bytes(found))
     return run, len(found.questions), _unlabelled(result)
 
@@ -70,11 +71,11 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
     name = _protocol(opened, asked.protocol)
     part, section = opened.parts[name], opened.folder.config.gate
     with opened.ledger(create=False) as ledger:
-        result = part.quick().score(ledger)
+        result, alone = _scored(part, ledger)
         trusted = opened.corrected(ledger)
         ledger.checked()
     run = chosen_run(result, asked.run or section.run)
-    now = snapshot(part, result, run)
+    now = snapshot(part, result, run, alone)
     rules = dict(section.measures)
     for measure, rule in (asked.rules or {}).items():
         given = rule.model_dump(exclude_none=True)
@@ -163,10 +164,7 @@ def _stands_on(result: Result, before: Baseline | None) -> Iterator[str]:
     if basis:
         yield f"Stands on: {basis}."
     if was and was != basis:
-        yield (
-            f"The baseline stood on: {was}. Labels that came since count on one side alone: save "
-            "the baseline of its run anew."
-        )
+        yield f"The baseline stood on: {was}."
     if lacking := _unlabelled(result):
         yield lacking
 
@@ -179,8 +177,8 @@ def _unlabelled(result: Result) -> str:
     return f"{lacking.count} {lacking.what} have no usable label; 'assay judge' asks for them."
 
 
-_OF_INTERVALS = {"level", "resamples", "seed", "policy"}
-"""Settings that no score hangs on, and the policy, which stands by itself."""
+_OF_NO_SCORE = {"level", "resamples", "seed", "policy", "measures", "by"}
+"""Settings that no score hangs on by its name, and the policy, which stands by itself."""
 
 
 def chosen_run(result: Result, run: str | None) -> str:
@@ -194,14 +192,31 @@ def chosen_run(result: Result, run: str | None) -> str:
     raise SettingsError(f"{which}; there are {listed(runs, 20) or 'none'}.")
 
 
-def snapshot(part: Evaluation, result: Result, run: str) -> Baseline:
-    """What ``run`` scored in a result of ``part``, without its texts."""
+def _scored(part: Evaluation, ledger: Ledger) -> tuple[Result, Result | None]:
+    """What an evaluation's labels say; and the machine's alone, where people's are among them that
+    the baseline of another run may lack, and it was asked all that they said."""
+    result = part.quick().score(ledger)
+    if not result.by_people:
+        return result, result
+    alone = part.quick().by_machine(ledger) if part.evens else None
+    return result, None if alone is None or alone.lacking > result.lacking else alone
+
+
+def _at(values: Mapping[str, Mapping[str, Range | None]], topic: str) -> dict[str, Range]:
+    """The values of one topic by measure."""
+    return {name: end for name, of in values.items() if (end := of.get(topic)) is not None}
+
+
+def snapshot(part: Evaluation, result: Result, run: str, alone: Result | None) -> Baseline:
+    """What ``run`` scored in a result of ``part``, and in that of the machine ``alone`` if there is
+    one, without its texts."""
     contents = part.protocol.contents(part.inputs, run)
     values = result.findings.per_topic[run]
     topics = dict.fromkeys((*result.findings.topics, *(t for of in values.values() for t in of)))
     questions = []
     for topic in topics:
-        scores = {name: of[topic] for name, of in values.items() if of.get(topic) is not None}
+        scores = _at(values, topic)
+        by_machine = scores if alone is None else _at(alone.findings.per_topic.get(run, {}), topic)
         about = contents.get(topic)
         hashes: dict[str, Any] = {}
         if about is not None:
@@ -213,6 +228,7 @@ def snapshot(part: Evaluation, result: Result, run: str) -> Baseline:
                 "passages": digest(about.passages),
                 "session": about.session,
             }
+        hashes["by_machine"] = by_machine if by_machine != scores else None
         questions.append(GatedQuestion(id=topic, scores=scores, **hashes))
     return Baseline(
         assay=__version__,
@@ -221,10 +237,17 @@ def snapshot(part: Evaluation, result: Result, run: str) -> Baseline:
         made=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         policy=result.policy,
         stands_on=stands_on(result),
+        people={
+            task: people / every
+            for task, runs in result.used.by_run().items()
+            for every, people in [runs.get(run, (1, 0))]
+            if people
+        },
+        machine=alone is not None,
         settings={
             name: value
             for name, value in {**result.settings, **result.findings.grounds}.items()
-            if name not in _OF_INTERVALS
+            if name not in _OF_NO_SCORE
         },
         tasks={
             task.name: GatedTask(

@@ -25,6 +25,7 @@ from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.page.gates import Gate, Lost, Tested, Verdict
+from assay.protocols.standing import APART
 from assay.statistics.confidence import paired_differences
 from assay.statistics.significance import holm
 from assay.statistics.worsening import (
@@ -64,6 +65,9 @@ def gate(
         found, pairs = _matched(found, before, now, terms)
         if found.uncomparable:
             return replace(found, verdict=Verdict.UNCOMPARABLE)
+    if before is not None and (tasks := _unevenly_by_people(before, now)):
+        said, pairs = _by_one_kind(before, now, pairs, tasks)
+        found = replace(found, stands_on=(*found.stands_on, said))
     tested, losers = _tested(pairs, terms) if before is not None else ({}, ())
     measures = tuple(
         gated(name, rule, now, before, tested.get(name), terms, bounds or {})
@@ -168,6 +172,42 @@ def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
             yield f"labeller of {name}: other parameters of {a.labeller}"
         if a.prompt != b.prompt:
             yield f"prompt of {name}: another wording"
+
+
+def _unevenly_by_people(before: Baseline, now: Baseline) -> list[str]:
+    """The tasks of which people labelled another share for the baseline than for the run now."""
+    return [
+        name
+        for name in sorted({*before.people, *now.people})
+        if abs(before.people.get(name, 0.0) - now.people.get(name, 0.0)) > APART
+    ]
+
+
+def _by_one_kind(
+    before: Baseline,
+    now: Baseline,
+    pairs: list[tuple[GatedQuestion, GatedQuestion]],
+    tasks: Sequence[str],
+) -> tuple[str, list[tuple[GatedQuestion, GatedQuestion]]]:
+    """The pairs as the machine's labels alone have both, if they are known; what was a person's on
+    one side and is a judge's on the other would differ by what judges err. And what is said."""
+    shares = "; ".join(
+        f"{name}: {100 * before.people.get(name, 0.0):.0f} % before, "
+        f"{100 * now.people.get(name, 0.0):.0f} % now"
+        for name in tasks
+    )
+    said = f"People labelled more of one side than of the other ({shares})"
+    if before.machine and now.machine:
+        said += (
+            ": tests set the judge's labels of both sides beside each other. What was, what is now "
+            "and bounds are by people's, too."
+        )
+        return said, [(a.of_machine, b.of_machine) for a, b in pairs]
+    said += (
+        ": a difference may be that of people and the judge. Take --policy machine, for the "
+        "baseline, too."
+    )
+    return said, pairs
 
 
 def _others(before: Baseline, now: Baseline) -> Iterator[str]:

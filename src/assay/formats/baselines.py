@@ -24,8 +24,9 @@ class _Record(BaseModel):
 
 
 class GatedQuestion(_Record):
-    """A question as the run had it. ``scores`` are [floor, ceiling] by measure; ``session`` names
-    the conversation that it is a turn of. What the protocol does not tell is empty."""
+    """A question as the run had it. ``scores`` are [floor, ceiling] by measure, ``by_machine``
+    those of the machine's labels alone if they are others; ``session`` names the conversation that
+    it is a turn of. What the protocol does not tell is empty."""
 
     id: str
     question: str = ""
@@ -35,6 +36,13 @@ class GatedQuestion(_Record):
     passages: str = ""
     session: str | None = None
     scores: dict[str, tuple[Finite, Finite]]
+    by_machine: dict[str, tuple[Finite, Finite]] | None = None
+
+    @property
+    def of_machine(self) -> GatedQuestion:
+        """The question as the machine's labels alone have it."""
+        scores = self.scores if self.by_machine is None else self.by_machine
+        return self.model_copy(update={"scores": scores})
 
     @property
     def asked(self) -> tuple[str, str, bool]:
@@ -69,7 +77,9 @@ class GatedMeasure(_Record):
 
 
 class Baseline(_Record):
-    """What ``assay gate --save`` writes; ``stands_on`` is whose labels its scores rest on."""
+    """What ``assay gate --save`` writes; ``stands_on`` is whose labels its scores rest on,
+    ``people`` which share by task is people's, ``machine`` whether its labels alone are known to
+    give what they do."""
 
     assay_gate: Literal[1] = 1
     assay: str
@@ -78,6 +88,8 @@ class Baseline(_Record):
     made: str
     policy: str
     stands_on: str = ""
+    people: dict[str, Finite] = {}
+    machine: bool = True
     settings: dict[str, Any]
     tasks: dict[str, GatedTask]
     measures: dict[str, GatedMeasure]

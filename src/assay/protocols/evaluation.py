@@ -261,9 +261,7 @@ class Evaluation:
         A policy that somebody chose is kept to; else, where people labelled more of some runs than
         of others, the result has one by the machine's labels beside it, to compare runs by."""
         result = self._score(ledger, whole=whole)
-        if not result.by_people or not self.policy.mixes:
-            return result
-        if self.folder.policy is not None or "policy" in self.settings.model_fields_set:
+        if not result.by_people or not self.evens:
             return result
         apart = uneven(result.used)
         if not apart:
@@ -275,6 +273,17 @@ class Evaluation:
         if evened.lacking > result.lacking:
             return result
         return replace(result, evened=evened, uneven=apart)
+
+    @property
+    def evens(self) -> bool:
+        """Whether what people labelled more of is compared by the machine's labels: where nobody
+        chose a policy by which both count."""
+        chosen = self.folder.policy is not None or "policy" in self.settings.model_fields_set
+        return self.policy.mixes and not chosen
+
+    def by_machine(self, ledger: AnyLedger | None) -> Result:
+        """Everything that the machine's labels say alone."""
+        return replace(self, policy=Policy.parse("machine")).score(ledger)
 
     def _score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
         labellers, warnings = self._labellers_for_scoring()

@@ -14,7 +14,7 @@ UNEVEN = (
 )
 """What to know of scores under a policy by which runs cannot be compared."""
 
-_APART = 0.05
+APART = 0.05
 """Shares of people's labels that lie further apart than this are not even."""
 
 
@@ -54,7 +54,7 @@ def uneven(used: UsedLabels) -> dict[str, dict[str, float]]:
     return {
         task: one
         for task, one in shares.items()
-        if one and max(one.values()) - min(one.values()) > _APART
+        if one and max(one.values()) - min(one.values()) > APART
     }
 
 
