@@ -46,10 +46,11 @@ class SgssSettings(CommonSettings):
     ``apd``: abandonment for XUX_G, ``uniform``, ``geometric`` with probability ``p``, or
     ``observed`` ([inputs] abandonment). ``degrade``: versions to make and evaluate. ``also``:
     labels that no score needs, or criteria of weight 0, which are not asked about otherwise.
-    ``average``: people's labels on a unit are averaged, but where somebody settled it. ``silent``: a
-    query without a summary by a run counts as the worst summary (``zero``; less where weights are
-    negative), or is ``left-out`` of its means. ``test_share``: of queries, where the preferences do not say which part they
-    belong to. ``ridge`` and ``folds``: of the regression and its model selection.
+    ``average``: people's labels on a unit are averaged, but where somebody settled it.
+    ``silent``: a query without a summary by a run counts as the worst summary (``zero``; less where
+    weights are negative), or is ``left-out`` of its means. ``test_share``: of queries, where the
+    preferences do not say which part they belong to. ``ridge`` and ``folds``: of the regression and
+    its model selection.
     """
 
     weights: dict[str, float] | str = Field(default_factory=dict)
