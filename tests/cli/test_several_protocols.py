@@ -4,6 +4,8 @@ import csv
 import json
 
 from assay.api.looking import Look
+from assay.api.opened import Opened
+from assay.web.desk import Desk
 from tests.conftest import ROOT
 
 TASKS = """
@@ -75,6 +77,22 @@ def test_two_protocols_share_a_ledger_and_are_compared(assay, tmp_path, monkeypa
     rows = Look(folder).labels("")["rows"]
     assert len(rows) == 4  # one for each label and protocol, the shared label twice
     assert len({(row["protocol"], row["unit"]) for row in rows}) == 4
+    # Policies of their own: nothing is said to be under the first's, and people label what any
+    # protocol would count.
+    text = (folder / "assay.toml").read_text()
+    one, two = "majority without human:KIM without human:LEE", "people without human:KIM"
+    for others, left_out in ((f'policy = "{two}"\n', [["trec_rag.support", "KIM"]]), ("", [])):
+        more = f'policy = "{one}"\n[settings."mine:TWO"]\n{others}'
+        (folder / "assay.toml").write_text(text + more)
+        opened = Opened.open(folder)
+        assert opened.policy == "each protocol's own"
+        with Desk.open(opened) as desk:
+            assert desk.asked.left_out == left_out
+    document = json.loads(assay("score", folder, "--json", env=env).stdout)
+    assert document["policy"] == json.loads((out / "manifest.json").read_bytes())["policy"]
+    assert document["policy"] == "each protocol's own"
+    machine = json.loads(assay("score", folder, "--json", "--policy", "machine", env=env).stdout)
+    assert machine["policy"] == "machine"
 
 
 def test_settings_of_several_protocols_stand_in_tables_of_their_own(assay, tmp_path):

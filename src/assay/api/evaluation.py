@@ -92,7 +92,7 @@ class Evaluation:
     @property
     def policy(self) -> str:
         """Which labels count."""
-        return self._opened.policy.name
+        return self._opened.policy
 
     # -- judging -----------------------------------------------------------------------------
 

@@ -128,7 +128,7 @@ def import_marked(
             f"({printable(listed(sorted(set(filter(None, over)))))}). Where that is not meant, the "
             "copy is older than theirs: run 'assay score' and change a fresh one."
         )
-    was, now = (Results(policy.name, {one.protocol: one}) for one in (before, after))
+    was, now = (Results({one.protocol: one}) for one in (before, after))
     return LabelsImported(len(labels), 0, 0, labels, consequences(was, now))
 
 

@@ -34,7 +34,7 @@ from assay.labellers.models import Progress as Fetching
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.policy import POLICY_HELP as POLICY_HELP
-from assay.ledger.policy import Policy
+from assay.ledger.policy import shared_policy
 from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
 from assay.model.places import file_sha256, inside
@@ -127,9 +127,9 @@ class Opened:
         return len(self.parts) > 1
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> str:
         """Which labels count."""
-        return next(iter(self.parts.values())).policy
+        return shared_policy(one.policy.name for one in self.parts.values())
 
     def inputs_in_words(self) -> str:
         """What was read: ``14 questions, 3 PR runs, 4 AC runs``."""
@@ -276,7 +276,7 @@ class Opened:
         """Every score from the ledger; asks nobody. None is a ledger that is not there yet; with
         ``whole`` there is all that a report shows."""
         found = {name: one.score(ledger, whole=whole) for name, one in self.parts.items()}
-        return Results(self.policy.name, found)
+        return Results(found)
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Results, list[Path]]:
         """Score, and write ``out/`` but for the report; returns the files. Without ``whole`` the
@@ -287,7 +287,7 @@ class Opened:
             self.told(f"{prefix_of(name, self.parts)}scores", 0, None)
             found[name], written = one.write(ledger, whole=whole)
             files += written
-        results = Results(self.policy.name, found)
+        results = Results(found)
         if self.several:
             files += self._write_agreement(results, ledger)
         return results, files

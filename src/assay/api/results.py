@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.ledger.policy import shared_policy
 from assay.measures.arrays import Floats
 from assay.measures.bootstrap import Interval, ends_of, percentile_interval, topic_counts
 from assay.measures.scores import Score
@@ -113,11 +114,15 @@ def _interval(one: RankedBoard, other: RankedBoard, runs: list[str]) -> Interval
 
 @dataclass(frozen=True)
 class Results:
-    """The result of each protocol, under one policy, and what follows for the folder. Where there
-    are several protocols, what belongs to one begins with its name."""
+    """The result of each protocol, and what follows for the folder. Where there are several
+    protocols, what belongs to one begins with its name."""
 
-    policy: str
     by_protocol: Mapping[str, Result]
+
+    @property
+    def policy(self) -> str:
+        """Which labels count."""
+        return shared_policy(one.policy for one in self.by_protocol.values())
 
     @property
     def several(self) -> bool:

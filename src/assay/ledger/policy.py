@@ -27,6 +27,8 @@ POLICY_HELP = (
 )
 _WITH_PEOPLE = ("people", "blind", "majority", "adjudicated")
 _RULES = (*_WITH_PEOPLE, "human")
+SEVERAL = "each protocol's own"
+"""In the place of a policy's name where the protocols of a folder have several."""
 WITHOUT = " without human:"
 """Stands in a policy's name before the name of each person who is left out."""
 
@@ -124,6 +126,12 @@ class Policy:
         if self.only is not None or not who.is_human:
             return 1
         return 0 if self.independent and not is_independent(label) else 2
+
+
+def shared_policy(names: Iterable[str]) -> str:
+    """The policy of protocols that have these, where it is one, else :data:`SEVERAL`."""
+    several = set(names)
+    return several.pop() if len(several) == 1 else SEVERAL
 
 
 def choose(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 
 import orjson
@@ -55,6 +56,19 @@ class Asked:
             if step.waits and step.assumed is not None and step.assumed.of != step.task
         }
         self.guidelines = {name: guideline(self.opened, one) for name, one in self.tasks.items()}
+
+    @cached_property
+    def left_out(self) -> list[list[str]]:
+        """Tasks, each with somebody whom the policy of every protocol that asks it leaves out."""
+        without: dict[str, list[set[str]]] = {name: [] for name in self.tasks}
+        for part in self.opened.parts.values():
+            for name in {one.name for one in (*part.tasks, *(step.task for step in part.steps))}:
+                without.setdefault(name, []).append(set(part.policy.without))
+        return [
+            [name, who.removeprefix("human:")]
+            for name, each in without.items()
+            for who in sorted(set.intersection(*each) if each else ())
+        ]
 
     @property
     def _ui(self) -> UiSection:

@@ -139,7 +139,7 @@ class Desk:
         self.state.set_machines(self.asked.machines(each), each)
         people = each(self.ledger.by_people())
         self.state.set_given(self.asked.given(one) for one in people if self.asked.counts(one))
-        self.state.leave_out([one.removeprefix("human:") for one in self.opened.policy.without])
+        self.state.leave_out(self.asked.left_out)
         self.sync_takes = time.monotonic() - began
 
     def refresh(self) -> bool:
@@ -296,7 +296,7 @@ class Desk:
             for one in self._current(row)
             if one.labeller.is_human
             and mode_of(one) != ADJUDICATION
-            and one.labeller.name not in self.opened.policy.without
+            and [row.task, one.labeller.name.removeprefix("human:")] not in self.asked.left_out
         }
         return [
             {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}

@@ -120,8 +120,8 @@ def _outcomes(seed: int) -> Iterator[Pick]:
 def _labels(opened: Opened, rows: Sequence[UnitRow], pick: Pick) -> Iterator[NewLabel]:
     """A label on each unit whose verdict is chosen from scales; texts nobody can foresee."""
     tasks = {task.name: task for task in opened.tasks()}
-    only = opened.policy.only or ""
-    who = person(only if only.startswith("human:") else "human:somebody")
+    only = (one.policy.only or "" for one in opened.parts.values())
+    who = person(next((one for one in only if one.startswith("human:")), "human:somebody"))
     detail = {WORKBENCH: {"mode": opened.folder.config.ui.mode}}
     for row in rows:
         task = tasks[row.task]

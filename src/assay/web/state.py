@@ -265,8 +265,9 @@ class WorkbenchState(People):
                 self.execute(f"DELETE FROM reserved WHERE {labelled}")  # noqa: S608
                 self.execute(f"DELETE FROM asides WHERE kind = 'skip' AND {labelled}")  # noqa: S608
 
-    def leave_out(self, people: Sequence[str]) -> None:
-        """Count labels by these people no more: what they labelled is for others to label."""
+    def leave_out(self, people: Sequence[Sequence[str]]) -> None:
+        """Count labels of tasks, each with somebody, by these people no more: what they labelled is
+        for others to label."""
         names = json.dumps(people)
         if self.one("SELECT value FROM facts WHERE name = 'left out'") == (names,):
             return
@@ -329,9 +330,10 @@ to label: somebody who sees the unit may see what others said of that."""
 _FEW = ("drawn", "flagged", "skipped")
 """Queues whose units are looked up by their numbers, not among all of the task."""
 
-_COUNTS = """person NOT IN (SELECT id FROM people WHERE name IN (SELECT value FROM json_each(
-    (SELECT value FROM facts WHERE name = 'left out'))))"""
-"""The policy does not leave out the person of a label."""
+_COUNTS = """(units.task, person) NOT IN (SELECT json_extract(out.value, '$[0]'), people.id
+    FROM json_each((SELECT value FROM facts WHERE name = 'left out')) AS out
+    JOIN people ON people.name = json_extract(out.value, '$[1]'))"""
+"""No policy leaves out the person of a label."""
 _OPEN = "labelled < passes"
 _QUEUES = {
     "open": (_OPEN, "place"),
