@@ -370,6 +370,9 @@ def test_nuggets_are_edited_where_people_label(tmp_path):
         topics = {row.topic for row in desk.state.units("WHERE wanted")}
         assert topics <= {"1", "2"} or all(len(one) < 20 for one in topics)
         ann = desk.state.person("ANN")
+        queues = {one["task"]: one["queues"] for one in desk.counts(ann, desk.state)}
+        assert queues["trec_rag.assignment"]["widest"]
+        assert "widest" not in queues["trec_rag.nugget_edit"]  # no score hangs on an edit
         edits = desk.next(ann, "trec_rag.nugget_edit", count=50)
         screen = next(one for one in edits if one["controls"][0]["from"])
         nugget = screen["controls"][0]["from"][0]["text"]

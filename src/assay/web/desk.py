@@ -456,7 +456,9 @@ class Desk:
                 queue: bool(state.queue(queue, name, person, gold=self._gold, rests=rests, count=1,
                                         in_order=False))
                 for queue in (("open",) if self._gold else QUEUES)
-                if queue != "disagreements" or person.adjudicates
+                if (queue != "disagreements" or person.adjudicates)
+                # Nobody misses an edit: a nugget stays as it is.
+                and not (queue == "widest" and task.by_people)
             }  # fmt: skip
             waits = "" if queues["open"] else self.waits(person, name, "open", state)
             found.append(
