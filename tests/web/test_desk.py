@@ -13,6 +13,7 @@ import pytest
 
 from assay.api.opened import Opened
 from assay.api.trust import draw_for_people
+from assay.model.errors import SettingsError
 from assay.model.labels import mode_of
 from assay.web import desk as module
 from assay.web import state
@@ -131,6 +132,27 @@ def test_units_come_topic_by_topic_in_an_order_that_stays(desk_of):
     topics = [desk.state.unit(one).topic for one in order]
     assert topics == sorted(topics, key=topics.index)  # topics are not mixed
     assert [one["unit"] for one in desk_of().next(ann, ENTAILMENT, count=9)] == order
+
+
+def test_who_has_topics_is_given_these_and_nobody_else_is(desk_of, tmp_path):
+    desk = desk_of(more='[ui]\npasses = 2\n[ui.topics]\n"human:ANN" = ["1"]\nKIM = ["1"]')
+    ann, kim, lee = map(desk.state.person, ("ANN", "KIM", "LEE"))
+
+    def topics(person):
+        return {one["topic"] for one in desk.next(person, ENTAILMENT, count=9)}
+
+    assert (topics(ann), topics(kim), topics(lee)) == ({"1"}, {"1"}, {"2"})
+    for screen in desk.next(ann, ENTAILMENT, count=9):
+        desk.give(ann, screen["unit"], yes(screen))
+    assert desk.waits(ann, ENTAILMENT, "open") == ""
+    assert not any(one.startswith(ENTAILMENT) for one in buttons(desk, ann))
+    toml = tmp_path / "f" / "assay.toml"
+    toml.write_text(toml.read_text().replace('ANN" = ["1"]', 'ANN" = ["1", "2"]'))
+    desk.take_up(Opened.open(tmp_path / "f"))  # handed over
+    assert (topics(ann), topics(lee)) == ({"2"}, set())
+    toml.write_text(toml.read_text().replace('"2"', '"22"'))
+    with pytest.raises(SettingsError, match=r"ANN: nothing is asked of '22'\. There are: 1, 2"):
+        desk.take_up(Opened.open(tmp_path / "f"))
 
 
 def test_what_scores_hang_on_most_comes_first(desk_of):

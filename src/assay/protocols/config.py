@@ -98,7 +98,8 @@ class LedgerSection(_Section):
 
 class UiSection(_Section):
     """``[ui]``: the workbench. ``overlap`` is the share of units that ``passes`` people label; all
-    others one labels. Units lie in an order that ``seed`` draws. ``gold`` is whose labels are the
+    others one labels. Units lie in an order that ``seed`` draws. ``topics`` says of people which
+    topics alone they are given, and nobody of whom it says none. ``gold`` is whose labels are the
     right ones in training. ``keys`` are keys of commands by name."""
 
     seed: int = Field(1, ge=0)
@@ -107,7 +108,13 @@ class UiSection(_Section):
     mode: Literal["blind", "shown", "post-edit", "training"] = "blind"
     gold: str = "human:GOLD"
     reserve_minutes: float = Field(10.0, gt=0)
+    topics: dict[str, list[str]] = Field(default_factory=dict)
     keys: dict[str, str] = Field(default_factory=lambda: dict(COMMANDS))
+
+    @field_validator("topics")
+    @classmethod
+    def _by_name(cls, topics: dict[str, list[str]]) -> dict[str, list[str]]:
+        return {name.removeprefix("human:"): named for name, named in topics.items()}
 
     @field_validator("keys")
     @classmethod

@@ -18,7 +18,7 @@ from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person as labeller_named
 from assay.ledger.exchange import said_by
-from assay.model.errors import LedgerError
+from assay.model.errors import LedgerError, SettingsError
 from assay.model.labels import (
     ADJUDICATION,
     INDEPENDENT,
@@ -28,7 +28,7 @@ from assay.model.labels import (
     mode_of,
 )
 from assay.model.places import inside
-from assay.model.wording import counted, listing
+from assay.model.wording import counted, listed, listing
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
@@ -135,6 +135,14 @@ class Desk:
         self.stale = False
         self.ledger.changed_elsewhere()  # what is there is taken up now
         self.state.set_units(each(self.asked.units()), each)
+        known = {name for (name,) in self.state.all("SELECT name FROM topics")}
+        for who, topics in self.ui.topics.items():
+            if strange := sorted(set(topics) - known):
+                toml = self.opened.folder.path / "assay.toml"
+                raise SettingsError(
+                    f"{toml}: [ui.topics] {who}: nothing is asked of '{strange[0]}'. There are: "
+                    f"{listed(sorted(known), 10)}."
+                )
         self.state.set_drawn(self.asked.drawn())
         self.state.set_machines(self.asked.machines(each), each)
         people = each(self.ledger.by_people())
@@ -191,7 +199,7 @@ class Desk:
                 )
             rows = db.queue(
                 queue, task, person, gold=self._gold, rests=self.asked.rests.get(task, ()),
-                count=count, without=without,
+                topics=self.ui.topics, count=count, without=without,
             )  # fmt: skip
             for row in rows:
                 db.execute(
@@ -208,8 +216,8 @@ class Desk:
 
         def count(rests: Sequence[str]) -> int:
             found = db.queue(
-                queue, task, person, gold=self._gold, rests=rests, count=_COUNTED,
-                in_order=False, also_held=True,
+                queue, task, person, gold=self._gold, rests=rests, topics=self.ui.topics,
+                count=_COUNTED, in_order=False, also_held=True,
             )  # fmt: skip
             return len(found)
 
@@ -453,8 +461,8 @@ class Desk:
                 continue
             rests = self.asked.rests.get(name, ())
             queues = {
-                queue: bool(state.queue(queue, name, person, gold=self._gold, rests=rests, count=1,
-                                        in_order=False))
+                queue: bool(state.queue(queue, name, person, gold=self._gold, rests=rests,
+                                        topics=self.ui.topics, count=1, in_order=False))
                 for queue in (("open",) if self._gold else QUEUES)
                 if (queue != "disagreements" or person.adjudicates)
                 # Nobody misses an edit: a nugget stays as it is.

@@ -176,6 +176,7 @@ class WorkbenchState(People):
         *,
         gold: str,
         rests: Sequence[str],
+        topics: Mapping[str, Sequence[str]],
         count: int,
         without: Sequence[int] = (),
         in_order: bool = True,
@@ -184,7 +185,8 @@ class WorkbenchState(People):
         """The next units of a queue (some of them, found sooner, if not ``in_order``) that nobody
         else has (with ``also_held`` those, too), and that the person has not labelled; with
         ``gold`` those that the person of that name has, for practice. What may tell labels of the
-        tasks that it ``rests`` on comes once nobody is to be asked these of the same topic."""
+        tasks that it ``rests`` on comes once nobody is to be asked these of the same topic. Who
+        is named in ``topics`` is given these alone, and who is not the others."""
         some, order = _QUEUES[queue]
         done = """
                 AND NOT EXISTS (SELECT 1 FROM asides
@@ -206,7 +208,11 @@ class WorkbenchState(People):
                 AND labelled + (SELECT COUNT(*) FROM reserved
                     WHERE unit = units.id AND person != :me AND until > :now) < passes"""
             free += _RESTS if rests else ""
+        given = topics.get(person.name, [one for named in topics.values() for one in named])
         if queue != "disagreements":
+            if topics:
+                free += " AND topics.name" + ("" if person.name in topics else " NOT")
+                free += " IN (SELECT value FROM json_each(:topics))"
             free += """
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
@@ -217,7 +223,7 @@ class WorkbenchState(People):
             f"AND units.id NOT IN ({held}) {f'ORDER BY {order}' if in_order else ''} LIMIT :count",
             {
                 "task": task, "me": person.id, "now": time.time(), "count": count, "gold": gold,
-                "rests": json.dumps(rests), "queue": queue,
+                "rests": json.dumps(rests), "queue": queue, "topics": json.dumps(given),
             },
         )  # fmt: skip
         return [UnitRow(*row) for row in rows]
