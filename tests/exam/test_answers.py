@@ -96,6 +96,15 @@ def test_short_answers_are_answers(answer):
     assert is_correct(answer, ["something else entirely", answer])
 
 
+@pytest.mark.parametrize("answer", ["Pacific", "b. Pacific", "(B) the Pacific", "b: Pacific."])
+def test_an_option_with_its_label_is_the_option(answer):
+    choices = {"a": "Atlantic", "b": "Pacific", "c": "Indian"}
+    assert is_correct(answer, ["Pacific"], choices)
+    assert not is_correct(answer, ["Atlantic"], choices)
+    assert not is_correct("c. Pacific", ["Pacific"], choices)
+    assert not is_correct("b.", ["Pacific"], choices)
+
+
 def test_only_stop_words_are_still_compared():
     assert normalised("The Who") == "the who"
     assert is_correct("the who", ["The Who"])

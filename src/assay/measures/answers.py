@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -122,11 +122,18 @@ def matches(answer: str, gold: str) -> bool:
     return edit_distance(a, b, most=(longer - 1) // 5) * 5 < longer
 
 
-def is_correct(answer: str, gold: Iterable[str]) -> bool:
+def is_correct(answer: str, gold: Iterable[str], choices: Mapping[str, str] | None = None) -> bool:
     """Grade an extracted answer against its key: True for grade 1, False for grade 0.
 
     An answer that is unanswerable or ill-formed is wrong whatever the key says, as in the paper.
+    ``choices`` are the options by label; one that is given with its label (``b. Pacific``) is the
+    option.
     """
     if unanswerable(answer) or ill_formed(answer):
         return False
+    for label, option in (choices or {}).items():
+        bare = re.sub(rf"^\W*{re.escape(label)}\W+", "", answer, count=1, flags=re.IGNORECASE)
+        if bare != answer and matches(bare, option):
+            answer = option
+            break
     return any(matches(answer, key) for key in gold)

@@ -259,5 +259,5 @@ def _by_rule(settings: ExamSettings, question: BankQuestion, answer: str | None)
     if answer is None:
         return np.nan
     if settings.grading == "qa":
-        return float(is_correct(answer, question.gold))
+        return float(is_correct(answer, question.gold, question.choices))
     return 0.0 if unanswerable(answer) or ill_formed(answer) else _TO_VERIFY
