@@ -157,10 +157,11 @@ def pool(
     tokenizer: Tokenizer,
     seed: str,
     part: float = 1.0,
+    fills: int = FRAMES,
 ) -> list[Row]:
     """All pairs, ``source`` being their kind, of people's ``rows`` and of ``own_texts`` and what
     stands ``around`` claims and answers, which were written for the judge; ``part``: so much of all
-    that is made of the first, and only labelled pairs where it is below 1."""
+    that is made of the first; ``fills``: how often what stands around is filled."""
     chance = random.Random(seed)
     broadener = Broadener(rows, tokenizer, chance)
     maker, framer = broadener.maker, broadener.framer
@@ -197,9 +198,8 @@ def pool(
             name = {"E": "claim", "A": "question", "C": "answer"}[row.ability]
             found.append(replace(row, source=f"made_framed {name}"))
     found += broadener.connector.rows(round(part * CONNECTED))
-    if part == 1.0:
-        found += Stranger(rows, chance).rows(UNLABELLED)
-    found += framed(framer, around, FRAMES)
+    found += Stranger(rows, chance).rows(round(part * UNLABELLED))
+    found += framed(framer, around, fills)
     found += own_texts
     found += [maker.dressed(row) for row in own_texts if row.passage and chance.random() < 0.35]
     return [broadener.cut(row) for row in found]

@@ -1,13 +1,13 @@
-"""What the judge is worth on sources that it never read: left out a fold of them at a time.
+"""What the judges are worth on sources that they never read: left out a fold of them at a time.
 
     python training/transfer.py --shared ../shared/data --work .judge --folds all
 
 Sources that share texts are one family, and a family is in one fold; ``--folds all`` leaves out one
-family at a time, ``--folds 3`` a third of all pairs. For every fold one network is trained from the
-published encoder on the pairs of all other sources (those of prepare.py and broaden.py in one
-training; the shipped judge had three, and longer ones), its probabilities and threshold are fitted
-on these sources' calibration groups, and the test groups of the sources left out are read. What is
-done stands in ``WORK/transfer``: the same command goes on where it was stopped.
+family at a time, ``--folds 3`` a third of all pairs. For every fold two networks are trained from
+the published encoders on the pairs of all other sources, the larger one and beside what it says the
+small one (the shipped ones longer, and on more pairs), their probabilities and thresholds are
+fitted on these sources' calibration groups, and the test groups of the sources left out are read.
+What is done stands in ``WORK/transfer``: the same command goes on where it was stopped.
 
 ``--package FOLDER --unread SOURCE…`` measures a judge that is there already on sources that neither
 its training nor its calibration read, and trains nothing.
@@ -42,8 +42,11 @@ from assay.measures.confidence import auroc
 
 TOGETHER = {**FAMILIES, "open questions": ("evouna", "openqa_eval")}
 """Both ask questions of Natural Questions."""
-PART = 0.4
-"""Of the shipped judge's pool, how large a fold's is."""
+PART, FILLS = 0.4, 6
+"""Of the shipped judge's pool, how large a fold's is; how often a text around a claim or an answer
+is filled."""
+SMALL, LARGE = "judge", "large"
+"""The networks of a fold."""
 BINS = 10
 NAMES = ("judge", "overlap", "cosine")
 
@@ -122,26 +125,38 @@ class Study:
     def part(self, split: str, left: Sequence[str]) -> list[Row]:
         return [r for r in self.rows if self.split[r.id] == split and r.source not in left]
 
-    def trained(self, folder: Path, left: Sequence[str]) -> Path:
-        """The ONNX file of a network that read all sources but ``left``."""
+    def trained(self, folder: Path, left: Sequence[str]) -> dict[str, Path]:
+        """The ONNX files of the networks that read all sources but ``left``."""
         options = self.options
         folder.mkdir(parents=True, exist_ok=True)
-        data, found = folder / "pool.npz", folder / "judge.onnx"
-        if found.exists():
+        found = {name: folder / f"{name}.onnx" for name in (LARGE, SMALL)}
+        if all(path.exists() for path in found.values()):
             return found
+        data, said = folder / "pool.npz", folder / "said.npy"
         if not data.exists():
             tokenizer = whole_texts(self.start)
-            made = pool(self.part("train", left), *texts(), tokenizer, f"without {left}", PART)
+            rows = self.part("train", left)
+            made = pool(rows, *texts(), tokenizer, f"without {left}", PART, FILLS)
             fresh = folder / "new.npz"
             store(made, tokenizer, fresh)
             fresh.replace(data)
-        here = Path(__file__).parent
+        train = Path(__file__).parent / "train.py"
+        if not said.exists():
+            fresh = folder / "new.npy"
+            run(
+                train, "--large", pool=data, start=options.work / "large/model.safetensors",
+                out=folder / LARGE, pairs=options.taught_by, batch=256, micro=20_000, rate=6e-5,
+                read=fresh,
+            )  # fmt: skip
+            fresh.replace(said)
         run(
-            here / "train.py", pool=data, start=self.start / "model.safetensors", out=folder,
-            pairs=options.pairs, batch=256, rate=2e-4, micro=48_000,
+            train, pool=data, start=self.start / "model.safetensors", out=folder / SMALL,
+            pairs=options.pairs, batch=512, micro=32_000, rate=3e-4, written=0.2, teacher=said,
         )  # fmt: skip
-        run(here / "export.py", weights=folder / "judge.pt", out=folder / "new.onnx")
-        (folder / "new.onnx").replace(found)
+        for name, path in found.items():
+            fresh = folder / "new.onnx"
+            run(train.with_name("export.py"), weights=folder / name / "judge.pt", out=fresh)
+            fresh.replace(path)
         return found
 
     def calibration(self, reader: Reader, left: Sequence[str]) -> dict[str, dict[str, object]]:
@@ -155,7 +170,7 @@ class Study:
             for row in sampled(own, self.options.calibrate, "calib")
             if not empty(as_question(row)) and not verbatim(as_question(row))
         ]
-        check_labels(rows, "raise --calibrate, or take more folds")
+        check_labels(rows, ABILITIES, "raise --calibrate, or take more folds")
         features = reader.features([as_question(row) for row in rows])
         return {
             ability.value: fitted(
@@ -195,8 +210,9 @@ class Study:
         return [replace(p, cosine=float(c)) for p, c in zip(pairs, near, strict=True)]
 
 
-def run(program: Path, **options: object) -> None:
+def run(program: Path, *flags: str, **options: object) -> None:
     words = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
+    words += flags
     done = subprocess.run([sys.executable, str(program), *words], check=False)
     if done.returncode:
         raise SystemExit(f"{program.name} ended with status {done.returncode}")
@@ -302,8 +318,8 @@ def same_fold(folder: Path, left: Sequence[str], sizes: Mapping[str, int]) -> No
         )
 
 
-def measured(study: Study) -> list[Pair]:
-    """The pairs of every fold, of the folds that are there as they are."""
+def measured(study: Study) -> dict[str, list[Pair]]:
+    """By network the pairs of every fold, of the folds that are there as they are."""
     options = study.options
     if options.package:
         kept = study.folder / "readings.jsonl"
@@ -313,27 +329,29 @@ def measured(study: Study) -> list[Pair]:
         told = {source for own in known.values() for source in own["sources"]}
         for source in sorted(told.intersection(options.unread)):
             print(f"not quite unread: this judge was calibrated on other pairs of {source}")
-        return study.with_cosine(study.read(reader, known, options.unread), options.unread)
+        pairs = study.read(reader, known, options.unread)
+        return {str(options.package): study.with_cosine(pairs, options.unread)}
     sizes = Counter(row.source for row in study.rows if study.split[row.id] == "train")
     abilities = {row.source: row.ability for row in study.rows}
     folds = folds_of(abilities, options.folds, sizes)
     # Another training is another folder, another reading another file.
-    training = f"{options.folds}-{options.pairs}"
+    training = f"{options.folds}-{options.taught_by}-{options.pairs}"
     reading = f"{TEXTS_VERSION}-{options.most}-{options.calibrate}"
-    found = []
+    found: dict[str, list[Pair]] = defaultdict(list)
     for number, left in enumerate(folds, start=1):
         folder = study.folder / f"{training}-{number}"
-        kept = folder / f"pairs-{reading}.json"
         same_fold(folder, left, sizes)
-        if not kept.exists():
-            print(f"fold {number} of {len(folds)}, without {', '.join(left)}", flush=True)
-            network = study.trained(folder, left)
-            reader = Reader(network, study.start / "tokenizer.json", folder / "readings.jsonl")
-            pairs = study.read(reader, study.calibration(reader, left), left)
-            fresh = folder / "new.json"
-            fresh.write_text(json.dumps([asdict(pair) for pair in pairs]), encoding="utf-8")
-            fresh.replace(kept)
-        found += study.with_cosine(done(kept), left)
+        for name in (SMALL, LARGE):
+            kept = folder / f"{name}-{reading}.json"
+            if not kept.exists():
+                print(f"fold {number} of {len(folds)}, without {', '.join(left)}", flush=True)
+                network, known = study.trained(folder, left)[name], folder / f"{name}-read.jsonl"
+                reader = Reader(network, study.start / "tokenizer.json", known)
+                pairs = study.read(reader, study.calibration(reader, left), left)
+                fresh = folder / "new.json"
+                fresh.write_text(json.dumps([asdict(pair) for pair in pairs]), encoding="utf-8")
+                fresh.replace(kept)
+            found[name] += study.with_cosine(done(kept), left)
     return found
 
 
@@ -347,7 +365,10 @@ def main() -> int:
     which.add_argument("--folds", help="how many, or all: a family of sources at a time")
     which.add_argument("--package", type=Path, help="a judge that is there already")
     parser.add_argument("--unread", nargs="+", help="with --package: sources that it never read")
-    parser.add_argument("--pairs", type=int, default=80_000, help="that a fold is trained on")
+    parser.add_argument(
+        "--taught-by", type=int, default=61_440, help="pairs that a fold's larger network reads"
+    )
+    parser.add_argument("--pairs", type=int, default=200_192, help="that its small one reads then")
     parser.add_argument("--most", type=int, default=130, help="test pairs of a source")
     parser.add_argument("--calibrate", type=int, default=60, help="calibration pairs of a source")
     parser.add_argument("--cosine", type=Path, help="ONNX file of the start weights (evaluate.py)")
@@ -358,7 +379,9 @@ def main() -> int:
     unknown = set(options.unread or ()) - {row.source for row in study.rows}
     if unknown:
         parser.error(f"no such source: {', '.join(sorted(unknown))}")
-    show(measured(study))
+    for name, pairs in measured(study).items():
+        print(f"\n{name}\n")
+        show(pairs)
     return 0
 
 

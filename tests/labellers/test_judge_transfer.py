@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from assay.labellers.judge.texts import ABILITIES, Ability
 from tests.conftest import ROOT
 
 SOURCES = {
@@ -142,13 +143,32 @@ def test_labels_that_nothing_can_be_fitted_to(transfer):
 
     sources = [(n, a) for n, a in SOURCES.items() if n != "covid_qa"]
     rows = [row(name, ability, label) for name, ability in sources for label in (0.0, 1.0)]
-    check_labels(rows, "take more")
+    check_labels(rows, ABILITIES, "take more")
     only = [one for one in rows if one.ability != "A" or one.label == 1.0]
     with pytest.raises(SystemExit, match=r"ability A: people said the same .*take more"):
-        check_labels([*only, row("made_joined", "A", 0.5)], "take more")
+        check_labels([*only, row("made_joined", "A", 0.5)], ABILITIES, "take more")
+    check_labels(only, [Ability.E, Ability.C], "take more")
     lone = [one for one in rows if one.source != "selqa" or one.label == 1.0]
     with pytest.raises(SystemExit, match=r"ability A: without squad all pairs .* one label"):
-        check_labels(lone, "take more")
+        check_labels(lone, ABILITIES, "take more")
+
+
+def test_numbers_and_names_that_a_passage_lacks_count_for_more(transfer):
+    """A pair of mean shares keeps its probabilities, one that lacks them loses its yes."""
+    from calibrate import regression
+
+    from assay.labellers.judge.model import probabilities
+
+    chance = np.random.default_rng(3)
+    features = np.column_stack([chance.normal(size=(300, 6)), chance.random((300, 2))])
+    level = np.where(features[:, 2] > 0.4, 2, np.where(features[:, 0] > 0, 0, 1))
+    plain, more = (regression(features, level, np.ones(300), 0.3, worth) for worth in (0.0, 1.5))
+    usual = np.concatenate([np.zeros(6), features[:, -2:].mean(0)])
+    lacking = np.concatenate([np.zeros(6), [0.0, 0.0]])
+    assert probabilities(*plain, usual, 1.0) == pytest.approx(probabilities(*more, usual, 1.0))
+    no, _, yes = probabilities(*more, lacking, 1.0) - probabilities(*plain, lacking, 1.0)
+    assert no > 0.1
+    assert yes < -0.1
 
 
 def test_draws_of_one_answer_alone_leave_an_interval(transfer):
