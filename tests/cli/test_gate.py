@@ -71,7 +71,7 @@ def test_a_baseline_is_saved_and_the_same_run_passes(folder: Path, assay: Assay)
     assert "wrong 1" not in text
     done = assay("gate", folder, "--baseline", base, env={"COLUMNS": "80"})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Gate passed: run ACX" in done.stdout
+    assert "Gate passed: run ACX (eval)" in done.stdout
     assert "12 with" in " ".join(done.stdout.split())
     assert "regression" not in done.stdout
 

@@ -180,7 +180,10 @@ def diff_remarks(found: Difference) -> Iterator[str]:
     if first and first == second:
         yield f"Both stand on: {first}."
     elif first and second:
-        yield f"The first stands on: {first}. The second stands on: {second}."
+        yield (
+            f"The first stands on: {first}. The second stands on: {second}. So a difference may be "
+            "that of who labelled: scores under --policy machine are by the judge on both sides."
+        )
     for task, (both, other) in found.relabelled.items():
         if other:
             units = counted(both, "unit")

@@ -26,7 +26,7 @@ from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.places import inside
 from assay.model.version import __version__
-from assay.model.wording import listed
+from assay.model.wording import listed, printable
 from assay.page.gates import Gate
 from assay.protocols.config import GateMeasure
 from assay.protocols.contents import digest
@@ -123,7 +123,8 @@ def gate_folder(opened: Opened, asked: GateOptions) -> Gate:
         stands_on=tuple(_stands_on(result, before)),
     )
     against = f"{path} ({found.against})" if found.against else ""
-    return replace(found, against=against, absent=tuple(absent))
+    title = printable(opened.folder.title)
+    return replace(found, against=against, absent=tuple(absent), evaluation=title)
 
 
 def _protocol(opened: Opened, named: str | None) -> str:

@@ -169,7 +169,10 @@ def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
         if a.labeller != b.labeller:
             yield f"labeller of {name}: {a.labeller} in the baseline, {b.labeller or 'none'} here"
         elif a.params != b.params:
-            yield f"labeller of {name}: other parameters of {a.labeller}"
+            yield (
+                f"labeller of {name}: other parameters of {a.labeller} (a version, a setting, a "
+                "calibration)"
+            )
         if a.prompt != b.prompt:
             yield f"prompt of {name}: another wording"
 

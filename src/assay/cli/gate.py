@@ -143,6 +143,7 @@ def _people(found: Gate) -> Iterator[Table | Paragraph]:
         yield Paragraph(f"Run {found.run} against {found.against}")
     if found.measures:
         yield gate_table(found)
+    if any(one.tested for one in found.measures):
         yield Paragraph("Differences are now − baseline with 95 % intervals; below 0 is worse.")
     for line in (*compared(found), *remarks(found)):
         yield Paragraph(line)

@@ -86,7 +86,7 @@ class Gate:
     ``passages`` count those of them whose answer, or passages, are others now, ``neither`` those
     that have the same; ``relabelled`` of these have other values by a gated measure. ``absent`` are
     the questions that the run has nothing of, ``losers`` by measure those that lost most.
-    ``stands_on`` are sentences."""
+    ``stands_on`` are sentences, ``evaluation`` is the title of the folder."""
 
     protocol: str
     run: str
@@ -108,17 +108,19 @@ class Gate:
     absent: tuple[str, ...] = ()
     losers: tuple[Lost, ...] = ()
     stands_on: tuple[str, ...] = ()
+    evaluation: str = ""
 
     @property
     def title(self) -> str:
         """The verdict in words."""
         failed = [one.measure for one in self.measures if one.verdict is not Verdict.PASS]
+        of = f" ({self.evaluation})" if self.evaluation else ""
         if self.verdict is Verdict.PASS:
-            proven = " (shown not to be worse than allowed)" if self.prove else ""
-            return f"Gate passed: run {self.run}{proven}"
+            proven = ", shown not to be worse than allowed" if self.prove else ""
+            return f"Gate passed: run {self.run}{proven}{of}"
         if self.verdict is Verdict.UNCOMPARABLE:
-            return f"Gate: run {self.run} cannot be compared with the baseline"
-        return f"Gate failed: run {self.run}, {', '.join(failed)}"
+            return f"Gate: run {self.run} cannot be compared with the baseline{of}"
+        return f"Gate failed: run {self.run}, {', '.join(failed)}{of}"
 
     @property
     def exit_status(self) -> int:

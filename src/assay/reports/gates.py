@@ -21,7 +21,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def gate_table(gate: Gate) -> Table:
     """The measures of a gate, a row each; with what is allowed where that is anything."""
-    columns = {
+    columns: dict[str, Sequence[Value]] = {
         "measure": [one.measure for one in gate.measures],
         "was": [one.before for one in gate.measures],
         "now": [one.now for one in gate.measures],
@@ -33,6 +33,8 @@ def gate_table(gate: Gate) -> Table:
     }
     if not any(one.tested and one.tested.loss for one in gate.measures):
         del columns["may\nlose"]
+    for name in [name for name, cells in columns.items() if not any(cells)]:  # nothing is tested
+        del columns[name]
     numbers = frozenset(columns) - {"measure", ""}
     rows = list(zip(*columns.values(), strict=True))
     return Table("", tuple(columns), rows, numbers=numbers)
