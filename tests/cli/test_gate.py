@@ -210,6 +210,17 @@ def test_what_people_said_of_one_side_alone_is_no_difference(
     assert "Take --policy machine, for the baseline, too." in " ".join(chosen.stdout.split())
 
 
+def test_what_a_baseline_replaces_is_told(folder: Path, assay: Assay):
+    base = folder / "base.json"
+    assay("judge", folder)
+    assert "replaces" not in assay("gate", folder, "--save", base).stderr
+    run(folder, 9)
+    assay("judge", folder)
+    told = " ".join(assay("gate", folder, "--save", base).stderr.split())
+    assert "it replaces that of run ACX, 20" in told
+    assert "Accuracy 0.833 → 0.750, HMR " in told
+
+
 def test_a_measure_that_is_added_leaves_the_rest_comparable(folder: Path, assay: Assay):
     base = folder / "base.json"
     assay("judge", folder)

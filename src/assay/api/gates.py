@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from assay.model.places import inside
 from assay.model.version import __version__
 from assay.model.wording import listed, printable
 from assay.page.gates import Gate
+from assay.page.wording import span
 from assay.protocols.config import GateMeasure
 from assay.protocols.contents import digest
 from assay.protocols.evaluation import Evaluation
@@ -50,9 +51,9 @@ class GateOptions:
     prove: bool = False
 
 
-def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, int, str]:
-    """Write a run's baseline; returns the run, how many questions it has, and
-    what labels it lacks, in words. Asks nobody. Raises
+def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, int, list[str]]:
+    """Write a run's baseline; returns the run, how many questions it has, and what is to be known
+    of it: how it stands to the one that it replaces, and what labels it lacks. Asks nobody. Raises
     SettingsError for a run that there is not, LedgerError where nothing is labelled."""
     name = _protocol(opened, asked.protocol)
     part = opened.parts[name]
@@ -61,8 +62,24 @@ def save_baseline(opened: Opened, path: Path, asked: GateOptions) -> tuple[str, 
         ledger.checked()
     run = chosen_run(result, asked.run or opened.folder.config.gate.run)
     found = snapshot(part, result, run, alone)
+    before = read_baseline(path).value if path.is_file() else None
     write_bytes(path, baseline_bytes(found))
-    return run, len(found.questions), _unlabelled(result)
+    gated = opened.folder.config.gate.measures or _first_measures(result, run)
+    said = [] if before is None else [_replaced(before, found, gated)]
+    if lacking := _unlabelled(result):
+        said.append(f"{lacking} Then write the baseline again: what hangs on them is not known.")
+    return run, len(found.questions), said
+
+
+def _replaced(before: Baseline, now: Baseline, gated: Iterable[str]) -> str:
+    """How what a gate tests stood in a baseline that is written over: losses that are too small to
+    be seen add up where it is renewed again and again."""
+    scores = (
+        f"{name} {' → '.join(span(one.floor, one.ceiling) for one in both if one is not None)}"
+        for name in gated
+        for both in [[of.measures.get(name) for of in (before, now)]]
+    )
+    return f"it replaces that of run {before.run}, {before.made[:10]}: {', '.join(scores)}."
 
 
 def gate_folder(opened: Opened, asked: GateOptions) -> Gate:

@@ -79,15 +79,15 @@ def gate_command(
     if save is not None:
         if baseline is not None or rules:
             raise SettingsError("--save tests nothing: give it without --baseline and measures.")
-        name, count, lacking = save_baseline(opened, save, asked)
+        name, count, said = save_baseline(opened, save, asked)
         present(
             lambda: {"file": str(save), "run": name, "questions": count},
             [f"Baseline of run {name}, {counted(count, 'question')}: {save}"],
         )
         if count < FEWEST:
             remark(f"a gate compares {FEWEST} questions at least: add some, and write it again.")
-        if lacking:
-            remark(f"{lacking} Then write the baseline again: what hangs on them is not known.")
+        for line in said:
+            remark(line)
         return
     found = gate_folder(opened, asked)
     _write(found, junit_file, markdown_file)
