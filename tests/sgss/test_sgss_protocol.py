@@ -262,10 +262,12 @@ def test_all_faults_of_a_file_of_summaries(tmp_path):
         SUMMARIES[1],
         SUMMARIES[1],
         "no object",
+        {**SUMMARIES[0], "query_id": 7, "overview": "words"},
     ]
     write(tmp_path, bad)
     faults = read_summaries(tmp_path / "summaries.jsonl").errors
-    assert [fault.line for fault in faults] == [1, 2, 3, 4, 6, 7]
+    assert [fault.line for fault in faults] == [1, 2, 3, 4, 6, 7, 8]
+    assert (faults[-1].topic, faults[-1].why) == ("7", "The overview is no object.")
     assert "cites 7" in faults[1].why
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.formats.cells import read_cells
-from assay.formats.jsonl import dump_line, read_values
+from assay.formats.jsonl import dump_line, one_id, read_values
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
 from assay.model.summaries import CitedText, Document, Preference, Summary, SummarySection
@@ -73,7 +73,7 @@ class _SummaryReader:
         if not isinstance(row, dict):
             self._error("This is no JSON object.", "Write {query_id, query, summariser, …}.")
             return None
-        query = self._string(row, "query_id", "The summary")
+        query = one_id(row, "query_id") or self._string(row, "query_id", "The summary")
         self._query = query or None
         text = self._string(row, "query", "The summary")
         run = self._string(row, "summariser", "The summary")
@@ -126,7 +126,8 @@ class _SummaryReader:
 
     def _cited(self, row: Any, where: str, documents: Mapping[int, Document]) -> CitedText | None:
         if not isinstance(row, dict):
-            self._error(f"{where} is missing.", "Write {text, citations}.")
+            why = "is missing" if row is None else "is no object"
+            self._error(f"{where} {why}.", "Write {text, citations}.")
             return None
         text = self._string(row, "text", where)
         citations = row.get("citations") or []

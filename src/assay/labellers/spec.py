@@ -136,8 +136,9 @@ def make_labeller(
         made = RulesLabeller()
     elif kind == "human" and rest:
         raise SettingsError(
-            f"'{spec}': a person's labels come in through 'assay labels import', not by judging. "
-            "They already count before any machine's."
+            f"'{spec}': people label in 'assay ui', or their labels come in through 'assay labels "
+            "import'; they count before any machine's. Where no machine is to be asked, name an "
+            "empty file: recorded:none.jsonl."
         )
     else:
         from assay.labellers.custom import custom_labeller  # noqa: PLC0415
