@@ -102,7 +102,11 @@ def test_an_address_that_cannot_be_one_is_told(place):
 
 def test_whatever_yarl_refuses_is_no_traceback():
     async def post(url):
-        return await HttpTransport().post(Posted(url, {}, b"{}", 1.0))
+        transport = HttpTransport()
+        try:
+            await transport.post(Posted(url, {}, b"{}", 1.0))
+        finally:
+            await transport.close()
 
     with pytest.raises(TransportError):
         asyncio.run(post("http://a..b/v1"))
