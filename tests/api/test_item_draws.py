@@ -374,7 +374,7 @@ def test_several_judges_enter_together(assay, answers):
         (("--task", "r2c2.dialogue_act"), "correct no measure here"),
         (("--task", "r2c2.answer", "--n", "12"), "--n from 20"),
         (("--task", "r2c2.nothing"), "asks nothing under"),
-        (("--task", "r2c2.answer", "-m", "HMR"), "HMR is no sum"),
+        (("--task", "answer", "-m", "HMR"), "HMR is no sum"),
         (("--task", "r2c2.answer", "--n", "900"), "only 90 items"),
         ((), "single units are of one task"),
     ],

@@ -92,7 +92,7 @@ def test_a_manifest_is_tied_to_its_ledger(slide: Path, assay):
     done = assay("labels", "verify", slide)
     manifest = json.loads((slide / "out" / "manifest.json").read_text())
     head = manifest["ledger"]["head"]
-    said = f"7 labels, head {head}, 1 manifests: all as written."
+    said = f"7 labels, head {head}, 1 manifest: all as written."
     assert (done.returncode, done.stdout.split()) == (0, said.split())
     tampered(slide / "labels.sqlite", "DELETE FROM labels WHERE id = 7")
     done = assay("labels", "verify", slide)

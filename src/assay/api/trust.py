@@ -61,7 +61,7 @@ def draw_units(
     with ``pairs`` to the pairs of runs that are not settled yet. Raises SettingsError where it
     cannot be made, and LedgerError."""
     opened = Opened.open(folder)
-    asked = _tasks(opened, [task])
+    asked = (task,) = _tasks(opened, [task])
     with opened.ledger() as ledger:
         ledger.checked()
         items = items_for(opened.parts, ledger, task, measure)
@@ -139,16 +139,20 @@ def topics_of(opened: Opened, ledger: Ledger) -> list[str]:
 
 
 def _tasks(opened: Opened, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The tasks that are ``wanted``, by their whole names or the last part of them; all where none
+    is. Raises SettingsError where the folder asks nothing under one."""
     known = [task.name for task in opened.tasks()]
     if not known:
         raise SettingsError(f"{opened.folder.path} asks nobody anything: there is nothing to draw.")
-    unknown = [name for name in wanted if name not in known]
-    if unknown:
+    meant = {
+        name: [one for one in known if name in (one, one.rpartition(".")[2])] for name in wanted
+    }
+    if unknown := [name for name, found in meant.items() if len(found) != 1]:
         raise SettingsError(
             f"{opened.folder.path} asks nothing under {', '.join(unknown)}. It asks under "
             f"{', '.join(known)}."
         )
-    return tuple(sorted(wanted or known))
+    return tuple(sorted({one for (one,) in meant.values()} or known))
 
 
 def trust(

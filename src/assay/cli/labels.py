@@ -249,7 +249,9 @@ def verify_command(folder: FolderArgument) -> None:
     with going() as shown:
         found = verified(folder, shown.at)
     head, many = found.head, len(found.faults)
-    what = f"{head.labels:,} labels, head {head.digest.hex()}, {found.manifests} manifests"
+    what = (
+        f"{head.labels:,} labels, head {head.digest.hex()}, {counted(found.manifests, 'manifest')}"
+    )
     faults = [{"label": one.uid, "why": one.why} for one in found.faults]
     present(
         lambda: {**head.in_manifest(), "manifests": found.manifests, "faults": faults},

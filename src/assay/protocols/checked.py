@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from assay.ledger import Ledger
-from assay.protocols.folder import Folder, relative_to
+from assay.protocols.folder import Folder
 from assay.protocols.manifest import heads
 
 
@@ -17,6 +17,6 @@ def checked_ledger(
     """The folder's ledger; :meth:`assay.ledger.Ledger.checked` wants every head that stands in
     ``out/``. Without ``by_index`` labels are not looked up."""
     with folder.open_ledger(create=create) as ledger:
-        named = {str(relative_to(folder.path, path)): head for path, head in heads(folder.out)}
+        named = {str(path): head for path, head in heads(folder.out)}
         ledger.expect(named, by_index=by_index)
         yield ledger
