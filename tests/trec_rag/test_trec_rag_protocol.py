@@ -16,7 +16,7 @@ from assay.judging.engine import judge as ask
 from assay.judging.engine import plan
 from assay.labellers.base import Request
 from assay.labellers.judge.verdicts import unit_questions
-from assay.ledger import Ledger, NewLabel
+from assay.ledger import Ledger, NewLabel, exchange
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.page.parts import made
@@ -28,7 +28,7 @@ from assay.protocols.registry import find_protocol
 from assay.protocols.trec_rag.compared import ASSIGNED, AUTO, EDITED, MANUAL
 from assay.tasks.rendering import Renderer
 from assay.tasks.trec_rag import SUPPORT_IN_CONTEXT
-from assay.tasks.trec_rag_nuggets import CREATE, MAPPING, MappingUnit
+from assay.tasks.trec_rag_nuggets import CREATE, EDIT, MAPPING, MappingUnit
 from tests.conftest import ROOT, Assay
 from tests.trec_rag import judge as judging
 from tests.trec_rag.cases import ANSWERS, NARRATIVES, SEGMENTS, lines, make
@@ -647,6 +647,29 @@ def test_edits_that_cannot_be_read_change_nothing(assay: Assay, tmp_path: Path):
     assert done.returncode == 2
     assert [f":{line} " in done.stderr for line in (1, 2, 4, 5, 7)] == [True] * 5
     assert len(labels_of(folder)) == count
+
+
+def test_edits_of_nuggets_that_are_made_no_more_are_told(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    _, before = judged(folder)
+    told = "nuggets that the list no longer has"
+    assert not any(told in gap.what for gap in before.gaps)
+    listed = rows_of(folder / "out" / "nuggets.jsonl")[0]
+    first, second = (one["text"] for one in listed["nuggets"][:2])
+    with Ledger.open(folder / "labels.sqlite") as ledger:
+        for text, becomes in ((first, f"{first}, at last"), (second, second)):
+            unit = {"narrative": listed["query"], "nugget": text}
+            verdict = {"reason": "", "becomes": [{"text": becomes}]}
+            kim = exchange.person("human:KIM")
+            ledger.add([exchange.said_by(kim, EDIT, unit, verdict)])
+    docs = {doc for doc, text in SEGMENTS.items() if first in text or second in text}
+    for path in (folder / "r").iterdir():
+        kept = [one for one in path.read_text().splitlines() if one.split()[2] not in docs]
+        path.write_text("\n".join(kept))
+    _, after = judged(folder)
+    (gap,) = (gap for gap in after.gaps if told in gap.what)
+    assert (gap.count, gap.grave) == (1, False)  # one was left as it was
+    assert "(1: 1)" in gap.what
 
 
 # --- what is missing -----------------------------------------------------------------------------

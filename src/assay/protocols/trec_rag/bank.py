@@ -45,10 +45,12 @@ from assay.tasks.trec_rag_nuggets import (
     MAPPING,
     MERGE,
     CreateUnit,
+    EditedNugget,
     EditUnit,
     ImportanceUnit,
     MappingUnit,
     MergeUnit,
+    NuggetEdit,
 )
 
 
@@ -412,6 +414,27 @@ class Bank(BankTerms):
 
     def __getitem__(self, topic: str) -> TopicBank:
         return self._topics[topic]
+
+    def stray_edits(self) -> dict[str, int]:
+        """How many edits of nuggets by people are lost to each topic, as its list, which is made of
+        other documents now, has these nuggets no more. (One that is given stays as it is.)"""
+        held, found = self.book.by_unit, dict[str, int]()
+        if held is None or EDIT.name not in held.ledger.tasks():
+            return found
+        made = {
+            one.narrative: one
+            for topic, one in self._topics.items()
+            if topic not in self.inputs.nuggets and one.machine_list is not None
+        }
+        for _, content in held.ledger.unit_contents([EDIT.name]):
+            one, nugget = made.get(content["narrative"]), content["nugget"]
+            if one is None or nugget in {"", *(each.text for each in one.machine_list or ())}:
+                continue
+            label = self.book.find(EDIT, one.edit_unit(nugget))
+            same = (EditedNugget(text=nugget),)
+            if label is not None and NuggetEdit.model_validate(label.verdict).becomes != same:
+                found[one.topic] = found.get(one.topic, 0) + 1
+        return found
 
     def walked(self, task: AnyTask, walk: Callable[[TopicBank], object]) -> Iterator[Request]:
         """What a walk through each topic looks up of a task."""

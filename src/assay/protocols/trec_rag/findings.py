@@ -212,6 +212,15 @@ def _gaps(state: ScoredLabels) -> Iterator[Gap]:
     shares = (f"{run}: {100 * lacking / of:.0f} %" for run, (lacking, of) in unjudged.items())
     said = f"retrieved {named(count, 'document')}{at} not judged ({listed(shares, 10)})"
     yield Gap(count, said, "Counted as not relevant, as trec_eval does.", grave=False)
+    stray = state.bank.stray_edits()
+    of = listed((f"{topic}: {n}" for topic, n in stray.items()), 10)
+    count = sum(stray.values())
+    said = f"{named(count, 'edit')} of nuggets that the list no longer has ({of})"
+    so = (
+        "They count for nothing: the list was made anew, as other documents are relevant. Give the "
+        "list that people edit as [inputs] nuggets."
+    )
+    yield Gap(count, said, so, grave=False)
     left_out = {run: support.unjudged(run) for run in support.values} if support else {}
     count = sum(map(len, left_out.values()))
     names = "; ".join(f"{run}: {listed(found, 10)}" for run, found in left_out.items() if found)
