@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
@@ -15,6 +16,7 @@ from assay.formats.summaries import (
 )
 from assay.labellers.replies import parse_reply
 from assay.ledger import Ledger
+from assay.measures.ranges import Range
 from assay.measures.summaries import (
     Labelled,
     SectionLabels,
@@ -25,7 +27,9 @@ from assay.measures.summaries import (
     xux,
 )
 from assay.model.summaries import without_first_section, without_headings
+from assay.protocols.sgss.inputs import SgssSettings
 from assay.protocols.sgss.labels import left_and_right, preference
+from assay.protocols.sgss.preferences import PreferredPair, mean_rates
 from assay.statistics.logistic import fit_logistic
 from assay.tasks.sgss import PREFERENCE, STATEMENT, PreferenceUnit, StatementUnit
 from tests.sgss.cases import PREFERENCES, SUMMARIES, rows, summary, toml, write
@@ -441,6 +445,16 @@ def test_a_preference_by_a_person_needs_no_other_order(sgss, folder):
         document = json.loads(sgss("score", folder, "--json", "--policy", policy).stdout)
         asked = next(row for row in document["preferences"] if row["part"] == "asked")
         assert (asked["labels"], asked["MAR"]) == (4, pytest.approx((1 + 1 / 3) / 2))
+
+
+def test_agreement_is_drawn_by_queries_of_which_pairs_hang_together():
+    one = PreferredPair("q1", "A", "B", 1, 1, test=True)
+    whole, none = Range.certain(1.0), Range.certain(0.0)
+    compared = [(one, whole, whole)] * 3 + [(replace(one, query="q2"), none, none)]
+    ((mar, labels),) = mean_rates(compared, SgssSettings())
+    assert (mar.value, mar.low, mar.high, labels) == (0.75, 0.0, 1.0, 4)
+    ((mar, _),) = mean_rates(compared[:3], SgssSettings())
+    assert (mar.value, mar.low, mar.high) == (1.0, None, None)
 
 
 def test_criteria_of_weight_0_are_not_asked_about(sgss, folder):

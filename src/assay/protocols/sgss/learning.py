@@ -22,10 +22,16 @@ from assay.measures.summaries import Weights
 from assay.model.errors import SettingsError
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings
 from assay.protocols.sgss.labels import JudgedSummary
-from assay.protocols.sgss.preferences import PreferredPair, agreement_rate, assumed, is_there, pairs
+from assay.protocols.sgss.preferences import (
+    PreferredPair,
+    agreement_rate,
+    assumed,
+    is_there,
+    over_queries,
+    pairs,
+)
 from assay.protocols.sgss.scoring import features
 from assay.statistics.logistic import fit_logistic
-from assay.statistics.worsening import session_interval
 
 Ends = tuple[float, float]
 
@@ -280,24 +286,16 @@ def compared_ways(
         yield ModelRates(
             name,
             float(np.mean(rates[name])) if order else None,
-            _ends(rates[name], queries, settings),
-            None if name == DEFAULT else _ends(lead.tolist(), queries, settings),
+            over_queries(rates[name], queries, settings),
+            None if name == DEFAULT else over_queries(lead.tolist(), queries, settings),
             float(np.mean(on_test)) if on_test else None,
-            _ends(on_test, [pair.query for pair in test.pairs], settings),
+            over_queries(on_test, [pair.query for pair in test.pairs], settings),
         )
 
 
 def _chosen(training: Differences, settings: SgssSettings, *, select: bool) -> Floats:
     columns, _ = selected(training, settings, select=select)
     return training.fitted(columns, settings.ridge)
-
-
-def _ends(values: Sequence[float], queries: Sequence[str], settings: SgssSettings) -> Ends | None:
-    """The interval of a mean over pairs, drawing whole queries."""
-    if len(set(queries)) < 2:
-        return None
-    found = session_interval(values, queries, **settings.resampling)
-    return None if found is None else (found.low, found.high)
 
 
 def _bounded(beta: Floats) -> Weights:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.labellers.base import Request
 from assay.measures.ranges import OPEN, Range
@@ -19,6 +19,7 @@ from assay.protocols.means import mean_score
 from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, is_test
 from assay.protocols.sgss.labels import JudgedSummary, compared_in, preference
+from assay.statistics.worsening import session_interval
 from assay.tasks.sgss import PREFERENCE
 
 
@@ -175,12 +176,29 @@ def _rate(pair: PreferredPair, difference: Range) -> Range:
 
 
 def mean_rates(compared: Compared, settings: SgssSettings) -> Iterator[tuple[Score, int]]:
-    """MAR of each part with its interval over pairs, and the number of labels that it rests on."""
+    """MAR of each part with its interval over queries (pairs of one query hang together), and the
+    number of labels that it rests on."""
     for part in PARTS:
-        own = [(pair.labels, rate) for pair, _, rate in compared if pair.part == part]
+        own = [(pair, rate) for pair, _, rate in compared if pair.part == part]
         if own:
-            labels = sum(count for count, rate in own if rate is not None)
-            yield mean_score(part, "MAR", [rate for _, rate in own], settings), labels
+            known = [(pair, rate) for pair, rate in own if rate is not None]
+            mar = mean_score(part, "MAR", [rate for _, rate in own], settings)
+            queries = [pair.query for pair, _ in known]
+            least, most = (
+                over_queries([rate[end] for _, rate in known], queries, settings) for end in (0, 1)
+            )
+            low, high = least and least[0], most and most[1]
+            yield replace(mar, low=low, high=high), sum(pair.labels for pair, _ in known)
+
+
+def over_queries(
+    values: Sequence[float], queries: Sequence[str], settings: SgssSettings
+) -> tuple[float, float] | None:
+    """The interval of a mean over pairs, drawing whole queries; None of one query."""
+    if len(set(queries)) < 2:
+        return None
+    found = session_interval(values, queries, **settings.resampling)
+    return None if found is None else (found.low, found.high)
 
 
 def preference_scores(compared: Compared, settings: SgssSettings) -> list[dict[str, object]]:
@@ -213,7 +231,7 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
     ]  # fmt: skip
     note = (
         "Weights are learned from the training part; how well they do shows on the test part. An "
-        "original is assumed to be better than its degraded version."
+        "original is assumed to be better than its degraded version. Intervals are over queries."
     )
     if any(pair.asked for pair, _, _ in compared):
         note += (
