@@ -13,7 +13,7 @@ from assay.protocols.standing import stands_on
 MACHINE, KIM = LabellerId("m", "model"), LabellerId("human:KIM", "human")
 
 
-def result(*rows, by_people=False, lacking=0, given=""):
+def result(*rows, by_people=False, lacking=0, given="", disputed=0):
     """A result that rests on labels by (run, unit, whether by a person)."""
     used = [
         Used(
@@ -27,6 +27,7 @@ def result(*rows, by_people=False, lacking=0, given=""):
         by_people=by_people,
         evened=None,
         lacking=lacking,
+        disputed=disputed,
         task_titles={"t": "Help: it?"},
         findings=SimpleNamespace(given=given),
     )
@@ -109,3 +110,8 @@ def test_labels_among_the_inputs_are_told():
     said = stands_on(result(("A", "u", False), given=by_people))
     assert said == f"judge alone, never checked here; {by_people}"
     assert stands_on(result(given=by_people)) == by_people
+
+
+def test_that_people_disagree_is_told():
+    found = result(("A", "u", True), disputed=1, given="g")
+    assert stands_on(found) == "human labels for 100 %; people disagree on 1 unit; g"

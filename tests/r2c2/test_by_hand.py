@@ -217,6 +217,17 @@ def test_the_newest_of_what_was_said_of_the_former_answers_goes_on(edited: Made)
     assert edited.marks("A") == ["B1", "B2", "N3"]
 
 
+def test_that_people_disagree_on_what_is_carried_is_told(edited: Made):
+    former = answer_of("A", "n1", "n2", "n3")
+    edited.say("r2c2.answer", former, {"correct": True, "nuggets": []}, by="human:LEE")
+    edited.say("r2c2.answer", former, {"correct": False, "nuggets": []})
+    edited.say("r2c2.entailment", FIRST, {"entailed": False})
+    found = edited.score("--policy", "people")  # for all tasks, though people labelled unevenly
+    assert found["runs"]["A"]["carried_answers"] == 1
+    assert "; people disagree on 1 unit" in found["stands_on"]["r2c2"]
+    assert any("On 1 unit people disagree" in one for one in found["warnings"])
+
+
 def test_a_machines_word_on_the_answer_as_it_is_goes_before_what_is_carried(edited: Made):
     """Also where people judged other answers."""
     edited.say("r2c2.answer", answer_of("B", "n2", "n3"), {"correct": True, "nuggets": []})

@@ -38,7 +38,8 @@ def carried(
         return None
     of_parts = [_counted(book, part, labels) for part, labels in zip(parts, histories, strict=True)]
     now = unit_hash(task.name, unit)
-    given: dict[str, tuple[Label, Sequence[Label]]] = {}
+    given: dict[str, tuple[Sequence[Label], UnitContent, int]] = {}
+    found: list[Label] = []
     for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
         said = [label for counted in of_parts if (label := counted(end)) is not None]
         # Then there was no unit: not all parts had a label yet, or people disagreed on one.
@@ -49,10 +50,14 @@ def carried(
         if identity != now and identity not in given:
             label = book.find(task, former, before=end)
             if label is not None and label.verdict is not None:
-                given[identity] = label, said
-    labels = sorted((label for label, _ in given.values()), key=lambda label: label.rowid)
-    chosen = book.best(task, labels)
-    return None if chosen is None else given[chosen.unit]
+                given[identity] = said, former, end
+                found.append(label)
+    chosen = book.best(task, sorted(found, key=lambda label: label.rowid))
+    if chosen is None:
+        return None
+    beside, former, end = given[chosen.unit]
+    book.find(task, former, before=end, still=True)
+    return chosen, beside
 
 
 def _counted(

@@ -318,6 +318,7 @@ class Evaluation:
             warnings=(*self.warnings, *warnings, *found.warnings),
             juries=juries(book.used.of_kind("ensemble")),
             by_people=any(book.people_labelled(task) for task in self.tasks),
+            disputed=0 if book.by_unit is None else len(book.by_unit.disputed),
             beside=cache(partial(self._beside, book)),
             out=self.folder.out_in_words,
             models=models,

@@ -87,11 +87,18 @@ class LabelBook:
         return isinstance(self.by_unit, WholeUnitLabels)
 
     def find(
-        self, task: AnyTask, unit: Unit | UnitContent, *, before: int | None = None
+        self,
+        task: AnyTask,
+        unit: Unit | UnitContent,
+        *,
+        before: int | None = None,
+        still: bool = False,
     ) -> Label | None:
         """The label of a unit that counts, which may be a failed one; nothing is counted. The one
-        that counted when the label with the number ``before`` was not there yet."""
-        return None if self.by_unit is None else self.by_unit.choose(task, _content(unit), before)
+        that counted when the label with the number ``before`` was not there yet, or ``still``
+        does."""
+        own = self.by_unit
+        return None if own is None else own.choose(task, _content(unit), before, still=still)
 
     def history(self, task: AnyTask, unit: Unit | UnitContent) -> list[Label]:
         """All labels of a unit, oldest first, whether they count or not."""

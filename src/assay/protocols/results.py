@@ -98,7 +98,8 @@ class Result:
     ``models`` counts, for each task, the labels that counted by the model that the server named.
     ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
     that have none yet and ``failed`` those whose labeller's reply was unusable. ``by_people`` says
-    whether people labelled anything here, whether that counts or not, ``out`` where the report says
+    whether people labelled anything here, whether that counts or not, ``disputed`` of how many
+    units those who count say different things, ``out`` where the report says
     that its files are. ``beside`` sets people's labels beside the machine's, while the ledger is
     open. Where people labelled more of some runs than of others, ``uneven`` has the
     shares by task and run, and ``evened`` is what comes of the machine's labels there.
@@ -120,6 +121,7 @@ class Result:
     warnings: tuple[str, ...]
     juries: tuple[Jury, ...] = ()
     by_people: bool = False
+    disputed: int = 0
     beside: Callable[[], PeopleBeside] = PeopleBeside
     evened: Result | None = None
     uneven: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.model.wording import listed
+from assay.model.wording import counted, listed
 from assay.protocols.places import UsedLabels
 from assay.protocols.results import Result
 
@@ -20,11 +20,13 @@ APART = 0.05
 
 def stands_on(result: Result) -> str:
     """Whose labels the leaderboard stands on, in one line: ``human labels for 37 %, the judge's for
-    the rest``; with what was given beside the ledger. Empty where there are no labels. Where runs
-    have unequal shares of people's, what that means."""
+    the rest``; on how many units people disagree, and what was given beside the ledger. Empty
+    where there are no labels. Where runs have unequal shares of people's, what that means."""
     used = result.fair.used
     said = _in_words(used, by_people=result.by_people, lacking=result.lacking)
-    said = "; ".join(filter(None, (said, result.fair.findings.given)))
+    disputed = result.fair.disputed
+    differ = f"people disagree on {counted(disputed, 'unit')}" if disputed else ""
+    said = "; ".join(filter(None, (said, differ, result.fair.findings.given)))
     apart = uneven(used) if result.evened is None else result.uneven
     shares = "; ".join(
         f"{result.task_titles.get(task, task).split(':')[0]}: {_extremes(of)}"

@@ -48,7 +48,8 @@ class UnitLabels:
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
     _shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
     _unsettled: set[str] = field(default_factory=set, init=False)
-    _differing: set[str] = field(default_factory=set, init=False)
+    disputed: set[str] = field(default_factory=set, init=False)
+    """Units that were looked at on which people disagree, and nobody settled it."""
 
     def __post_init__(self) -> None:
         labelled = self.ledger.tasks()
@@ -210,16 +211,22 @@ class UnitLabels:
         return [one for one in labels if keys[one.rowid] == asked]
 
     def choose(
-        self, task: AnyTask, content: UnitContent, before: int | None = None
+        self,
+        task: AnyTask,
+        content: UnitContent,
+        before: int | None = None,
+        *,
+        still: bool = False,
     ) -> Label | None:
         """The label of a unit that counts, which may be a failed one; the one that counted when the
-        label with the number ``before`` was not there yet."""
+        label with the number ``before`` was not there yet, or that ``still`` does."""
         labels = self.labels(task, content)
         present = partial(self._asked_now, task, content)
-        if before is None:
-            found = self.among(task, labels[0].unit, labels, present) if labels else None
-        else:
+        if before is not None:
             labels = [label for label in labels if label.rowid < before]
+        if labels and (before is None or still):
+            found = self.among(task, labels[0].unit, labels, present)
+        else:
             found = choose(labels, self.policy, self.configured[task.name], present)
         if found is None or task.name not in self._sources:
             return found
@@ -239,13 +246,13 @@ class UnitLabels:
         present: Callable[[Sequence[Label]], Sequence[Label]],
     ) -> Label | None:
         """The one of some labels, oldest first, that counts (:func:`assay.ledger.policy.choose`);
-        where people disagree on it, the ``unit`` is kept as one that is not settled, or that the
-        newest of them decided."""
+        where people disagree on it, the ``unit`` is kept."""
         own = self.configured[task.name]
         found = choose(labels, self.policy, own, present)
-        settles = self.policy.settles
-        if (found is None) == settles and people_differ(labels, self.policy, own):
-            (self._unsettled if settles else self._differing).add(unit)
+        if people_differ(labels, self.policy, own):
+            self.disputed.add(unit)
+            if found is None:
+                self._unsettled.add(unit)
         return found
 
     def superseded(self) -> Counter[tuple[str, str]]:
@@ -313,14 +320,14 @@ class UnitLabels:
         remarks.extend(self._shared.remarks())
         if self._unsettled:
             remarks.append(
-                f"On {len(self._unsettled)} units people disagree and nothing is settled: under "
-                f"the policy {self.policy.name} they count as missing, and no labeller is "
-                "asked. 'assay ui' has them in the queue of disagreements."
+                f"On {counted(len(self._unsettled), 'unit')} people disagree and nothing is "
+                f"settled: under the policy {self.policy.name} that counts as missing, and no "
+                "labeller is asked. 'assay ui' has the queue of disagreements."
             )
-        if self._differing:
+        if self.disputed and not self.policy.settles:
             other = f"majority{self.policy.name.removeprefix(self.policy.rule)}"
             remarks.append(
-                f"On {counted(len(self._differing), 'unit')} people disagree, and the newest label "
+                f"On {counted(len(self.disputed), 'unit')} people disagree, and the newest label "
                 f"counts, whoever gave it. The policy '{other}' goes by what most say; "
                 "'assay labels people' says how far they agree, and whose labels seem to tell "
                 "nothing."
