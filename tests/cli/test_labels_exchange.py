@@ -376,6 +376,43 @@ def test_labellers_differ_also_where_as_many_of_a_list_are_of_a_kind(tmp_path, a
     assert "1 of 1 units differ" in done.stdout
 
 
+def test_one_name_under_two_settings_is_two_labellers(tmp_path, assay):
+    (tmp_path / "assay.toml").write_text('[evaluation]\nprotocol = "trec-rag"\n[inputs]\n')
+    content = {"narrative": "n", "nuggets": ["a", "b"]}
+    low, high = (LabellerId("m", "model", {"threshold": one}) for one in (0.3, 0.7))
+    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
+        for who, said in ((low, "vital"), (high, "okay")):
+            ledger.add([said_by(who, IMPORTANCE, content, {"labels": ["vital", said]})])
+    names = [low.exact_name, high.exact_name]
+    rows = json.loads(assay("labels", "stats", tmp_path, "--json").stdout)
+    assert [(row["labeller"], row["labels"]) for row in rows] == [(one, 1) for one in sorted(names)]
+    assert "1 of 1 units differ" in assay("labels", "diff", tmp_path, *names).stdout
+    mixed = assay("labels", "diff", tmp_path, "m", "m")
+    assert mixed.returncode == 2
+    assert all(one in " ".join(mixed.stderr.split()) for one in names)
+    for name, count in (("m", 2), (names[0], 1), ("nobody", 0)):
+        lines = assay("labels", "export", tmp_path, "--by", name).stdout.splitlines()
+        assert len(lines) == count
+    refused = assay("labels", "export", tmp_path, "--by", "m", "--parquet", "-o", tmp_path / "x")
+    assert refused.returncode == 2
+
+
+def test_exports_have_the_places_of_what_people_disagree_on(slide, assay):
+    (slide / "assay.toml").write_text(
+        (slide / "assay.toml").read_text() + '\n[settings]\npolicy = "majority"\n'
+    )
+    assert assay("judge", slide).returncode == 0
+    exported = map(json.loads, assay("labels", "export", slide).stdout.splitlines())
+    row = next(one for one in exported if one["task"] == "r2c2.entailment")
+    for name, said in (("KIM", "YES"), ("LEE", "NO")):
+        mine = {"task": row["task"], "unit": row["unit"], "verdict": {"entailed": said}}
+        (slide / "mine.jsonl").write_text(json.dumps(mine) + "\n")
+        done = assay("labels", "import", slide, slide / "mine.jsonl", "--by", f"human:{name}")
+        assert done.returncode == 0, done.stderr
+    (kim,) = assay("labels", "export", slide, "--by", "human:KIM").stdout.splitlines()
+    assert json.loads(kim)["places"] == row["places"] != []
+
+
 def test_labels_may_come_while_others_look_at_them(tmp_path, monkeypatch):
     kim = LabellerId("human:KIM", "human")
 

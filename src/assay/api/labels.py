@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from assay.ledger.hashes import packed
 from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
 from assay.model.labels import Label, Status, without_reasons
-from assay.model.wording import printable
+from assay.model.wording import listing, printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import MANIFEST, heads, read_manifest
 from assay.protocols.places import WhereUsed
@@ -104,17 +104,22 @@ def faults_in_words(ledger: Ledger) -> str:
 
 
 def where_used(open_folder: Callable[[], Opened], ledger: Ledger, note: Note) -> WhereUsed:
-    """Where each label of a folder is used under its policy; nowhere, with a note, where the
-    inputs cannot be read."""
+    """Where each label of a folder is used under its policy, of what people do not agree on too;
+    nowhere, with a note, where the inputs cannot be read."""
     if ledger.size() > MANY:
         note(f"more than {MANY:,} labels: the places they are used at are left out.")
         return WhereUsed(())
     try:
-        results = open_folder().quick().score(ledger)
+        opened = open_folder().quick()
+        results = [
+            replace(one, policy=one.policy.under("people") if one.policy.settles else one.policy)
+            .score(ledger)
+            for one in opened.parts.values()
+        ]  # fmt: skip
     except AssayError as error:
         note(f"the places that labels are used at are left out: {error}")
         return WhereUsed(())
-    return WhereUsed(used for one in results.by_protocol.values() for used in one.used)
+    return WhereUsed(used for one in results for used in one.used)
 
 
 def tasks_named(name: str | None) -> list[str] | None:
@@ -138,10 +143,11 @@ def found_labels(
 ) -> Iterator[Label]:
     """Labels of one task, by one labeller, of one status, whose unit or reason holds a text; oldest
     first."""
+    who = None if by is None else ledger.named(by)
     chosen = (
         label
         for label in ledger.labels(tasks_named(task))
-        if by in (None, label.labeller.name) and status in (None, label.status)
+        if (who is None or label.labeller in who) and status in (None, label.status)
     )
     if contains is None:
         yield from chosen
@@ -178,8 +184,15 @@ def exported(label: Label, content: Content, where: WhereUsed) -> dict[str, Any]
     return {**label_row(label, content), "places": [place._asdict() for place in places]}
 
 
-def export_lines(ledger: Ledger, task: str | None, where: WhereUsed) -> Iterator[bytes]:
-    """Every label as a line of JSON, oldest first, with the places that it is used at."""
+def export_lines(
+    ledger: Ledger, task: str | None, where: WhereUsed, by: str | None = None
+) -> Iterator[bytes]:
+    """Every label (or those ``by`` one labeller) as a line of JSON, oldest first, with the places
+    that it is used at."""
+    if by is not None:
+        for one, content in with_contents(ledger, list(found_labels(ledger, task=task, by=by))):
+            yield orjson.dumps(exported(one, content, where), option=orjson.OPT_APPEND_NEWLINE)
+        return
     for block in ledger.lines(tasks_named(task)):
         for rowid, _, line in block:
             unit = _UNIT.search(line)
@@ -209,12 +222,20 @@ def label_differences(
     ledger: Ledger, first: str, second: str, task: str | None
 ) -> tuple[int, list[Differing]]:
     """How many units two labellers both labelled, and those of which they say different things.
-    Raises SettingsError where there are none."""
+    Raises SettingsError where there are none, or a name is that of several settings."""
     tasks = tasks_named(task)
     sides: tuple[dict[str, Label], dict[str, Label]] = ({}, {})
+    named = [ledger.named(name) for name in (first, second)]
+    for several in named:
+        if len(several) > 1:
+            exact = listing([one.exact_name for one in several])
+            raise SettingsError(
+                f"'{several[0].name}' labelled under {len(several)} settings: {exact}. Name one "
+                "of these. 'assay labels stats' has how many labels each gave."
+            )
     for label in ledger.labels(tasks):
-        for side, name in zip(sides, (first, second), strict=True):
-            if label.labeller.name == name and label.verdict is not None:
+        for side, who in zip(sides, named, strict=True):
+            if label.labeller in who and label.verdict is not None:
                 side[label.unit] = label
     both = [unit for unit in sides[0] if unit in sides[1]]
     if not both:

@@ -51,14 +51,19 @@ _MOST = 8
 app = group("The ledger of labels.")
 
 TaskOption = Annotated[str | None, Option(f"Only this task: {', '.join(REGISTRY)}.")]
-LabellerFilter = Annotated[str | None, Option("Only labels by this labeller.", metavar="NAME")]
+LabellerFilter = Annotated[
+    str | None, Option("Only labels by this labeller, as in 'stats'.", metavar="NAME")
+]
 StatusOption = Annotated[Status | None, Option("Only ok, or only failed.")]
 
 
 @app.command("stats")
 @forms("json", "csv")
 def stats_command(folder: FolderArgument) -> None:
-    """Count labels, tokens and cost by task and labeller, and what a server's cache saved."""
+    """Count labels, tokens and cost by task and labeller, and what a server's cache saved.
+
+    A labeller under several settings is several, whose names end in # and six digits.
+    """
     with shown_ledger(folder, remark) as ledger:
         rows = ledger.stats()
     names = ("task", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost",
@@ -152,6 +157,7 @@ def export_command(
         Path | None, Option("File to write; default: standard output.", flag="--output -o")
     ] = None,
     task: TaskOption = None,
+    by: LabellerFilter = None,
     parquet: Annotated[bool, Option("Write Parquet files, into the folder --output.")] = False,
     sheet: Annotated[
         bool, Option("Write the units of one --task as CSV, with verdicts to be filled in.")
@@ -182,6 +188,8 @@ def export_command(
     if not sheet and (units is not Which.ALL or semicolons):
         given = "--semicolons" if units is Which.ALL else f"--units {units.value}"
         raise SettingsError(f"{given} is of a sheet: give --sheet with it.")
+    if by is not None and (sheet or parquet):
+        raise SettingsError("--by is of JSON Lines: leave --sheet and --parquet out.")
     if sheet:
         if parquet or output is None:
             raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
@@ -210,9 +218,9 @@ def export_command(
     with shown_ledger(folder, remark) as ledger:
         where = where_used(partial(open_folder, folder), ledger, remark)
         if output is None:
-            sys.stdout.buffer.writelines(export_lines(ledger, task, where))
+            sys.stdout.buffer.writelines(export_lines(ledger, task, where, by))
             return
-        write_pieces(output, counting(export_lines(ledger, task, where)))
+        write_pieces(output, counting(export_lines(ledger, task, where, by)))
     say(f"{counted(count, 'label')} written to {output}")
 
 

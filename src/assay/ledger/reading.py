@@ -256,6 +256,12 @@ class Reading:
                 self._labellers[number] = LabellerId(name, kind, orjson.loads(params))
         return self._labellers
 
+    def named(self, name: str) -> list[LabellerId]:
+        """The labellers whose name it is; one where it is the exact one (:attr:`exact_name`)."""
+        every = self.labellers().values()
+        exact = [one for one in every if one.exact_name == name]
+        return exact or [one for one in every if one.name == name]
+
     def units(self, tasks: Iterable[str] | None = None) -> dict[str, Mapping[str, Any]]:
         """Content of every unit, by hash, of the named tasks or of all."""
         return dict(self.unit_contents(tasks))
@@ -282,32 +288,41 @@ class Reading:
             return [unpacked(uid) for (uid,) in found]
 
     def stats(self) -> list[dict[str, Any]]:
-        """Counts, tokens, cost (US dollars) and seconds for each task and labeller; the cost of
-        ``unpriced`` labels by models is unknown, and not in it. ``cached`` of the tokens read a
-        server had read before, and ``cache_saved`` is what its cache saved (US dollars, fewer than
-        0 where it cost more); None where no label says so."""
+        """Counts, tokens, cost (US dollars) and seconds for each task and labeller, who has the
+        exact name where several settings have the same; the cost of ``unpriced`` labels by models
+        is unknown, and not in it. ``cached`` of the tokens read a server had read before, and
+        ``cache_saved`` is what its cache saved (US dollars, fewer than 0 where it cost more);
+        None where no label says so."""
         with self._db.explained():
             rows = self._db.execute(
-                "SELECT tasks.name, version, labellers.name, status, COUNT(*), SUM(tokens_in), "
+                "SELECT tasks.name, version, labeller, status, COUNT(*), SUM(tokens_in), "
                 "SUM(tokens_out), SUM(cost), SUM(seconds), MIN(created), MAX(created), "
                 "SUM(CASE WHEN cost IS NULL AND kind = 'model' THEN 1 ELSE 0 END) FROM labels "
                 "JOIN labellers ON labellers.id = labels.labeller "
                 "JOIN tasks ON tasks.id = labels.task "
-                "GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 4"
+                "GROUP BY 1, 2, 3, 4"
             ).fetchall()
             caches = self._caches()
+        called = {
+            number: one.name if len(self.named(one.name)) == 1 else one.exact_name
+            for number, one in self.labellers().items()
+        }
         names = (
             "task", "version", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost",
             "seconds", "first", "last", "unpriced", "cached", "cache_saved",
         )  # fmt: skip
-        return [dict(zip(names, (*row, *caches[tuple(row[:4])]), strict=True)) for row in rows]
+        found = [
+            (task, version, called[who], status, *sums, *caches[task, version, who, status])
+            for task, version, who, status, *sums in rows
+        ]
+        found.sort(key=lambda row: (row[0], row[2], row[3], row[1]))
+        return [dict(zip(names, row, strict=True)) for row in found]
 
     def _caches(self) -> Mapping[tuple[Any, ...], list[Any]]:
         """Tokens that servers had cached, and what that saved, by task, version, labeller and
         status."""
         rows = self._db.execute(
-            "SELECT tasks.name, version, labellers.name, status, detail, COUNT(*) FROM labels "
-            "JOIN labellers ON labellers.id = labels.labeller "
+            "SELECT tasks.name, version, labeller, status, detail, COUNT(*) FROM labels "
             "JOIN tasks ON tasks.id = labels.task "
             "WHERE detail LIKE ? GROUP BY 1, 2, 3, 4, 5 ORDER BY MIN(labels.id)",
             ['%"cache%'],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -33,6 +35,12 @@ class LabellerId:
     name: str
     kind: str
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def exact_name(self) -> str:
+        """The name with digits that tell its settings from others: ``embedded:judge#3fa1c2``."""
+        settings = json.dumps([self.kind, self.params], sort_keys=True).encode()
+        return f"{self.name}#{hashlib.sha256(settings).hexdigest()[:6]}"
 
     @property
     def is_human(self) -> bool:
