@@ -71,7 +71,8 @@ def gated(
 
 
 def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
-    """A regression only if labels that are missing cannot undo it, a pass only if they cannot."""
+    """A regression only if labels that are missing cannot undo it, a pass only if they cannot, and
+    if the test could have failed where anything was lost."""
     if tested is None:
         return Verdict.SKIPPED, f"fewer than {FEWEST} questions, or sessions, have a value in both"
     failed = [(p < terms.alpha) is not terms.prove for p in tested.p_holm]
@@ -79,6 +80,13 @@ def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
         return Verdict.REGRESSION, "not shown to be good enough" if terms.prove else ""
     if any(failed):
         return Verdict.INCOMPLETE, _OPEN
+    least = tested.tests * 0.5**tested.units
+    if not terms.prove and least >= terms.alpha and tested.difference.floor < -tested.loss:
+        return Verdict.INCOMPLETE, (
+            f"it may have lost, and no loss can be found here: even one of each of its "
+            f"{tested.units} questions or sessions would have p = {number(least)}. Ask more "
+            "questions, test fewer measures, or set bounds alone"
+        )
     return Verdict.PASS, ""
 
 

@@ -100,14 +100,6 @@ def remarks(gate: Gate) -> Iterator[str]:
             "Detectable at the level that the tests share where any value differs "
             f"({gate.alpha:g}/{tests}): {shared}."
         )
-    for name, test in tested.items():
-        least = tests * 0.5**test.units
-        if least >= gate.alpha:
-            yield (
-                f"{name}: no loss can be found here. A loss of every one of its {test.units} "
-                f"questions or sessions would have p = {number(least)}; ask more questions, or set "
-                "a bound."
-            )
 
 
 def compared(gate: Gate) -> Iterator[str]:
