@@ -259,7 +259,8 @@ class Step:
     :meth:`Protocol.more_labellers` where it is not the task's own. A step whose requests hang on
     its own labels ``repeats`` until there is nothing new to ask. With ``strict`` nothing but
     ``task`` will do: no machine's label of another task saves the question, or counts.
-    ``of_people`` is given where people can be asked what a machine's label would not count of."""
+    ``of_people`` is given where people are asked something else: also what a machine's label would
+    not count of, or nothing."""
 
     title: str
     task: AnyTask
@@ -285,7 +286,7 @@ class Step:
         return self.task if self.asked_as is None else self.asked_as.task
 
     def asked_of_people(self, book: LabelBook) -> Iterable[Request]:
-        """What people are asked: its ``requests``, or more."""
+        """What people are asked: its ``requests``, unless that is something else."""
         return (self.of_people or self.requests)(book)
 
     def request(self, request: Request) -> Request:

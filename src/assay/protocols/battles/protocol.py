@@ -70,6 +70,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
                         lambda book: turned(inputs, _matches(inputs, book)),
                         "every battle is judged in the other order, too",
                     ),
+                    of_people=lambda _: (),  # nobody judges the same two things twice
                 )
             )
         return steps

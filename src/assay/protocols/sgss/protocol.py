@@ -159,8 +159,9 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         found = [step(one) for one in wanted if one.name not in unasked]
         if PREFERENCE in wanted:
             other = Step(
-                "preference, other order", PREFERENCE, lambda book: turned(inputs, book), waits=True
-            )
+                "preference, other order", PREFERENCE, lambda book: turned(inputs, book),
+                waits=True, of_people=lambda _: (),  # nobody judges the same two things twice
+            )  # fmt: skip
             found.append(other)
         return found
 
