@@ -274,6 +274,9 @@ def test_slices_by_metadata(tmp_path: Path):
     text = (place / "out" / "scores_by_category.csv").read_text()
     assert "de,main,Faithfulness,0.0" in text
     assert "en,main,Faithfulness,1.0" in text
+    page = package.open(place, labeller="tests.rag.world:judge").report(tmp_path / "r.html")
+    shown = page.read_text(encoding="utf-8").partition("below it stands its interval")[2]
+    assert ">1.00–1.00<" in shown  # for whoever has no mouse to point with
 
 
 def test_the_same_question_is_the_same_in_all_runs(tmp_path: Path, assay: Assay):

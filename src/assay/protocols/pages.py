@@ -189,8 +189,9 @@ def _categories(result: Result) -> Iterator[Part]:
     ]
     if grids:
         note = (
-            "The stronger the colour, the higher the score. n is the number of topics; categories "
-            f"with fewer than {SMALL} are set in italics: a single topic moves them much."
+            "The stronger the colour, the higher the score; below it stands its interval. n is "
+            f"the number of topics; categories with fewer than {SMALL} are set in italics: a "
+            "single topic moves them much."
         )
         yield Part("Scores by category", note, tuple(grids))
 
@@ -224,13 +225,15 @@ def _shade(score: Score | None, of: int) -> Shade:
     if score is None:
         return Shade(None, "undefined")
     about = counted(score.topics, "topic")
+    bounds = "" if score.ends is None else interval(score.low, score.high)
     if score.ends is None:
         about += ", undefined"
-    elif bounds := interval(score.low, score.high):
+    elif bounds:
         about += f", interval {bounds}"
     if score.missing:
         about += f", {score.missing} open"
-    return Shade(score.ends, about, f"n = {score.topics}" if score.topics != of else "")
+    below = (bounds, "" if score.topics == of else f"n = {score.topics}")
+    return Shade(score.ends, about, ", ".join(filter(None, below)))
 
 
 def _topics(result: Result) -> Iterator[Part]:
