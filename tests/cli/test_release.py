@@ -96,6 +96,22 @@ def test_public_pages_show_no_texts(made):
     assert any(text[:40] in (public / "dossier" / "report.html").read_text() for text in texts)
 
 
+def test_who_labelled_is_in_the_dossier_alone(tmp_path):
+    folder, public = tmp_path / "slide", tmp_path / "public"
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / "slide", folder, ignore=ignore)
+    assert run_here("judge", folder).returncode == 0
+    labels = run_here("labels", "export", folder, "--task", "r2c2.entailment").stdout.splitlines()
+    row = {**json.loads(labels[0]), "reason": "as Kimberly sees it"}
+    (tmp_path / "edit.jsonl").write_text(json.dumps(row))
+    done = run_here("labels", "import", folder, tmp_path / "edit.jsonl", "--by", "human:KIMBERLY")
+    assert "1 label added" in done.stdout.replace("labels", "label"), done.stderr
+    done = run_here("release", folder, "-o", public, "--no-figures", "--policy", "people")
+    assert "dossier/ says who labelled what" in done.stderr
+    named = {one for one in files(public) if b"kimberly" in (public / one).read_bytes().lower()}
+    assert named == {"dossier/labels.jsonl", "dossier/report.html"}
+
+
 def test_teams_have_pages_with_their_runs_beside_all(made):
     teams = made / "public" / "teams"
     assert {p.name for p in teams.iterdir()} == {"GOOD.html", "Narrows---Co.html"}

@@ -102,10 +102,13 @@ def release(
     seal = file_sha256(out / MANIFEST)
     writer = _Writer(into)
     left_out: list[str] = []
+    by_people = False
     for protocol, result in results.by_protocol.items():
         place = _place(opened, protocol)
         per_topic = opened.parts[protocol].folder.out / "per_topic.csv"
-        public, left = public_page(page_of(result), place, seal, note)
+        whole = page_of(result)
+        by_people = by_people or any(one.by_people for one in whole.labelled)
+        public, left = public_page(whole, place, seal, note)
         left_out += left
         writer.write(f"{place}index.html", html_of(public))
         boards = page_of(result.fair, sections=False)  # counts all labels: once for all teams
@@ -132,6 +135,8 @@ def release(
     }
     writer.write("release.json", json_bytes(about))
     writer.finish()
+    if by_people:
+        note("dossier/ says who labelled what, and why: publish the rest without it.")
     return Released(into, writer.files, seal, left_out)
 
 
