@@ -86,6 +86,19 @@ def test_the_one_who_errs_is_found(assay, labelled):
     assert f"α (nominal) {in_words(alpha)} over 90" in " ".join(shown.split())
 
 
+def test_topics_of_what_people_disagree_on_are_known_under_every_policy(assay, labelled):
+    folder, *_ = labelled
+    dan = folder / "DAN.jsonl"  # so that as many may say yes as no
+    dan.write_text((folder / "CAT.jsonl").read_text().replace("human:CAT", "human:DAN"))
+    assert assay("labels", "import", folder, dan).returncode == 0
+    alone = people_of(folder)
+    toml = folder / "assay.toml"
+    toml.write_text(toml.read_text() + 'policy = "majority"\n')
+    assert people_of(folder) == alone
+    assay("evaluate", folder)
+    assert in_words(alone[0].alpha) in (folder / "out" / "report.html").read_text("utf-8")
+
+
 def test_nobody_is_taken_for_the_machine_by_the_name(assay, labelled):
     folder, *_ = labelled
     (folder / "more.jsonl").write_text(

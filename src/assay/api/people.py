@@ -6,7 +6,7 @@ from pathlib import Path
 
 from assay.api.opened import Opened
 from assay.ledger import Ledger
-from assay.protocols.people import Overlap, overlaps
+from assay.protocols.people import Overlap
 
 
 def people_of(folder: Path, task: str = "") -> list[Overlap]:
@@ -22,7 +22,6 @@ def overlaps_of(opened: Opened, ledger: Ledger) -> list[Overlap]:
     """The same with a ledger that is open, under all tasks of the folder's protocols."""
     found: dict[tuple[str, str], Overlap] = {}
     for part in opened.quick().parts.values():
-        used, labels = part.score(ledger).used, part.book(ledger).by_unit
-        for one in () if labels is None else overlaps(labels, part.tasks, used):
+        for one in part.overlaps(part.book(ledger)):
             found.setdefault((one.task, one.field), one)
     return list(found.values())

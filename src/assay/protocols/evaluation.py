@@ -28,7 +28,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import FileData, digests_of, write_bytes, write_lines, write_packed
-from assay.protocols.people import overlaps
+from assay.protocols.people import Overlap, overlaps
 from assay.protocols.ranked import ranked_files
 from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import RETRY, Result
@@ -330,7 +330,17 @@ class Evaluation:
             return PeopleBeside()
         under = cache(book.under)
         sides = tuple(self.protocol.sides(self.inputs, self.settings, under))
-        return PeopleBeside(sides, tuple(overlaps(book.by_unit, self.tasks, book.used)))
+        return PeopleBeside(sides, tuple(self.overlaps(book, scored=self.policy.rule == "people")))
+
+    def overlaps(self, book: LabelBook, *, scored: bool = False) -> Iterator[Overlap]:
+        """People who labelled the same units, whatever policy the evaluation has: which topics
+        these are of is told by scores under ``people``, by which all that somebody labelled counts
+        (where the book was ``scored`` so, by that)."""
+        if not scored and book.by_people:
+            book = book.under("people")
+            self.protocol.score(self.inputs, self.settings, book)
+        if book.by_unit is not None:
+            yield from overlaps(book.by_unit, self.tasks, book.used)
 
     def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The

@@ -275,10 +275,10 @@ class WorkbenchState(People):
         """Count labels of tasks, each with somebody, by these people no more: what they labelled is
         for others to label."""
         names = json.dumps(people)
-        if self.one("SELECT value FROM facts WHERE name = 'left out'") == (names,):
+        if self.one("SELECT value FROM facts WHERE name = 'left out of tasks'") == (names,):
             return
         with self.writing():
-            self.execute("INSERT OR REPLACE INTO facts VALUES ('left out', ?)", (names,))
+            self.execute("INSERT OR REPLACE INTO facts VALUES ('left out of tasks', ?)", (names,))
             self._count("id IN (SELECT unit FROM given)")
 
     def _count(self, which: str) -> None:
@@ -337,7 +337,7 @@ _FEW = ("drawn", "flagged", "skipped")
 """Queues whose units are looked up by their numbers, not among all of the task."""
 
 _COUNTS = """(units.task, person) NOT IN (SELECT json_extract(out.value, '$[0]'), people.id
-    FROM json_each((SELECT value FROM facts WHERE name = 'left out')) AS out
+    FROM json_each((SELECT value FROM facts WHERE name = 'left out of tasks')) AS out
     JOIN people ON people.name = json_extract(out.value, '$[1]'))"""
 """No policy leaves out the person of a label."""
 _OPEN = "labelled < passes"
