@@ -400,7 +400,7 @@ def test_a_leaderboard_of_uneven_labels_is_not_shown_as_one(assay, judged, peopl
     assert assay("labels", "import", folder, folder / "said.jsonl").returncode == 0
     shown = assay("score", folder).stdout
     told = " ".join(shown.split())
-    assert "the judge's labels count for all runs here" in told
+    assert "so of that the judge's labels count for all runs" in told
     assert "C 100 %, A 0 %" in told
 
     def accuracy(scores):

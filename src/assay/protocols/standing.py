@@ -34,8 +34,8 @@ def stands_on(result: Result) -> str:
     )
     if result.evened is not None:
         return (
-            f"{said}. People labelled more of some runs than of others ({shares}), so the judge's "
-            f"labels count for all runs here; scores by both, for no comparison, are in "
+            f"{said}. People labelled more of some runs than of others ({shares}), so of that the "
+            f"judge's labels count for all runs; scores by both, for no comparison, are in "
             f"{result.out}. 'assay draw' and 'assay trust' correct all runs"
         )
     if apart:
