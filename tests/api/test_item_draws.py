@@ -366,6 +366,15 @@ def test_several_judges_enter_together(assay, answers):
     assert one.value == pytest.approx(both.value)
     assert one.high == pytest.approx(both.high)
     assert "2 judges" in assay("trust", folder, "--json").stdout
+    # A former version of one of them is a judge of its own.
+    rows = [json.loads(one) for one in said.splitlines()]
+    former = {"name": "other-model", "kind": "model", "params": {"version": 1}}
+    again = "".join(json.dumps({**row, "labeller": former}) + "\n" for row in rows)
+    (folder / "former.jsonl").write_text(again, encoding="utf-8")
+    assert assay("labels", "import", folder, folder / "former.jsonl").returncode == 0
+    told = assay("trust", folder, "--json").stdout
+    assert "3 judges" in told
+    assert told.count("other-model#") == 2
 
 
 @pytest.mark.parametrize(

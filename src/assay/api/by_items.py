@@ -86,7 +86,7 @@ class Voices:
         )
 
     def of(self, request: Request) -> tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]:
-        """What the machine, people, and other machines by their names say of a unit."""
+        """What the machine, people, and other machines by their exact names say of a unit."""
         unit = request.unit_hash
         if unit not in self._said:
             self._said[unit] = self._looked_up(request)
@@ -99,7 +99,7 @@ class Voices:
             self._people[task.name] = replace(self._part, policy=policy).book(self._ledger)
         own = self.own(task)
         others = {
-            one.labeller.name: one.verdict
+            one.labeller.exact_name: one.verdict
             for one in self._machine.history(task, content)
             if not (one.labeller.is_human or one.labeller.is_audited or one.labeller == own)
             and one.verdict is not None
@@ -132,10 +132,16 @@ def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | s
     complete = {name: row for name, row in rows.items() if not np.isnan(row).any()}
     configured = voices.own(linear.task)
     topics = {name: at for at, name in enumerate(sorted({one.topic for one in requests}))}
+    judges = ["machine" if configured is None else configured.name]
+    plain = [name.rpartition("#")[0] for name in complete]
+    judges += [
+        exact if [*judges, *plain].count(name) > 1 else name
+        for exact, name in zip(complete, plain, strict=True)
+    ]
     return Items(
         linear.measure, linear.task.name, runs, tuple(one.unit_hash for one in requests),
         np.array([topics[one.topic] for one in requests]), weights,
-        ("machine" if configured is None else configured.name, *complete),
+        tuple(judges),
         np.stack([own, *complete.values()]),
         _worth(linear, requests, [person for _, person, _ in said]),
         whole - weights @ own, tuple(topics),
