@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -662,6 +663,8 @@ def test_edits_of_nuggets_that_are_made_no_more_are_told(tmp_path: Path):
             verdict = {"reason": "", "becomes": [{"text": becomes}]}
             kim = exchange.person("human:KIM")
             ledger.add([exchange.said_by(kim, EDIT, unit, verdict)])
+        failed = exchange.said_by(kim, EDIT, unit | {"nugget": "What?"}, {})
+        ledger.add([replace(failed, verdict=None, status=Status.FAILED)])
     docs = {doc for doc, text in SEGMENTS.items() if first in text or second in text}
     for path in (folder / "r").iterdir():
         kept = [one for one in path.read_text().splitlines() if one.split()[2] not in docs]

@@ -432,7 +432,8 @@ class Bank(BankTerms):
                 continue
             label = self.book.find(EDIT, one.edit_unit(nugget))
             same = (EditedNugget(text=nugget),)
-            if label is not None and NuggetEdit.model_validate(label.verdict).becomes != same:
+            verdict = None if label is None else label.verdict
+            if verdict is not None and NuggetEdit.model_validate(verdict).becomes != same:
                 found[one.topic] = found.get(one.topic, 0) + 1
         return found
 
