@@ -326,8 +326,9 @@ def copy_command(
     """
     with going() as shown:
         added, head = copy_ledger(source, target, shown.at, renames=renames or ())
-    told = f"{counted(added, 'label')} copied; {head.labels:,} in both, head {head.digest.hex()}."
-    present(lambda: {"copied": added, **head.in_manifest()}, [told])
+    there = f"{head.labels:,} in {'the copy' if renames else 'both'}, head {head.digest.hex()}"
+    said = f"{counted(added, 'label')} copied; {there}."
+    present(lambda: {"copied": added, **head.in_manifest()}, [said])
 
 
 @app.command("import")

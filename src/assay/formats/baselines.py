@@ -88,8 +88,8 @@ class Baseline(_Record):
     made: str
     policy: str
     stands_on: str = ""
-    people: dict[str, Finite] = {}
-    machine: bool = True
+    people: dict[str, Finite]
+    machine: bool
     settings: dict[str, Any]
     tasks: dict[str, GatedTask]
     measures: dict[str, GatedMeasure]
