@@ -360,7 +360,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--shared", type=Path, required=True, help="folder with judge/")
-    parser.add_argument("--work", type=Path, required=True, help="folder with start/ of start.py")
+    parser.add_argument("--work", type=Path, required=True, help="folder of start/ and large/")
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--folds", help="how many, or all: a family of sources at a time")
     which.add_argument("--package", type=Path, help="a judge that is there already")
