@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from assay.formats.battles import BATTLE_KEYS, read_battles
+from assay.formats.cells import finite_number
 from assay.formats.checking import Against, Checked, Format, counted_by, first_has, in_all
 from assay.formats.jsonl import first_character, first_object
 from assay.formats.parsed import FaultList
@@ -17,12 +18,18 @@ from assay.formats.text import SourceText
 from assay.formats.trec import TrecRun, read_trec_run
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
-from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, read_segments
+from assay.formats.trec_rag_passages import (
+    LABELS,
+    read_candidates,
+    read_judgment_run,
+    read_segments,
+)
 from assay.formats.trec_rag_rules import RULES, Rules, rules_of_topics
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
 from assay.model.wording import counted, listed, quoted
 
+_LABELS = frozenset(map(str, LABELS))
 _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
 """Ids of the track's topics: 2024 (``2024-35227``), 2025 (``14``), 2026 (``rag2026-4``; 24 digits
 for development)."""
@@ -125,6 +132,16 @@ def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
 
 
+def _looks_judged(source: SourceText) -> bool:
+    """Whether six columns hold labels and confidences: a ranking repeats no rank."""
+    rows = [cells for _, line in source.numbered() if (cells := line.split())]
+    if not rows or any(len(cells) != 6 or cells[3] not in _LABELS for cells in rows):
+        return False
+    sure = [finite_number(cells[4]) for cells in rows]
+    repeated = len({(cells[0], cells[3]) for cells in rows}) < len(rows)
+    return repeated and all(one is not None and 0 <= one <= 1 for one in sure)
+
+
 def _official_topics(source: SourceText) -> bool:
     """Whether a file has ids of the track's topics and a text a line, and nothing else."""
     if first_character(source) in ("{", "["):
@@ -145,6 +162,7 @@ FORMATS: tuple[Format, ...] = (
         "trec-rag-rj",
         "TREC RAG relevance judgment run: topic Q0 docid label confidence run",
         _check_judgments,
+        _looks_judged,
     ),
     Format(
         "trec-rag",
