@@ -766,6 +766,9 @@ def test_runs_that_come_late_or_are_withdrawn_change_no_other(assay: Assay, tmp_
     assert values(before, "ret") == values(after, "ret")
     assert 0 < values(after, "late")["Recall@100"] < 1
     assert any("(late: 50 %)" in gap.what for gap in after.gaps)
+    (folder / "gone.txt").write_text("01 Q0 d1 1 1 bad\n")
+    _, astray = judged(folder)
+    assert any("r_runs, bad: 1 topic is none of the narr" in one for one in astray.warnings)
     (folder / "gone.txt").write_text("1 Q0 d1 1 1 late\n")
     assert "The run of late.txt is called 'late' too" in assay("score", folder).stderr
 

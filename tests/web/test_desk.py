@@ -147,6 +147,10 @@ def test_who_has_topics_is_given_these_and_nobody_else_is(desk_of, tmp_path):
         desk.give(ann, screen["unit"], yes(screen))
     assert desk.waits(ann, ENTAILMENT, "open") == ""
     assert not any(one.startswith(ENTAILMENT) for one in buttons(desk, ann))
+    eve = desk.state.person("EVE", Role.ADJUDICATOR)
+    desk.set_aside(kim, desk.next(kim, ENTAILMENT)[0]["unit"], "flag", "Which bridge?")
+    flagged = [len(desk.next(one, ENTAILMENT, "flagged")) for one in (kim, lee, eve)]
+    assert flagged == [1, 0, 1]
     toml = tmp_path / "f" / "assay.toml"
     toml.write_text(toml.read_text().replace('ANN" = ["1"]', 'ANN" = ["1", "2"]'))
     desk.take_up(Opened.open(tmp_path / "f"))  # handed over

@@ -186,7 +186,8 @@ class WorkbenchState(People):
         else has (with ``also_held`` those, too), and that the person has not labelled; with
         ``gold`` those that the person of that name has, for practice. What may tell labels of the
         tasks that it ``rests`` on comes once nobody is to be asked these of the same topic. Who
-        is named in ``topics`` is given these alone, and who is not the others."""
+        is named in ``topics`` is given these alone, and who is not the others; but adjudicators
+        are given disagreements, and what was flagged, of all."""
         some, order = _QUEUES[queue]
         done = """
                 AND NOT EXISTS (SELECT 1 FROM asides
@@ -210,7 +211,7 @@ class WorkbenchState(People):
             free += _RESTS if rests else ""
         given = topics.get(person.name, [one for named in topics.values() for one in named])
         if queue != "disagreements":
-            if topics:
+            if topics and not (queue == "flagged" and person.adjudicates):
                 free += " AND topics.name" + ("" if person.name in topics else " NOT")
                 free += " IN (SELECT value FROM json_each(:topics))"
             free += """

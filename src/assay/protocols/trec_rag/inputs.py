@@ -182,7 +182,10 @@ def load(folder: Folder, settings: TrecRagSettings, reading: Reading) -> TrecRag
     reading.done()
     every = [one.id for one in listed]
     reading.warnings += chain(
-        *(_strangers(f"[inputs] r_runs, {run}", one.scores, every) for run, one in r_runs.items()),
+        *(
+            _strangers(f"[inputs] r_runs, {run}", one.scores, every)
+            for run, one in (pooled | r_runs).items()
+        ),
         _strangers("[inputs] qrels", () if qrels is None else qrels.grades, every),
         _off_the_scale({} if qrels is None else qrels.grades, settings),
         _strangers("[inputs] nuggets", nuggets or (), every),
