@@ -247,6 +247,15 @@ def test_qrels_and_runs_give_the_means_of_assay_measure(trec, assay):
     assert "Run C has 1 topic not counted: 9." in done.stderr
 
 
+def test_a_run_of_which_less_is_judged_is_named(trec, assay):
+    """It may only look worse: who was not in the pool has documents that nobody looked at."""
+    qrels, a, b, _ = trec
+    assert "Not judged" not in assay("compare", *trec, "-m", "nDCG@10").stderr
+    b.write_text(b.read_text().replace(" d1", " e1").replace(" d2", " e2"))
+    done = assay("compare", qrels, a, b, "-m", "nDCG@10", "-m", "AP")
+    assert done.stderr.count("Not judged among the first 10 documents: B 45 %, A 0 %.") == 1
+
+
 def test_topics_of_a_file_count_whether_anything_is_judged_there_or_not(trec, assay, tmp_path):
     (tmp_path / "topics.txt").write_text("1\n2\n3\n\n10\n")
     done = assay("compare", *trec, "-m", "AP", "--topics", tmp_path / "topics.txt", "--json")

@@ -22,12 +22,13 @@ from assay.formats.parsed import Parsed
 from assay.formats.score_cells import same_name, split_end
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
 from assay.formats.text import Given, read_text
-from assay.measures import Measure, parse_measure
+from assay.measures import Judged, Measure, parse_measure
 from assay.measures.confidence import LOWER_IS_BETTER, MEASURES
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.frames import RunScores
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
+from assay.protocols.standing import APART
 from assay.statistics.comparison import (
     Comparison,
     PairComparison,
@@ -129,8 +130,10 @@ def score_runs(
     (FormatError). Runs of one name are called by their files, too. Raises ValueError for a name
     that is no measure, SettingsError for a file that is given twice, and too few topics."""
     wanted = {name: parse_measure(name) for name in measures}
+    judged = {k: Judged @ k for k in sorted({one.k for one in wanted.values() if one.k})}
+    every = (*wanted.values(), *judged.values())
     try:
-        found = score_run_files(qrels, files, wanted.values(), note=note, only=only)
+        found = score_run_files(qrels, files, every, note=note, only=only)
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
     scores = {printable(name): one for name, one in found.by_name(note).items()}
@@ -139,6 +142,8 @@ def score_runs(
         _say_what_lacks(run, one, note)
         if answered:
             mask &= one.answered
+    for k, measure in judged.items():
+        _say_what_is_not_judged(k, measure, scores, note)
     return [
         _matrix(name, measure, list(scores), list(scores.values()), mask, note)
         for name, measure in wanted.items()
@@ -152,6 +157,24 @@ def _say_what_lacks(name: str, scores: RunScores, note: Note) -> None:
     if scores.unjudged:
         count = counted(len(scores.unjudged), "topic")
         note(f"Run {name} has {count} not counted: {listed(scores.unjudged, 10)}.")
+
+
+def _say_what_is_not_judged(
+    k: int, measure: Measure, scores: Mapping[str, RunScores], note: Note
+) -> None:
+    """Say it where more of some run is judged than of another."""
+    shares = {
+        run: 1 - float(one.values[measure][one.answered].mean())
+        for run, one in scores.items()
+        if one.answered.any()
+    }
+    if shares and max(shares.values()) - min(shares.values()) > APART:
+        found = sorted(shares, key=lambda run: -shares[run])
+        note(
+            f"Not judged among the first {counted(k, 'document')}: "
+            f"{listed([f'{run} {100 * shares[run]:.0f} %' for run in found], 10)}. They count as "
+            "not relevant, so that runs of which less is judged may stand too low."
+        )
 
 
 def _matrix(
