@@ -186,14 +186,20 @@ def test_what_people_said_of_one_side_alone_is_no_difference(
 ):
     base, lines = tmp_path / "base.json", tmp_path / "kim.jsonl"
     run(folder, 2)
+    other = (folder / "ac" / "ACX.txt").read_text().replace(" ", "- ")
+    (folder / "ac" / "OTHER.txt").write_text(other)
     assay("judge", folder)
     exported = assay("labels", "export", folder, "--task", "r2c2.answer").stdout.splitlines()
-    labels = [json.loads(one) for one in exported]
+    labels = [json.loads(one) for one in exported if "- " not in one]
     for one in labels:
         one["verdict"]["correct"] = True  # the judge is wrong of ten
     lines.write_text("".join(json.dumps(one) + "\n" for one in labels))
     assert assay("labels", "import", folder, lines, "--by", "human:KIM").returncode == 0
     assert assay("gate", folder, "--save", base).returncode == 0
+    # Leaderboards go by the judge then; what is gated is the run's own.
+    stands_on = json.loads(base.read_text())["stands_on"]
+    assert stands_on.startswith("human labels for ")
+    assert "people's labels are left out" not in stands_on
     path = folder / "ac" / "ACX.txt"
     path.write_text(path.read_text().replace("wrong ", "wrong, "))
     assay("judge", folder)

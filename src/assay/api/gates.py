@@ -211,9 +211,10 @@ def chosen_run(result: Result, run: str | None) -> str:
 
 
 def _scored(part: Evaluation, ledger: Ledger) -> tuple[Result, Result | None]:
-    """What an evaluation's labels say; and the machine's alone, where people's are among them that
-    the baseline of another run may lack, and it was asked all that they said."""
-    result = part.quick().score(ledger)
+    """What an evaluation's labels say, also where runs are compared by others; and the machine's
+    alone, where people's are among them that the baseline of another run may lack, and it was asked
+    all that they said."""
+    result = replace(part.quick().score(ledger), evened=None)
     if not result.by_people:
         return result, result
     alone = part.quick().by_machine(ledger) if part.evens else None
