@@ -195,10 +195,15 @@ def test_averages_are_of_the_people_who_count(sgss, folder):
 
     assert under("machine") == machine
     kim = under("people without human:LEE without human:MAX")
+    manifest = folder / "out" / "manifest.json"
+    stands_on = json.loads(manifest.read_text())["stands_on"]
+    assert "human labels for" in stands_on
     max_ = under("people without human:KIM")
     assert kim < machine < max_
     assert under("people without human:LEE") == pytest.approx((kim + max_) / 2)
     assert under("majority") == under("people") == pytest.approx((kim + 2 * max_) / 3)
+    # Three labels of one unit are of no more of it than one.
+    assert json.loads(manifest.read_text())["stands_on"] == stands_on
     lines = (folder / "out" / "labels.jsonl").read_text().splitlines()
     counted = [one for one in map(json.loads, lines) if one["unit"] == unit]
     assert [one["labeller"]["name"] for one in counted] == ["human:KIM", "human:LEE", "human:MAX"]

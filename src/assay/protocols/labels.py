@@ -174,7 +174,9 @@ class LabelBook:
         of_which = {one.rowid: at for at, labels in enumerate(histories) for one in labels}
         given = sorted(chain.from_iterable(histories), key=lambda one: one.rowid)
         found = []
-        for label in of_each_person(given, self.by_unit.policy):
+        said = of_each_person(given, self.by_unit.policy)
+        self.used.beside.update(label.rowid for label in said[1:])
+        for label in said:
             unit, place = asked[of_which[label.rowid]]
             self.count(task, unit, label)
             self.note(label, place)

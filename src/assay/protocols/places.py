@@ -156,10 +156,12 @@ class PlaceColumns:
 
 class UsedLabels(Iterable[Used]):
     """The labels that counted and the places where they were used, in the order of use. They lie in
-    ``scratch``, and are gone through some at a time."""
+    ``scratch``, and are gone through some at a time. Those with the numbers ``beside`` count beside
+    another of the same unit, as where several people's are averaged."""
 
     def __init__(self, used: Iterable[Used] = ()) -> None:
         self.scratch = Scratch()
+        self.beside: set[int] = set()
         self._noted: list[tuple[LabelRow, PlaceColumns]] = []
         self._last: tuple[LabelRow, PlaceColumns] | None = None
         for one in used:
@@ -224,12 +226,14 @@ class UsedLabels(Iterable[Used]):
         return dict(found)
 
     def by_run(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """By task and run, how often a label was used and how often a person's was."""
+        """By task and run, of how many uses of units a label was there, and a person's."""
         found: dict[str, dict[str, tuple[int, int]]] = {}
+        beside = list(self.beside)
         for labels, places in self._parts:
             for (task, human), which in _by(lambda one: (one.task, one.labeller.is_human), labels):
                 of_task = found.setdefault(task, {})
-                for run, count in places.by_run(which):
+                alone = which[~np.isin(labels.numbers(which), beside)] if beside else which
+                for run, count in places.by_run(alone):
                     if run and count:
                         every, people = of_task.get(run, (0, 0))
                         of_task[run] = every + count, people + count * human

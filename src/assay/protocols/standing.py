@@ -71,7 +71,8 @@ def _in_words(used: UsedLabels, *, by_people: bool, lacking: int) -> str:
     labels = used.count(lambda label: (label.task, label.labeller.is_human))
     if not labels:
         return ""
-    share = sum(count for (_, human), count in labels.items() if human) / sum(labels.values())
+    people = sum(count for (_, human), count in labels.items() if human) - len(used.beside)
+    share = people / (sum(labels.values()) - len(used.beside))
     if share == 1:
         return "human labels alone; others are missing" if lacking else "human labels for 100 %"
     if share == 0:
