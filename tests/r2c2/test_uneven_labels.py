@@ -68,6 +68,8 @@ def test_all_of_the_report_compares_by_the_same_labels(uneven: Path, assay):
 
 def test_who_compares_the_scores_with_peoples_labels_is_told(uneven: Path, assay):
     assert assay("score", uneven).returncode == 0
+    manifest = json.loads((uneven / "out" / "manifest.json").read_text())
+    assert manifest["stands_on"].startswith("human labels for 25 %, the judge's for the rest")
     for place in (uneven, uneven / "out" / "per_topic.csv"):
         done = assay("compare", place, "-m", "Accuracy")
         assert "for no comparison of runs" in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -203,7 +204,7 @@ def write_manifest(
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": len(counted),
-        "stands_on": stands_on(result),
+        "stands_on": stands_on(replace(result, evened=None)),  # of the files beside this one
         **({"uneven": sorted(result.uneven)} if result.uneven else {}),
         "labels_sha256": counted.digest(),
         "ledger": head.in_manifest(),
