@@ -102,12 +102,15 @@ def test_topics_of_what_people_disagree_on_are_known_under_every_policy(assay, l
 def test_nobody_is_taken_for_the_machine_by_the_name(assay, labelled):
     folder, *_ = labelled
     (folder / "more.jsonl").write_text(
-        lines([("A", one, True) for one in QUESTIONS], "human:the machine"), encoding="utf-8"
+        lines([("A", one, True) for one in QUESTIONS], "human:recorded:machine.jsonl"),
+        encoding="utf-8",
     )
     assert assay("labels", "import", folder, folder / "more.jsonl").returncode == 0
     shown = assay("labels", "people", folder, "--task", "answer", "--csv").stdout.splitlines()
     named = [one["person"] for one in csv.DictReader(shown)][::2]
-    assert named[-2:] == ["human:the machine", "recorded:machine.jsonl"]
+    assert named[-2:] == ["human:recorded:machine.jsonl", "recorded:machine.jsonl"]
+    (found,) = people_of(folder, "r2c2.answer")
+    assert [row[0] for row in found.table("").rows][-2:] == named[-2:]
 
 
 def verdicts(assay, folder, labeller):

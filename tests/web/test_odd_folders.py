@@ -216,6 +216,7 @@ def test_a_cookie_lets_in_for_three_months(tmp_path, monkeypatch):
         ('skip = ""', "is no key for a command"),
         ('skip = "xy"', "is no key for a command"),
         ('skip = "Tab"', "is no key for a command"),
+        ('[ui.topics]\nKIM = ["1"]\n"human:KIM" = ["2"]', "is there twice"),
     ],
 )
 def test_keys_that_cannot_be_are_told(tmp_path, keys, told):

@@ -114,7 +114,10 @@ class UiSection(_Section):
     @field_validator("topics")
     @classmethod
     def _by_name(cls, topics: dict[str, list[str]]) -> dict[str, list[str]]:
-        return {name.removeprefix("human:"): named for name, named in topics.items()}
+        found = {name.removeprefix("human:"): named for name, named in topics.items()}
+        if len(found) < len(topics):
+            raise ValueError("Somebody is there twice, with human: and without.")
+        return found
 
     @field_validator("keys")
     @classmethod

@@ -119,10 +119,12 @@ class Overlap:
                 yield (*cells, one.accuracy, one.seconds, category, share)
 
     def table(self, title: str, *, folded: bool = False) -> Table:
-        """The raters."""
+        """The raters; a person with the machine's name by the ledger's."""
+        like = None if self.machine is None else self.machine.name
         rows = [
             (
-                who.name, who.labels, who.shared, who.kappa, who.accuracy,
+                f"human:{like}" if who.name == like and who is not self.machine else who.name,
+                who.labels, who.shared, who.kappa, who.accuracy,
                 *(who.sensitivity.get(name) for name in self.categories),
                 None if who.seconds is None else f"{who.seconds:.1f}",
             )
