@@ -103,6 +103,8 @@ def test_an_option_with_its_label_is_the_option(answer):
     assert not is_correct(answer, ["Atlantic"], choices)
     assert not is_correct("c. Pacific", ["Pacific"], choices)
     assert not is_correct("b.", ["Pacific"], choices)
+    assert is_correct("1. 5", ["5"], {"1": "5", "2": "7"})
+    assert not is_correct("1.5", ["5"], {"1": "5", "2": "7"})
 
 
 def test_only_stop_words_are_still_compared():

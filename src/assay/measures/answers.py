@@ -132,7 +132,9 @@ def is_correct(answer: str, gold: Iterable[str], choices: Mapping[str, str] | No
     if unanswerable(answer) or ill_formed(answer):
         return False
     for label, option in (choices or {}).items():
-        bare = re.sub(rf"^\W*{re.escape(label)}\W+", "", answer, count=1, flags=re.IGNORECASE)
+        # (1.5 is no option 1 that says 5.)
+        marked = rf"^\W*{re.escape(label)}(?!(?<=\d)[.,:]\d)\W+"
+        bare = re.sub(marked, "", answer, count=1, flags=re.IGNORECASE)
         if bare != answer and matches(bare, option):
             answer = option
             break
