@@ -72,8 +72,9 @@ def test_good_files_with_and_without_a_format(write, name):
         ('{"_id": "4", "text": "who?", "metadata": {}}\n', "trec-rag-topics"),
         ("query-id\tcorpus-id\tscore\n4\t31715818\t1\n", "qrels"),
         ("2024-35227\thow bees find home\n", "trec-rag-topics"),
-        ("1 Q0 a 2 0.9 r\n1 Q0 b 2 0.5 r\n", "trec-rag-rj"),
+        ("1 Q0 a 2 0.9 r\n1 Q0 b 2 0.5 r\n1 Q0 c 0 0.5 r\n", "trec-rag-rj"),
         ("1 Q0 a 1 0.9 r\n1 Q0 b 2 0.5 r\n", "trec-run"),
+        ("1 Q0 a 0 0.9 r\n1 Q0 b 0 0.5 r\n", "trec-run"),
     ],
 )
 def test_questions_queries_and_topics_are_told_apart(write, text, name):

@@ -133,12 +133,13 @@ def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _looks_judged(source: SourceText) -> bool:
-    """Whether six columns hold labels and confidences: a ranking repeats no rank."""
+    """Whether six columns hold labels and confidences: a ranking repeats no rank, or has but one."""
     rows = [cells for _, line in source.numbered() if (cells := line.split())]
     if not rows or any(len(cells) != 6 or cells[3] not in _LABELS for cells in rows):
         return False
     sure = [finite_number(cells[4]) for cells in rows]
-    repeated = len({(cells[0], cells[3]) for cells in rows}) < len(rows)
+    labels = {cells[3] for cells in rows}
+    repeated = len({(cells[0], cells[3]) for cells in rows}) < len(rows) and len(labels) > 1
     return repeated and all(one is not None and 0 <= one <= 1 for one in sure)
 
 
