@@ -133,7 +133,7 @@ def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _looks_judged(source: SourceText) -> bool:
-    """Whether six columns hold labels and confidences: a ranking repeats no rank, or has but one."""
+    """Whether six columns hold labels and confidences: a ranking repeats no rank, or has one."""
     rows = [cells for _, line in source.numbered() if (cells := line.split())]
     if not rows or any(len(cells) != 6 or cells[3] not in _LABELS for cells in rows):
         return False
