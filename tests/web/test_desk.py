@@ -13,10 +13,9 @@ import pytest
 
 from assay.api.opened import Opened
 from assay.api.trust import draw_for_people
-from assay.model.errors import SettingsError
 from assay.model.labels import mode_of
 from assay.web import desk as module
-from assay.web import state
+from assay.web import live, state
 from assay.web.desk import QUEUES, Desk, Refused
 from assay.web.people import Role
 from assay.web.replies import PAGES
@@ -155,9 +154,28 @@ def test_who_has_topics_is_given_these_and_nobody_else_is(desk_of, tmp_path):
     toml.write_text(toml.read_text().replace('ANN" = ["1"]', 'ANN" = ["1", "2"]'))
     desk.take_up(Opened.open(tmp_path / "f"))  # handed over
     assert (topics(ann), topics(lee)) == ({"2"}, set())
-    toml.write_text(toml.read_text().replace('"2"', '"22"'))
-    with pytest.raises(SettingsError, match=r"ANN: nothing is asked of '22'\. There are: 1, 2"):
-        desk.take_up(Opened.open(tmp_path / "f"))
+
+
+def test_topics_that_nobody_can_finish_are_told(desk_of):
+    desk = desk_of('[ui]\npasses = 2\n[ui.topics]\nKMI = ["1"]\nKIM = ["2"]\nLEE = ["2", "3"]')
+
+    def told():
+        return [one.rpartition("them to ")[2] for one in live.unattended(desk, desk.state)]
+
+    kim, lee, ann = map(desk.state.person, ("KIM", "LEE", "ANN"))
+    for one in (kim, lee, ann):
+        desk.state.link(one, hours=1)
+    first, strange = live.unattended(desk, desk.state)
+    assert first.startswith("As things are nobody will give 8 labels of 1: 2 people are to label")
+    assert first.endswith("and [ui.topics] gives them to KMI (not invited).")
+    assert strange.startswith("[ui.topics]: nothing is asked of 3 (yet, or the name is another).")
+    for screen in desk.next(kim, ENTAILMENT, count=9):
+        desk.give(kim, screen["unit"], yes(screen))
+    desk.state.leave(kim)  # what KIM labelled stays
+    assert told()[:-1] == ["KMI (not invited).", "KIM (let in no more) and LEE."]
+    desk.asked.left_out.append([ENTAILMENT, "KIM"])
+    desk.state.leave_out(desk.asked.left_out)
+    assert "KIM (left out by the policy) and LEE." in told()
 
 
 def test_what_scores_hang_on_most_comes_first(desk_of):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.api.opened import Opened
-from assay.cli.common import forms
+from assay.cli.common import forms, remark
 from assay.cli.ending import AtOnce
 from assay.model.options import Argument, Option
 from assay.web import addresses, server
@@ -57,6 +57,9 @@ def ui_command(
             person, link = bench.link(one, role)
             typer.echo(f"For {person.name} ({person.role}): {link}")
         _, own = bench.link(name or server.me(), Role.ORGANISER)
+
+        for told in bench.unattended():
+            remark(told)
 
         def ready() -> None:
             typer.echo(f"Open {own}")

@@ -18,7 +18,7 @@ from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person as labeller_named
 from assay.ledger.exchange import said_by
-from assay.model.errors import LedgerError, SettingsError
+from assay.model.errors import LedgerError
 from assay.model.labels import (
     ADJUDICATION,
     INDEPENDENT,
@@ -28,7 +28,7 @@ from assay.model.labels import (
     mode_of,
 )
 from assay.model.places import inside
-from assay.model.wording import counted, listed, listing
+from assay.model.wording import counted, listing
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
@@ -135,14 +135,6 @@ class Desk:
         self.stale = False
         self.ledger.changed_elsewhere()  # what is there is taken up now
         self.state.set_units(each(self.asked.units()), each)
-        known = {name for (name,) in self.state.all("SELECT name FROM topics")}
-        for who, topics in self.ui.topics.items():
-            if strange := sorted(set(topics) - known):
-                toml = self.opened.folder.path / "assay.toml"
-                raise SettingsError(
-                    f"{toml}: [ui.topics] {who}: nothing is asked of '{strange[0]}'. There are: "
-                    f"{listed(sorted(known), 10)}."
-                )
         self.state.set_drawn(self.asked.drawn())
         self.state.set_machines(self.asked.machines(each), each)
         people = each(self.ledger.by_people())

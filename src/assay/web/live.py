@@ -18,6 +18,7 @@ import orjson
 from assay.api.people import overlaps_of
 from assay.measures.bootstrap import ends_of
 from assay.model.labels import INDEPENDENT
+from assay.model.wording import counted, listed, listing
 from assay.protocols.people import FEWEST_TOPICS, Overlap
 from assay.statistics import agreement
 from assay.tasks.base import AnyTask
@@ -80,6 +81,66 @@ def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
         task,
     )
     return rows
+
+
+def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
+    """What stays open for ever as things are, in words: topics that ``[ui.topics]`` gives to fewer
+    people who may come, and whose labels count, than are to label each of their units."""
+    if desk.ui.mode == "training":
+        return []
+    given: dict[str, list[str]] = {}
+    for name, topics in desk.ui.topics.items():
+        for topic in topics:
+            given.setdefault(topic, []).append(name)
+    coming = {one.name: one.id for one in state.coming()}
+    others = [name for name in coming if name not in desk.ui.topics]
+    found: dict[tuple[str, int], dict[str, int]] = {}
+    asked = state.all(
+        "SELECT topic, name, task, MAX(passes) FROM units JOIN topics ON topics.id = topic "
+        "WHERE wanted AND labelled < passes GROUP BY task, topic ORDER BY name"
+    )
+    for number, topic, task, passes in asked:
+        named = given.get(topic, others)
+        counts = [one for one in named if [task, one] not in desk.asked.left_out]
+        able = [coming[one] for one in counts if one in coming]
+        if len(able) >= passes:
+            continue
+        (short,) = state.one(
+            "SELECT SUM(max(0, passes - labelled - (SELECT COUNT(*) FROM json_each(?) AS able "
+            "WHERE NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = value)))) "
+            "FROM units WHERE task = ? AND wanted AND topic = ? AND labelled < passes",
+            orjson.dumps(able).decode(), task, number,
+        )  # fmt: skip
+        if short:
+            known = {one.name for one in state.people()}
+            why = {
+                one: f" ({'let in no more' if one in known else 'not invited'})"
+                for one in counts if one not in coming
+            }  # fmt: skip
+            why |= {one: " (left out by the policy)" for one in named if one not in counts}
+            who = listing([f"{one}{why.get(one, '')}" for one in named]) or "nobody"
+            topics_of = found.setdefault((who, passes), {})
+            topics_of[topic] = topics_of.get(topic, 0) + short
+    told = [
+        f"As things are nobody will give {counted(sum(each.values()), 'label')} of "
+        f"{listing(list(each))}: {'one person is' if passes == 1 else f'{passes} people are'} to "
+        "label each unit, and "
+        f"{'[ui.topics] gives them to' if given.keys() & each else 'there is'} {who}."
+        for (who, passes), each in found.items()
+    ]
+    there = {name for (name,) in state.all(_ASKED_TOPICS)}
+    strange = [one for one in given if one not in there]
+    if strange:
+        told.append(
+            f"[ui.topics]: nothing is asked of {listing(strange)} (yet, or the name is another). "
+            f"There are: {listed(sorted(there), 10)}."
+        )
+    return told
+
+
+_ASKED_TOPICS = (
+    "SELECT DISTINCT topics.name FROM units JOIN topics ON topics.id = topic WHERE wanted"
+)
 
 
 class Agreements(NamedTuple):

@@ -179,6 +179,16 @@ class People(Database):
         rows = self.all("SELECT id, name, role FROM people ORDER BY id")
         return [self._person(row) for row in rows]
 
+    def coming(self) -> list[Person]:
+        """Those who have a link or a cookie that lets them in."""
+        now = time.time()
+        rows = self.all(
+            "SELECT id, name, role FROM people WHERE id IN (SELECT person FROM links "
+            "WHERE until > ? UNION SELECT person FROM sessions WHERE made > ?) ORDER BY id",
+            now, now - SESSION,
+        )  # fmt: skip
+        return [self._person(row) for row in rows]
+
     def _person(self, row: Sequence[Any]) -> Person:
         number, name, role = row
         if role not in set(Role):

@@ -292,6 +292,11 @@ class Bench:
         in, once. Raises SettingsError for what is no name, or one that reads like another's."""
         return self.now(self._link, name, role)
 
+    def unattended(self) -> list[str]:
+        """What ``[ui.topics]`` leaves open for ever (:func:`live.unattended`)."""
+        desk = self.desk
+        return self.now(live.unattended, desk, desk.state) if desk.ui.topics else []
+
     async def invited(self, name: str, role: Role) -> str:
         """The link for who must not wait."""
         return (await self.do(self._link, name, role))[1]

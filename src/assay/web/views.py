@@ -169,6 +169,7 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
         return {
             "by_task": [(task.title, live.topics(state, name)) for name, task in tasks],
             "done": live.done(state),
+            "unattended": live.unattended(bench.desk, state),
         }
 
     found = await bench.beside(looked)
