@@ -751,6 +751,17 @@ def test_where_all_labels_are_given_nobody_need_judge_before_scores(assay: Assay
     assert "Run 'assay judge' first" in done.stderr
 
 
+def test_a_folder_of_withdrawn_runs_alone_says_that_none_is_scored(assay: Assay, tmp_path: Path):
+    inputs, settings = 'qrels = "qrels.txt"', 'relevance = "none"\nmeasures = ["nDCG@2"]\n'
+    folder = without_answers(make(tmp_path / "e", inputs=inputs, settings=settings))
+    (folder / "qrels.txt").write_text("1 0 d1 1\n1 0 d2 0\n2 0 d4 1\n")
+    toml = (folder / "assay.toml").read_text()
+    (folder / "assay.toml").write_text(
+        toml.replace("r_runs", "withdrawn_runs").replace("rj_", "# ")
+    )
+    assert "No run was scored" in assay("score", folder).stdout
+
+
 def test_runs_that_come_late_or_are_withdrawn_change_no_other(assay: Assay, tmp_path: Path):
     folder = make(tmp_path / "e")
     _, before = judged(folder)

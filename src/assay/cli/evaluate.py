@@ -283,10 +283,12 @@ def _show(
         raise typer.Exit(1)
 
 
-def _tables(results: Results) -> Iterator[RenderableType | Table | str]:
+def _tables(results: Results) -> Iterator[RenderableType | Table | Paragraph | str]:
     """The leaderboards of every protocol, and where there are several, how these agree."""
     for one in results.by_protocol.values():
         yield from board_tables(page_of(one, sections=False), out().width)
+    if not results.scores:
+        yield Paragraph("No run was scored: [inputs] names none whose scores are asked for.")
     if results.several:
         found = results.agreements
         rows = [one.row for one in found if one.runs > 1]
