@@ -967,3 +967,32 @@ def test_support_labels_of_citations_that_an_answer_does_not_have_are_told(tmp_p
     ]
     worth = [[one.support and one.support.value for one in each.citations] for each in fitted]
     assert worth == [["full"], [None, "partial"], []]
+
+
+@pytest.mark.parametrize(("topics", "told"), [(10, True), (9, False)])
+def test_a_run_that_is_anothers_copy_is_told_of(
+    assay: Assay, tmp_path: Path, topics: int, told: bool
+):
+    inputs, settings = 'qrels = "qrels.txt"', 'relevance = "none"\nmeasures = ["nDCG@5"]\n'
+    folder = without_answers(make(tmp_path / "e", inputs=inputs, settings=settings))
+    numbers = range(1, topics + 1)
+    lines(folder / "narratives.jsonl", [{"id": str(n), "title": f"Why {n}?"} for n in numbers])
+    rows = [f"{n} 0 d{n * rank} {rank}\n" for n in numbers for rank in (1, 2, 3)]
+    (folder / "qrels.txt").write_text("".join(rows))
+    (folder / "rj" / "rj.txt").write_text("1 Q0 d1 1 1 rj\n")
+    # The relevant document of a topic stands as deep as its number has it; of a third run of one
+    # topic deeper.
+    for run, last in (("one", 0), ("two", 0), ("three", 1)):
+        ranked = [
+            f"{n} Q0 {doc} {rank} {9 - rank} {run}\n"
+            for n in numbers
+            for rank, doc in enumerate(
+                [f"x{n}-{k}" for k in range(n % 5 + last * (n == 1))] + [f"d{n}"], 1
+            )
+        ]
+        (folder / "r" / f"{run}.txt").write_text("".join(ranked))
+    for path in ("ret", "bad"):
+        (folder / "r" / f"{path}.txt").unlink()
+    said = assay("score", folder).stderr
+    assert ("The runs one, two score the same on all 10 topics" in said) == told, said
+    assert "three score" not in said

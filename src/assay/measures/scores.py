@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -75,6 +76,31 @@ Scores = Mapping[str, Mapping[str, Score]]
 
 PerTopic = Mapping[str, Mapping[str, Mapping[str, Range | None]]]
 """run → measure → topic → value; None where it is undefined whatever the labels are."""
+
+_TOPICS, _VALUES = 10, 5
+"""Of so many topics and different values two runs are not the same by chance."""
+
+
+def twins(scores: Scores, per_topic: PerTopic) -> Iterator[tuple[list[str], int]]:
+    """Runs that score the same on every topic by every measure, and on how many topics: with ten
+    topics or more and five different values or more, and nothing missing."""
+    by_scores = defaultdict(list)
+    for run, by_measure in scores.items():
+        if not any(one.missing for one in by_measure.values()):
+            by_scores[tuple((name, one.ends) for name, one in by_measure.items())].append(run)
+    for runs in by_scores.values():
+        found: list[tuple[list[str], dict[str, dict[str, Range | None]]]] = []
+        for run in runs if len(runs) > 1 else ():
+            values = {name: dict(by_topic) for name, by_topic in per_topic.get(run, {}).items()}
+            if same := next((names for names, others in found if others == values), None):
+                same.append(run)
+            else:
+                found.append(([run], values))
+        for names, values in found:
+            topics = set().union(*values.values())
+            different = {value for by_topic in values.values() for value in by_topic.values()}
+            if len(names) > 1 and len(topics) >= _TOPICS and len(different) >= _VALUES:
+                yield names, len(topics)
 
 
 def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dict[str, int | None]:

@@ -18,9 +18,10 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.lines import Line
 from assay.ledger.policy import Policy
+from assay.measures.scores import twins
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.places import Stamp, file_stamp, inside
-from assay.model.wording import named
+from assay.model.wording import listed, named
 from assay.page.page import Gap
 from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
@@ -295,6 +296,11 @@ class Evaluation:
         warnings += _why_failed(book, self.tasks)
         models = models_of(book.used)
         warnings += renamed(models)
+        warnings += [
+            f"The runs {listed(runs)} score the same on all {topics} topics, by every measure: is "
+            "one a copy of the other?"
+            for runs, topics in twins(found.scores, found.per_topic)
+        ]
         titles = {task.name: task.title for task in self.tasks}
         of_labels = [] if found.unlabelled else _label_gaps(book, self.tasks)
         return Result(
