@@ -65,6 +65,7 @@ def test_people_whom_the_policy_leaves_out_teach_nothing() -> None:
     labels = [person("a", right=True), lee, judge("a", 0.9)]
     assert learnt(*labels) == [(0.9, False)]
     assert learnt(*labels, policy="people without human:LEE") == [(0.9, True)]
+    assert learnt(*labels, policy="only:human:KIM") == [(0.9, True)]
 
 
 def test_where_people_disagree_the_policy_says_who_teaches() -> None:

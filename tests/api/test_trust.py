@@ -514,6 +514,8 @@ def test_where_the_policy_goes_by_most_people_so_do_corrected_scores(assay, judg
     found = trusted(assay, folder)
     assert accuracy(found) == before
     assert not any("People differ" in one for one in found["remarks"])
+    config.write_text(config.read_text().replace("majority without human:ANN", "only:human:ANN"))
+    assert "not there yet" in trusted(assay, folder, code=1)["why"]  # ANN labelled two
 
 
 def test_where_lower_is_better_the_lowest_is_first():

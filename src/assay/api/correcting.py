@@ -18,6 +18,7 @@ from assay.api.results import prefix_of
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
+from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status, is_independent, without_reasons
 from assay.model.wording import counted, listed, listing
@@ -150,9 +151,9 @@ def correct(
         why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
         return Trusted(basis, None, population, level, why=why)
     chosen, units = _counting(evaluations, ledger, draws)
-    without = {name for one in evaluations.values() for name in one.policy.without}
-    said = _said(ledger, {one.unit_hash: one.task.version for one, _ in units}, without)
-    by_most = any(one.policy.rule == "majority" for one in evaluations.values())
+    policies = [one.policy for one in evaluations.values()]
+    said = _said(ledger, {one.unit_hash: one.task.version for one, _ in units}, policies)
+    by_most = any(one.rule == "majority" for one in policies)
     done = sum(labelled for _, labelled in units)
     drawn = DrawProgress(chosen, len(units), done)
     if not units:
@@ -238,13 +239,15 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
 
 
 def _said(
-    ledger: Ledger, units: Mapping[str, str], without: Collection[str]
+    ledger: Ledger, units: Mapping[str, str], policies: Collection[Policy]
 ) -> dict[str, dict[str, list[Label]]]:
-    """What people (but some) said of some units, as their tasks' versions ask now, with nobody
-    else's label in sight, by unit and person."""
+    """What people whom all policies hear said of some units, as their tasks' versions ask now, with
+    nobody else's label in sight, by unit and person."""
     said: dict[str, dict[str, list[Label]]] = {}
     for one in ledger.by_people():
-        if one.labeller.name in without or one.version != units.get(one.unit):
+        if one.version != units.get(one.unit):
+            continue
+        if not all(policy.hears(one.labeller.name) for policy in policies):
             continue
         if is_independent(one) and one.status is Status.OK:
             said.setdefault(one.unit, {}).setdefault(one.labeller.name, []).append(one)

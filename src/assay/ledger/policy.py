@@ -42,8 +42,8 @@ class Policy:
     unless the policy is ``majority`` or ``adjudicated`` (:func:`_agreed`). ``blind``
     leaves out people's labels that were given with another's in sight (``independent``). A
     machine's label counts only if it is by the labeller that the evaluation names for the task.
-    With ``tasks`` all this is of these tasks; of others only the machine's labels count. Labels by
-    those whom it is ``without`` never count.
+    With ``tasks`` all this is of these tasks; of others only the machine's labels count. Of people
+    those never count whom it is ``without``, and where it hears one ``alone`` the others.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Policy:
     independent: bool = False
     tasks: frozenset[str] | None = None
     without: tuple[str, ...] = ()
+    alone: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Policy:
@@ -69,7 +70,9 @@ class Policy:
         if text == "human":
             return cls(text, people=True, machine=False)
         if rule == str(text) and rule.startswith("only:") and len(rule) > len("only:"):
-            return cls(text, people=False, machine=False, only=text[len("only:") :])
+            who = text[len("only:") :]
+            alone = who if who.startswith("human:") else None
+            return cls(text, people=False, machine=False, only=who, alone=alone)
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 
     def of_drawn(self, tasks: Iterable[str]) -> Policy:
@@ -77,7 +80,7 @@ class Policy:
         others. Where people disagree it goes by what most said if this policy does."""
         rule = "majority" if self.rule == "majority" else "drawn"
         drawn = Policy(rule, people=True, machine=False, independent=True, tasks=frozenset(tasks))
-        return replace(drawn, without=self.without)
+        return replace(drawn, without=self.without, alone=self.alone)
 
     @property
     def rule(self) -> str:
@@ -92,6 +95,10 @@ class Policy:
     def under(self, rule: str) -> Policy:
         """Another policy for whoever counts here."""
         return replace(Policy.parse(rule), without=self.without)
+
+    def hears(self, name: str) -> bool:
+        """Whether the person of this name may count where people do."""
+        return name not in self.without and self.alone in (None, name)
 
     @property
     def mixes(self) -> bool:
@@ -113,9 +120,8 @@ class Policy:
         if self.only is not None:
             return who.name == self.only
         if who.is_human:
-            if who.name in self.without:
-                return False
-            return self.people and (self.tasks is None or task in self.tasks)
+            heard = self.people and self.hears(who.name)
+            return heard and (self.tasks is None or task in self.tasks)
         return who == configured and self.counts_machine(task)
 
     def rank(self, label: Label, configured: LabellerId | None) -> int:
