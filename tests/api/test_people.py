@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from assay.api.people import people_of
-from assay.protocols.people import in_words
+from assay.model.labels import Label, LabellerId, Status
+from assay.protocols.people import _of_places, in_words
 from assay.statistics.agreement import agree, alpha_estimate, cohen_kappa
 from assay.statistics.dawid_skene import dawid_skene
+from assay.tasks.sgss import PREFERENCE
 from tests.api.test_trust import (  # noqa: F401 (fixtures)
     QUESTIONS,
     RUNS,
@@ -67,6 +69,10 @@ def test_the_one_who_errs_is_found(assay, labelled):
     )
     rows = assay("labels", "people", folder, "--csv").stdout.splitlines()
     assert len(rows) == 1 + 4 * 2
+    alpha = found["alpha"]
+    ends = (alpha["value"], *(alpha["interval"][end] for end in ("low", "high")))
+    columns = ("alpha", "alpha_low", "alpha_high")
+    assert {tuple(float(one[c]) for c in columns) for one in csv.DictReader(rows)} == {ends}
     machine = [one["correct"] for one in verdicts(assay, folder, "recorded:machine.jsonl")]
     of_people = [[said[name][key] for key in keys] for name in said]
     kappas = [cohen_kappa(machine, one) for one in of_people]
@@ -97,6 +103,28 @@ def test_topics_of_what_people_disagree_on_are_known_under_every_policy(assay, l
     assert people_of(folder) == alone
     assay("evaluate", folder)
     assert in_words(alone[0].alpha) in (folder / "out" / "report.html").read_text("utf-8")
+
+
+def test_whoever_goes_by_the_place_is_told_of():
+    """Among labels on two sides, which half of the people see the other way round."""
+    given = []
+    for unit in range(16):
+        for name, chosen in (("KIM", "LEFT" if unit % 2 else "RIGHT"), ("CAT", "LEFT")):
+            turned = bool(unit % 4 < 2)
+            side = {"LEFT": "RIGHT", "RIGHT": "LEFT"}[chosen] if turned else chosen
+            who = LabellerId(f"human:{name}", "human")
+            detail = {"workbench": {"mode": "blind", "turned": turned}}
+            verdict = {"preferred": side, "reason": "LEFT"}
+            given.append(
+                Label("", "", PREFERENCE.name, "1", str(unit), who, Status.OK, verdict,
+                      detail=detail)
+            )  # fmt: skip
+    assert _of_places(PREFERENCE, given) == (
+        ["CAT chose what stood first in 16 of 16."],
+        ["Of 32 choices 24 are of what stood first."],
+    )
+    plain = [one._replace(detail={}) for one in given]  # from a file: nobody knows
+    assert _of_places(PREFERENCE, plain) == ([], [])
 
 
 def test_nobody_is_taken_for_the_machine_by_the_name(assay, labelled):

@@ -178,6 +178,51 @@ def test_topics_that_nobody_can_finish_are_told(desk_of):
     assert "KIM (left out by the policy) and LEE." in told()
 
 
+def test_two_sides_are_shown_in_an_order_of_each_person_s_own(desk_of, tmp_path):
+    folder = tmp_path / "f"
+    shutil.copytree(ROOT / "examples" / "sgss", folder)
+    toml = (folder / "assay.toml").read_text().replace('"embedded"', '"recorded:none.jsonl"')
+    more = '[settings]\nalso = ["preference"]\n[ui]\npasses = 9\n'
+    (folder / "assay.toml").write_text(toml + more)
+    (folder / "none.jsonl").touch()
+    desk, task = desk_of(), "sgss.preference"
+    eve = desk.state.person("EVE", Role.ADJUDICATOR)
+    lefts = {}
+    for name in ("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "EVE"):
+        who = desk.state.person(name)
+        for screen in desk.next(who, task, count=9):
+            left = screen["texts"][1]
+            row = desk.row(screen["unit"])
+            content = json.loads(row.content)
+            assert left["value"] == content["right" if screen["turned"] else "left"]
+            marked = {"field": "left", "start": 0, "end": 4}
+            side = "RIGHT" if screen["turned"] else "LEFT"  # of the same summary
+            side = "LEFT" if name == "P1" else side
+            said = {"verdict": {"preferred": side, "reason": ""}, "evidence": [marked],
+                    "turned": screen["turned"], "mode": "blind"}  # fmt: skip
+            desk.give(who, screen["unit"], {**said, "reason": "The left is brief."})
+            again = desk.screen(who, row)
+            assert again["texts"] == screen["texts"]
+            assert again["own"]["verdict"]["preferred"] == side
+            assert again["own"]["evidence"] == [{**marked, "text": left["value"][:4]}]
+            assert desk.recent(who, task)[0]["said"] == side
+            own = next(one for one in desk.labels(row) if one.labeller.name == f"human:{name}")
+            lefts.setdefault(screen["turned"], []).append(own.verdict["preferred"])
+            field = "right" if screen["turned"] else "left"
+            assert own.detail["workbench"]["evidence"][0]["field"] == field
+            if name == "P1":
+                # A page that was made by another seed says itself what it showed.
+                given = {**said, "turned": not screen["turned"], "before": own.uid}
+                desk.give(who, screen["unit"], given)
+                assert desk.screen(who, row)["own"]["verdict"]["preferred"] == "RIGHT"
+    assert set(lefts[False]) == {"LEFT"}
+    assert set(lefts[True]) == {"LEFT", "RIGHT"}  # P1 goes by the place
+    shown = desk.screen(eve, row, "adjudication")["others"]
+    turned = [one["reason"].endswith("the other way round)") for one in shown]
+    assert any(turned)
+    assert not all(turned)
+
+
 def test_what_scores_hang_on_most_comes_first(desk_of):
     desk = desk_of()
     ann = desk.state.person("ANN")
@@ -386,6 +431,7 @@ def test_practice_is_told_the_gold_label_and_makes_none(desk_of):
     verdict = {"entailed": True, "reason": "Word for word."}
     desk.ledger.add([said_by(person("human:GOLD"), desk.tasks[ENTAILMENT], content, verdict)])
     told = desk.give(ann, screen["unit"], yes(screen, "NO"))["gold"]
+    assert told.pop("uid")
     assert told == {"right": False, "verdict": verdict, "reason": "Word for word."}
     assert [one.labeller.name for one in labels(desk)] == ["human:GOLD"]
     assert gold.name == "GOLD"

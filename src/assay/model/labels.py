@@ -103,6 +103,9 @@ NO_REASON = Why()
 WORKBENCH = "workbench"
 """Where a label's ``detail`` says how a person gave it in the workbench."""
 
+TURNED = "turned"
+"""Where it says there whether the person saw both sides of a unit the other way round."""
+
 ADJUDICATION = "adjudication"
 SEEN = "seen"
 """How a label was given in a campaign where people label blind, by somebody who had looked at what
@@ -117,6 +120,14 @@ def mode_of(label: Label) -> str:
     """How a label was given in the workbench; empty where it was not."""
     said = label.detail.get(WORKBENCH)
     return str(said.get("mode", "")) if isinstance(said, Mapping) else ""
+
+
+def is_turned(label: Label) -> bool | None:
+    """Whether a person saw two sides the other way round than the unit has them; None where nothing
+    says so."""
+    said = label.detail.get(WORKBENCH)
+    turned = said.get(TURNED) if isinstance(said, Mapping) else None
+    return turned if isinstance(turned, bool) else None
 
 
 def seconds_of(label: Label) -> float | None:

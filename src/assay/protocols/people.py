@@ -8,8 +8,9 @@ each person the newest label of a unit counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, compress
+from math import comb
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -17,7 +18,15 @@ import numpy as np
 
 from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import ends_of
-from assay.model.labels import ADJUDICATION, Label, is_independent, mode_of, seconds_of
+from assay.model.labels import (
+    ADJUDICATION,
+    Label,
+    is_independent,
+    is_turned,
+    mode_of,
+    seconds_of,
+)
+from assay.model.wording import counted
 from assay.page.parts import Part, Table
 from assay.page.wording import interval, number
 from assay.protocols.members import coded
@@ -30,7 +39,7 @@ from assay.tasks.base import AnyTask
 
 COLUMNS = (
     "task", "field", "person", "labels", "shared", "kappa", "accuracy", "seconds", "category",
-    "sensitivity",
+    "sensitivity", "alpha", "alpha_low", "alpha_high",
 )  # fmt: skip
 FEWEST_TOPICS = 5
 """Resampling fewer topics says nothing: of two it is a half of the time one twice."""
@@ -112,11 +121,12 @@ class Overlap:
     def rows(self) -> Iterator[tuple[object, ...]]:
         """A row for each of them and category, under :data:`COLUMNS`. Names are the ledger's, so
         that no person can be taken for the machine."""
+        alpha = (self.alpha.value, *ends_of(self.alpha.interval))
         for one in self.raters:
             name = one.name if one is self.machine else f"human:{one.name}"
             cells = (self.task, self.field, name, one.labels, one.shared, one.kappa)
             for category, share in one.sensitivity.items() or [(None, None)]:
-                yield (*cells, one.accuracy, one.seconds, category, share)
+                yield (*cells, one.accuracy, one.seconds, category, share, *alpha)
 
     def table(self, title: str, *, folded: bool = False) -> Table:
         """The raters; a person with the machine's name by the ledger's."""
@@ -162,7 +172,13 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> 
         topics = {of_unit[number]: of for number, of in used.topics(of_unit).items()}
         for field, found in sorted(_by_field(given, machines).items()):
             if _is_scale(found):
-                yield _overlap(known[name], field, found, topics, own.name if own else "")
+                all_said = _overlap(known[name], field, found, topics, own.name if own else "")
+                doubts, notes = _of_places(known[name], given)
+                yield replace(
+                    all_said,
+                    doubts=(*all_said.doubts, *doubts),
+                    notes=(*all_said.notes, *notes),
+                )
 
 
 def _by_field(given: Sequence[Label], machines: Mapping[str, Label]) -> dict[str, _Said]:
@@ -357,6 +373,35 @@ def _doubts(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> 
         rest = [one.seconds for one in raters if one is not who and one.seconds is not None]
         if who.seconds is not None and rest and who.seconds * _FASTER < median(rest):
             yield f"{who.name} took {who.seconds:.1f} s for a label, others {median(rest):.1f} s."
+
+
+def _of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[str]]:
+    """Who chose by the place, and how often people chose what they saw first, where a task sets two
+    things beside each other."""
+    if task.sides is None:
+        return [], []
+    left, right = task.sides[1]
+    first: dict[str, dict[str, bool]] = {}
+    for one in given:
+        turned = is_turned(one)
+        chosen = [value for value in (one.verdict or {}).values() if value in (left, right)]
+        if turned is not None and chosen:
+            who = one.labeller.name.removeprefix("human:")
+            first.setdefault(who, {})[one.unit] = (chosen[0] == left) != turned
+    doubts = [
+        f"{who} chose what stood first in {sum(some.values())} of {len(some)}."
+        for who, some in sorted(first.items())
+        if _lopsided(sum(some.values()), len(some)) < _BY_CHANCE
+    ]
+    every = [one for some in first.values() for one in some.values()]
+    told = f"Of {counted(len(every), 'choice')} {sum(every)} are of what stood first."
+    return doubts, [told] if every else []
+
+
+def _lopsided(heads: int, n: int) -> float:
+    """How likely a fair coin is to fall at least as unevenly (exact, two-sided)."""
+    few = sum(comb(n, k) for k in range(min(heads, n - heads) + 1))
+    return min(1.0, float(2 * few / 2**n))
 
 
 # -- in a report ----------------------------------------------------------------------------------

@@ -67,7 +67,8 @@ class Task(Generic[U, V]):
     ``narrow`` makes a schema of the verdict (which it changes) that of a unit, so that ``check``
     refuses no reply held to it (tasks.schemas). ``judged`` names the unit's fields that are judged,
     where it is not the last one alone. ``usual_labeller`` labels where nobody is named for the task
-    itself.
+    itself. ``sides`` are the two fields of the unit that are set beside each other, and the two
+    values by which a verdict names them: where both change places, the same is said.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Task(Generic[U, V]):
     narrow: Callable[[U, Schema], None] | None = None
     judged: tuple[str, ...] = ()
     usual_labeller: str = ""
+    sides: tuple[tuple[str, str], tuple[str, str]] | None = None
 
     @property
     def template(self) -> str:

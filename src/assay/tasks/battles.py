@@ -57,6 +57,7 @@ BATTLE: AnyTask = Task(
     verdict=BattleVerdict,
     plain=_plain,
     judged=("answer_a", "answer_b"),
+    sides=(("answer_a", "answer_b"), (Outcome.A.value, Outcome.B.value)),
     max_tokens=250,
 )
 

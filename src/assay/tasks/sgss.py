@@ -153,6 +153,7 @@ PREFERENCE: AnyTask = Task(
     unit=PreferenceUnit,
     verdict=PreferenceVerdict,
     judged=("left", "right"),
+    sides=(("left", "right"), (Side.LEFT.value, Side.RIGHT.value)),
     max_tokens=200,
 )
 

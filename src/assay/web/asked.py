@@ -19,6 +19,7 @@ from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
 from assay.web.guidelines import guideline
+from assay.web.sides import Sides
 from assay.web.state import GivenLabel
 from assay.web.values import certainty_of, comparable, moment_of
 
@@ -134,6 +135,11 @@ class Asked:
         asked = Request(task, unit, topic=topic)
         parts = self.opened.parts.values()
         return {k: v for one in parts for k, v in one.protocol.prefilled(one.inputs, asked).items()}
+
+    def sides(self, person: str, task: AnyTask, unit: str) -> Sides:
+        """The order in which somebody sees what a unit sets beside each other: the same always."""
+        turned = task.sides is not None and _chance(self._ui.seed, "side", person, unit) % 2 == 1
+        return Sides(task, turned)
 
     def machine_of(self, task: str) -> LabellerId | None:
         """The folder's own labeller of a task."""

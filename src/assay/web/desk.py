@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import orjson
@@ -23,6 +23,7 @@ from assay.model.labels import (
     ADJUDICATION,
     INDEPENDENT,
     SEEN,
+    TURNED,
     WORKBENCH,
     Label,
     mode_of,
@@ -34,15 +35,14 @@ from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
 from assay.web.asked import Asked
 from assay.web.people import FILE, Person
+from assay.web.sides import Sides
 from assay.web.state import Each, UnitRow, WorkbenchState
 from assay.web.values import (
     anchor,
-    as_given,
     beginning,
     comparable,
     evidence_in,
     in_brief,
-    reason_of,
     seconds_in,
     text_in,
     texts_in,
@@ -236,14 +236,17 @@ class Desk:
         settled = own is not None and mode_of(own) == ADJUDICATION and person.adjudicates
         mode = mode or (ADJUDICATION if settled else self.ui.mode)
         task = self.tasks[row.task]
-        unit = task.unit.model_validate_json(row.content)
+        sides = self.asked.sides(person.name, task, row.hash)
+        content = orjson.loads(row.content)
+        unit = task.unit.model_validate(sides.content(content))
         asides = dict(
             self.state.all(
                 "SELECT kind, text FROM asides WHERE unit = ? AND person = ?", row.id, person.id
             )
         )
-        shown = self._shown(row, mode)
-        others = self._others(row) if mode == ADJUDICATION else []
+        machines = self._shown(row, mode)
+        shown = machines and sides.others(machines)
+        others = [sides.others(one) for one in self._others(row)] if mode == ADJUDICATION else []
         if shown or others:
             self.see(person, [row.id])
         if row.task in self.asked.rests:
@@ -259,7 +262,8 @@ class Desk:
             "controls": forms.controls(task, unit, self.asked.as_given(task, unit, row.topic)),
             "edits": self.edits(row, person),
             "reason": forms.has_reason(task),
-            "own": None if own is None else as_given(own, orjson.loads(row.content)),
+            "own": None if own is None else sides.own(own, content),
+            "turned": sides.turned,
             "settled": settled,
             "shown": shown,
             "others": others,
@@ -279,18 +283,15 @@ class Desk:
         """Those that count."""
         return [one for one in self.labels(row) if self.asked.counts(one)]
 
-    def _shown(self, row: UnitRow, mode: str) -> dict[str, Any] | None:
+    def _shown(self, row: UnitRow, mode: str) -> Label | None:
         """The machine's label, in a campaign that shows it."""
         if mode not in {"shown", "post-edit"}:
             return None
         machines = [one for one in self._current(row) if not one.labeller.is_human]
-        if not machines:
-            return None
-        one = machines[-1]
-        return {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
+        return machines[-1] if machines else None
 
-    def _others(self, row: UnitRow) -> list[dict[str, Any]]:
-        """The verdicts that people disagree in, with reasons and without names."""
+    def _others(self, row: UnitRow) -> list[Label]:
+        """The labels that people disagree in, in an order that tells no names."""
         newest = {
             one.labeller.name: one
             for one in self._current(row)
@@ -298,20 +299,22 @@ class Desk:
             and mode_of(one) != ADJUDICATION
             and [row.task, one.labeller.name.removeprefix("human:")] not in self.asked.left_out
         }
-        return [
-            {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
-            for one in sorted(newest.values(), key=lambda one: one.uid)
-        ]
+        return sorted(newest.values(), key=lambda one: one.uid)
 
     # -- what a person says ----------------------------------------------------------------------
 
     def give(self, person: Person, number: int, said: Mapping[str, Any]) -> dict[str, Any]:
         """Keep a person's verdict on a unit as a label, and say what became of it. ``said`` has
         ``verdict``, ``before`` (the uid of the own label that the person saw, or None),
-        ``reason``, ``evidence``, ``seconds`` and ``mode``. Raises Refused with what is wrong."""
+        ``reason``, ``evidence``, ``seconds``, ``mode`` and whether both sides were ``turned``.
+        Raises Refused with what is wrong."""
         row = self.row(number)
         task = self.tasks[row.task]
-        unit = task.unit.model_validate_json(row.content)
+        sides = self.asked.sides(person.name, task, row.hash)
+        if isinstance(said.get(TURNED), bool):  # by the seed that the page was made with
+            sides = replace(sides, turned=said[TURNED])
+        content = orjson.loads(row.content)
+        unit = task.unit.model_validate(sides.content(content))
         given = said.get("verdict")
         verdict, wrong = forms.verdict_of(task, unit, given if isinstance(given, dict) else {})
         if verdict is None:
@@ -319,6 +322,7 @@ class Desk:
         reason = text_in(said.get("reason"))
         if reason and forms.has_reason(task):
             verdict["reason"] = reason
+        verdict = sides.verdict(verdict)
         before = self._own(person, row)
         own = next(reversed(before), None)
         if own is not None and own.uid != said.get("before"):
@@ -335,33 +339,34 @@ class Desk:
         if mode == ADJUDICATION:
             if not person.adjudicates:
                 raise Refused("Disagreements are settled by adjudicators.", 403)
-            settles = [one["uid"] for one in self._others(row) if one["uid"] in uids_in(said)]
+            settles = [one.uid for one in self._others(row) if one.uid in uids_in(said)]
         elif mode != self.ui.mode:
             raise Refused("The folder's mode was changed; load the page again.", 422)
         elif own is not None and mode_of(own) == ADJUDICATION:
             raise Refused("You settled this one: load the page again to settle it otherwise.", 422)
         shown = self._shown(row, mode)
-        if shown is not None and shown["uid"] not in uids_in(said):
+        if shown is not None and shown.uid not in uids_in(said):
             shown = None  # it came after the screen
         seen = mode in INDEPENDENT and self._has_seen(person, row)
         detail = {
             "mode": SEEN if seen else mode,
             "seconds": seconds_in(said.get("seconds")),
             "guideline": content_hash(self.asked.guidelines[row.task].encode()),
-            "evidence": evidence_in(said.get("evidence"), orjson.loads(row.content)),
+            "evidence": sides.evidence(evidence_in(said.get("evidence"), sides.content(content))),
+            **({TURNED: sides.turned} if task.sides else {}),
             **({"settles": settles} if settles else {}),
-            **({"shown": shown["uid"]} if shown else {}),
+            **({"shown": shown.uid} if shown else {}),
         }
         others = self.state.one(
             "SELECT COUNT(DISTINCT person) FROM given WHERE unit = ? AND person != ? "
             "AND mode != 'adjudication'", row.id, person.id,
         )[0]  # fmt: skip
         if mode == "training":
-            return self._trained(person, row, verdict)
+            return self._trained(person, row, verdict, sides)
         label = said_by(
             labeller_named(f"human:{person.name}"),
             task,
-            orjson.loads(row.content),
+            content,
             verdict,
             reason=reason or None,
             overrules=settles[0] if settles else None if own is None else own.uid,
@@ -396,7 +401,9 @@ class Desk:
         self.stale = self.stale or bool(self.asked.rests)
         return uid
 
-    def _trained(self, person: Person, row: UnitRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    def _trained(
+        self, person: Person, row: UnitRow, verdict: Mapping[str, Any], sides: Sides
+    ) -> dict[str, Any]:
         """What the gold label says of a verdict. Practice is no label: it stays out of the
         ledger."""
         gold = [one for one in self._current(row) if one.labeller.name == self.ui.gold]
@@ -405,8 +412,7 @@ class Desk:
         right = comparable(gold[-1].verdict or {}) == comparable(verdict)
         self.state.set_aside(row.id, person.id, "trained", "right" if right else "wrong")
         self.see(person, [row.id])
-        feedback = {"right": right, "verdict": gold[-1].verdict, "reason": reason_of(gold[-1])}
-        return {"uid": None, "again": False, "gold": feedback}
+        return {"uid": None, "again": False, "gold": {**sides.others(gold[-1]), "right": right}}
 
     def set_aside(self, person: Person, number: int, kind: str, text: str) -> None:
         """Skip, flag or note a unit."""
@@ -425,15 +431,18 @@ class Desk:
     def recent(self, person: Person, task: str) -> list[dict[str, Any]]:
         """The last labels of a person under a task, newest first."""
         rows = self.state.all(
-            "SELECT units.id, verdict, content, MAX(row) FROM given "
+            "SELECT units.id, units.hash, verdict, content, MAX(row) FROM given "
             "JOIN units ON units.id = unit WHERE given.person = ? AND task = ? "
             "GROUP BY units.id ORDER BY MAX(row) DESC LIMIT ?",
             person.id, task, RECENT,
         )  # fmt: skip
-        return [
-            {"unit": unit, "said": in_brief(verdict), "text": beginning(self.tasks[task], content)}
-            for unit, verdict, content, _ in rows
-        ]
+        found = []
+        for unit, hash_, verdict, content, _ in rows:
+            sides = self.asked.sides(person.name, self.tasks[task], hash_)
+            said = in_brief(sides.verdict(orjson.loads(verdict)))
+            text = beginning(self.tasks[task], sides.content(orjson.loads(content)))
+            found.append({"unit": unit, "said": said, "text": text})
+        return found
 
     def counts(self, person: Person, state: WorkbenchState) -> list[dict[str, Any]]:
         """For each task how many units there are, how many labels are wanted and given, how many
@@ -471,7 +480,7 @@ class Desk:
 
     def brief(self, row: UnitRow, most: int = 90) -> str:
         """The beginning of what is judged in a unit."""
-        return beginning(self.tasks[row.task], row.content, most)
+        return beginning(self.tasks[row.task], orjson.loads(row.content), most)
 
     def edits(self, row: UnitRow, person: Person) -> dict[str, str]:
         """Where the texts of a unit are edited: nuggets, and for organisers a bank's questions."""

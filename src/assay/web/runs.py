@@ -147,7 +147,7 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
     labels = [
         {
             "uid": one.uid, "who": one.labeller.name, "status": one.status.value,
-            "verdict": in_brief(comparable(one.verdict)) if one.verdict else one.error or "",
+            "verdict": in_brief(one.verdict) if one.verdict else one.error or "",
             "reason": reason_of(one),
             "created": one.created[:19].replace("T", " "),
             "overrules": (one.overrules or "")[:8],

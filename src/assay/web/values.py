@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from assay.model.labels import WORKBENCH, Label, without_reasons
 from assay.model.wording import counted
 from assay.tasks.base import AnyTask, canonical, content_hash
@@ -63,8 +61,8 @@ def ago(seconds: float) -> str:
     return f"{seconds:.0f} seconds ago" if seconds < 100 else f"{seconds / 60:.0f} minutes ago"
 
 
-def in_brief(verdict: str) -> str:
-    """A verdict in a few words."""
+def in_brief(verdict: Mapping[str, Any]) -> str:
+    """A verdict in a few words, without its reasons."""
     values: list[str] = []
 
     def take(value: Any) -> None:
@@ -78,13 +76,13 @@ def in_brief(verdict: str) -> str:
         else:
             values.append(("yes" if value else "no") if isinstance(value, bool) else str(value))
 
-    take(orjson.loads(verdict))
+    take(without_reasons(verdict))
     return " · ".join(values)[:80]
 
 
-def beginning(task: AnyTask, content: str, most: int = 90) -> str:
+def beginning(task: AnyTask, content: Mapping[str, Any], most: int = 90) -> str:
     """The beginning of what is judged in a unit."""
-    value = orjson.loads(content).get(task.judged_fields[0], "")
+    value = content.get(task.judged_fields[0], "")
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
     return (text if len(text) <= most else f"{text[: most - 1]}…") or "(nothing yet)"
 

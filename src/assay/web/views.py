@@ -21,7 +21,7 @@ from assay.web.people import Role
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON, Handler
 from assay.web.state import UnitRow, WorkbenchState
-from assay.web.values import ago, comparable, in_brief
+from assay.web.values import ago, in_brief
 
 
 def routes() -> list[web.RouteDef]:
@@ -122,9 +122,7 @@ def _in_words(desk: Desk, used: list[dict[str, Any]], known: Mapping[str, UnitRo
         marked = beside.both(*texts) if len(texts) == 2 else [[[(t[0], False)] for t in texts if t]]
         for at, cell in enumerate(cells):
             cell["text"] = next(iter(marked[at]), []) if at < len(marked) else []
-            cell["said"] = (
-                in_brief(comparable(orjson.loads(cell["verdict"]))) if cell["verdict"] else "failed"
-            )
+            cell["said"] = in_brief(orjson.loads(cell["verdict"])) if cell["verdict"] else "failed"
 
 
 async def unit(request: web.Request) -> web.StreamResponse:

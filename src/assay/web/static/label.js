@@ -492,7 +492,7 @@ async function submit() {
   if (!verdict) { say(open, true); return; }
   state.busy = true;
   const body = {
-    verdict, before: screen.own ? screen.own.uid : null, mode: screen.mode,
+    verdict, before: screen.own ? screen.own.uid : null, mode: screen.mode, turned: screen.turned,
     reason: find("reason").value, evidence: state.evidence,
     seen: [...screen.others.map((one) => one.uid), ...(screen.shown ? [screen.shown.uid] : [])],
     seconds: (performance.now() - state.since) / 1000,

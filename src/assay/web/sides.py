@@ -1,0 +1,63 @@
+"""Two things that are set beside each other, in the order that a person sees them in: it is drawn
+for each person and unit, so that nobody's liking for a place favours a run. Labels name them as the
+unit does, and say beside that whether they were ``turned`` round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.model.labels import Label, is_turned
+from assay.tasks.base import AnyTask
+from assay.web.values import Json, as_given, reason_of
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """From what the unit of a task says to what a person sees, and back: the same way."""
+
+    task: AnyTask
+    turned: bool
+
+    def _swapped(self, which: int) -> dict[str, str]:
+        if self.task.sides is None or not self.turned:
+            return {}
+        one, other = self.task.sides[which]
+        return {one: other, other: one}
+
+    def content(self, content: Mapping[str, Any]) -> Json:
+        """What the unit holds."""
+        swapped = self._swapped(0)
+        return {name: content[swapped.get(name, name)] for name in content}
+
+    def verdict(self, verdict: Mapping[str, Any] | None) -> Json:
+        """What is said of it."""
+        swapped = self._swapped(1)
+        return {
+            name: swapped.get(value, value)
+            if isinstance(value, str) and name != "reason"
+            else value
+            for name, value in (verdict or {}).items()
+        }
+
+    def evidence(self, marked: Sequence[Json]) -> list[Json]:
+        """Parts of its texts."""
+        swapped = self._swapped(0)
+        return [{**one, "field": swapped.get(one["field"], one["field"])} for one in marked]
+
+    def own(self, label: Label, content: Mapping[str, Any]) -> Json:
+        """The person's label on a unit with this content."""
+        given = as_given(label, content)
+        return {
+            **given,
+            "verdict": self.verdict(given["verdict"]),
+            "evidence": self.evidence(given["evidence"]),
+        }
+
+    def others(self, label: Label) -> Json:
+        """Somebody else's label; of what speaks of the other order that is said."""
+        reason = reason_of(label)
+        if reason and self.task.sides is not None and bool(is_turned(label)) != self.turned:
+            reason += " (said with both sides the other way round)"
+        return {"uid": label.uid, "verdict": self.verdict(label.verdict), "reason": reason}
