@@ -23,7 +23,7 @@ from assay.formats.label_records import LabelNote, Unit
 from assay.formats.label_tables import LabelPair, read_labels
 from assay.measures.bootstrap import ends_of
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listed, printable
+from assay.model.wording import counted, in_order, listed, printable
 from assay.statistics import agreement
 from assay.statistics.agreement import Agreement, Estimate
 from assay.statistics.tables import label_name
@@ -95,6 +95,10 @@ class LabelsOfTwo:
         scale: Sequence[float] | None = None,
     ) -> Agreement:
         """How well they agree on some units. Raises ValueError for what cannot be compared."""
+        # Whatever the files' order, what is drawn by a seed is the same.
+        topics = sorted({topic for topic, _, _ in units}, key=in_order)
+        place = {topic: at for at, topic in enumerate(topics)}
+        units = sorted(units, key=lambda unit: place[unit[0]])
         return agreement.agree(
             [self.pair.first.get(unit) for unit in units],  # type: ignore[arg-type]
             [self.pair.second.get(unit) for unit in units],  # type: ignore[arg-type]

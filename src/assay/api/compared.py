@@ -27,7 +27,7 @@ from assay.measures.confidence import LOWER_IS_BETTER, MEASURES
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.frames import RunScores
 from assay.model.errors import SettingsError
-from assay.model.wording import counted, listed, printable
+from assay.model.wording import counted, in_order, listed, printable
 from assay.protocols.standing import APART
 from assay.statistics.comparison import (
     Comparison,
@@ -185,9 +185,13 @@ def _matrix(
     mask: npt.NDArray[np.bool_],
     note: Note,
 ) -> ScoreMatrix:
-    table = np.column_stack([one.values[measure] for one in scores])
+    # In the order of names, as in complete(): whatever the order of files and of their lines, what
+    # is drawn by a seed is the same.
+    names = sorted(range(len(runs)), key=lambda at: in_order(runs[at]))
+    places = np.array(sorted(range(len(mask)), key=lambda at: in_order(scores[0].topics[at])))
+    table = np.column_stack([scores[name].values[measure][places] for name in names])
+    topics, mask = [scores[0].topics[place] for place in places], mask[places]
     undefined = np.asarray(~np.isfinite(table).all(axis=1))
-    topics = scores[0].topics
     if undefined[mask].any():
         lost = [topics[place] for place in np.flatnonzero(undefined & mask)]
         note(
@@ -203,7 +207,7 @@ def _matrix(
     return ScoreMatrix(
         name=name,
         topics=tuple(topics[place] for place in np.flatnonzero(used_topics)),
-        runs=tuple(runs),
+        runs=tuple(runs[name] for name in names),
         scores=tuple(map(tuple, table[used_topics].tolist())),
         left_out=tuple(topics[place] for place in np.flatnonzero(~used_topics)),
     )

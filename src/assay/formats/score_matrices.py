@@ -22,7 +22,7 @@ from assay.formats.score_cells import (
 )
 from assay.formats.score_tables import parse_scores
 from assay.formats.text import Given, text_of
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import in_order, listed, printable, quoted
 
 T = TypeVar("T")
 
@@ -212,11 +212,12 @@ def complete(
     uncertain: tuple[str, str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, tuple[T, ...]], tuple[str, ...]]:
     """The runs that have a score of any topic, and those without; the rows of the topics that each
-    of these has a score for, and the other topics.
+    of these has a score for, and the other topics. Runs and topics are in the order of their names,
+    so that what is drawn by a seed is the same however a file is sorted.
 
     Where too little is left, and some scores are ``uncertain``, the fault says which and the cure.
     """
-    runs = tuple(run for run, scores in by_run.items() if set(scores.values()) - {None})
+    runs = tuple(run for run in sorted(by_run, key=in_order) if set(by_run[run].values()) - {None})
     empty = tuple(run for run in by_run if run not in runs)
     if empty:
         faults.warning(
@@ -226,7 +227,7 @@ def complete(
         )
     rows: dict[str, tuple[T, ...]] = {}
     left_out: list[str] = []
-    for topic in dict.fromkeys(topic for scores in by_run.values() for topic in scores):
+    for topic in sorted({topic for scores in by_run.values() for topic in scores}, key=in_order):
         row = [by_run[run].get(topic) for run in runs]
         known = tuple(score for score in row if score is not None)
         if len(known) == len(row):
