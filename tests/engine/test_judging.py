@@ -244,23 +244,31 @@ def test_a_labeller_that_cannot_do_the_task_is_told_before_anything_is_asked(pla
         plan(ledger, RulesLabeller(), requests(1))
 
 
-def test_recorded_labels_leave_gaps_missing(tmp_path, place):
+def test_recorded_labels_are_a_machines_and_leave_gaps_missing(tmp_path, place):
+    """People's labels in an export are passed over: as the machine's they would be corrected by
+    themselves, with intervals of no width."""
+    whose = ["llm", {"name": "human:KIM", "kind": "human", "params": {}}]
     rows = [
         {
             "task": "r2c2.entailment",
-            "unit": {"passage": "passage 0", "nugget": "nugget 0"},
+            "unit": {"passage": f"passage {number}", "nugget": f"nugget {number}"},
             "verdict": {"entailed": "NO", "reason": "r"},
-            "labeller": "human:KIM",
-        },
+            "labeller": who,
+        }
+        for number, who in enumerate(whose)
     ]
     (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "people.jsonl").write_text(json.dumps(rows[1]))
     with Ledger.open(place) as ledger:
         made = RecordedLabeller(tmp_path / "r.jsonl")
         tally = judge([("t", plan(ledger, made, requests(2)))], ledger)
         assert (tally.asked, tally.unanswered) == (1, 1)
         (label,) = ledger.labels()
         assert label.labeller.name == "recorded:r.jsonl"
-        assert label.detail["recorded_from"] == "human:KIM"
+        assert label.detail["recorded_from"] == "llm"
+        plans = [("t", plan(ledger, RecordedLabeller(tmp_path / "people.jsonl"), requests(1)))]
+        with pytest.raises(SettingsError, match="'assay labels import' takes people's"):
+            judge(plans, ledger)
 
 
 def test_every_faulty_line_of_a_recorded_file_is_named(tmp_path, place):

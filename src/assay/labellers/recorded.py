@@ -26,8 +26,9 @@ class RecordedLabeller(BaseLabeller):
     """Answers from ``path``; a request that the file does not hold stays unanswered.
 
     The file is read with the first request. Where it holds several labels of one unit, the last
-    one counts. Raises SettingsError where the file is missing and FormatError with every line
-    that cannot be read.
+    one counts. Labels by people are passed over: as a machine's they would be corrected by
+    themselves. Raises SettingsError where the file is missing or holds people's alone, and
+    FormatError with every line that cannot be read.
     """
 
     def __init__(self, path: Path, name: str | None = None) -> None:
@@ -85,6 +86,7 @@ class RecordedLabeller(BaseLabeller):
             ) from error
         rows: dict[tuple[str, str], Mapping[str, Any]] = {}
         faults: list[Fault] = []
+        by_people = 0
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
@@ -98,12 +100,21 @@ class RecordedLabeller(BaseLabeller):
                 problem, cure = "The 'labeller' holds a secret.", secret_told(secret)
                 faults.append(Fault(str(self._path), number, None, problem, cure))
                 continue
+            who = row.get("labeller")
+            if isinstance(who, dict) and who.get("kind") == "human":
+                by_people += 1
+                continue
             unit = row.get("unit")
             known = row.get("unit_hash")
             identity = unit_hash(row["task"], unit) if isinstance(unit, dict) else str(known)
             rows[(row["task"], identity)] = row
         if faults:
             raise FormatError(faults)
+        if by_people and not rows:
+            raise SettingsError(
+                f"The recorded labels {self._path} are people's, and a recorded labeller stands "
+                "for a machine. 'assay labels import' takes people's labels."
+            )
         return rows
 
 

@@ -374,7 +374,10 @@ class UnitLabels:
 _NAME, _JUDGE, _SETTINGS, _PEOPLE, _ONLY = _CURES = (
     "To have those by {} count, name that labeller in [labellers], or use --policy only:NAME.",
     "Some are by {}, named in [labellers]: 'assay judge' asks for what is missing of theirs.",
-    "Some by {} were given under other settings: 'assay judge --dry-run' says what changed.",
+    (
+        "Some by {} were given under other settings ('assay judge --dry-run' says which), and "
+        "count by --labeller recorded:FILE of 'assay labels export'."
+    ),
     "Those by {} count under --policy people.",
     "Those by {} count under --policy only:NAME.",
 )
