@@ -73,6 +73,7 @@ def test_good_files_with_and_without_a_format(write, name):
         ("query-id\tcorpus-id\tscore\n4\t31715818\t1\n", "qrels"),
         ("2024-35227\thow bees find home\n", "trec-rag-topics"),
         ("1 Q0 a 2 0.9 r\n1 Q0 b 2 0.5 r\n1 Q0 c 0 0.5 r\n", "trec-rag-rj"),
+        ("query_id;left;right;labeller;preference\ntea;A;B;p1;LEFT\n", "preferences"),
         ("1 Q0 a 1 0.9 r\n1 Q0 b 2 0.5 r\n", "trec-run"),
         ("1 Q0 a 0 0.9 r\n1 Q0 b 0 0.5 r\n", "trec-run"),
     ],

@@ -35,6 +35,7 @@ def _of_records(found: Sequence[Record]) -> dict[str, int]:
 
 
 _GRADED = re.compile(r'\s*\["[^"]+"\s*,\s*\[\s*\{\s*"paragraph')
+_PREFERENCES = re.compile(r"query_id\s*[,;\t]\s*left\b", re.IGNORECASE)
 
 
 def _graded(found: GradedFile) -> dict[str, int]:
@@ -79,9 +80,7 @@ _SGSS = (
         "preferences",
         "SGSS preferences: query_id,left,right,labeller,preference[,split]",
         counted_by(read_preferences, in_all("preferences")),
-        lambda source: source.first_line.casefold().startswith(
-            ("query_id,left,", "query_id\tleft\t")
-        ),
+        lambda source: _PREFERENCES.match(source.first_line) is not None,
     ),
 )
 _RAG = (
