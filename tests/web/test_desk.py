@@ -329,6 +329,8 @@ def test_passes_overlap_and_a_late_second_opinion_is_kept(desk_of):
     assert not desk.give(people[0], number, yes(screen))["told"]
     assert "second opinion" in desk.give(people[1], number, yes(screen))["told"]
     assert number not in [one["unit"] for one in desk.next(people[2], ENTAILMENT, count=9)]
+    desk.state.leave_out([[ENTAILMENT, name] for name in ("ANN", "KIM")])  # LEE's stands for theirs
+    assert not desk.give(people[2], number, yes(screen))["told"]
 
 
 def test_answers_are_asked_once_their_nuggets_are_labelled(desk_of):

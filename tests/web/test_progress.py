@@ -114,8 +114,9 @@ def test_it_says_why_it_cannot_be_worked_out(folder, monkeypatch):
 
 
 def test_ages_are_told():
-    said = [ago(one) for one in (0.4, 59.6, 119, 1000)]
-    assert said == ["just now", "60 seconds ago", "2 minutes ago", "17 minutes ago"]
+    said = [ago(one) for one in (0.4, 59.6, 119, 1000, 9000, 3e5)]
+    assert said == ["just now", "60 seconds ago", "2 minutes ago", "17 minutes ago",
+                    "2 hours ago", "3 days ago"]  # fmt: skip
 
 
 def test_what_is_opened_focused_and_scrolled_survives_each_poll(serve, visit, folder):

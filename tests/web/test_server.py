@@ -277,6 +277,7 @@ def test_organisers_invite_people_and_let_them_in_no_more(server):
     reply, _ = ann.ask("POST", "/api/leave", f'{{"person": {number}}}', X_Assay_Token=ann.token)
     assert reply.status == 200
     assert lee.get("/runs")[0].status == 401
+    assert "<td>0</td><td>–</td><td>no</td>" in ann.get("/people")[1]
     for name in ("", "a\nb", " x"[:1]):
         body = json.dumps({"name": name, "role": "labeller"})
         reply, _ = ann.ask("POST", "/api/invite", body, X_Assay_Token=ann.token)

@@ -295,7 +295,7 @@ def _decode_line(raw: bytes, number: int, faults: FaultList) -> str:
         faults.error(
             number,
             f"Not UTF-8: byte 0x{raw[error.start]:02X} at byte {error.start + 1} of the line.",
-            "Save the file as UTF-8 (iconv -f OLD-ENCODING -t UTF-8).",
+            "Save it as UTF-8 (a spreadsheet: as “CSV UTF-8”; iconv -f OLD-ENCODING -t UTF-8).",
         )
         return raw.decode("utf-8", errors="replace")
 

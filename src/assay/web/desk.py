@@ -357,10 +357,6 @@ class Desk:
             **({"settles": settles} if settles else {}),
             **({"shown": shown.uid} if shown else {}),
         }
-        others = self.state.one(
-            "SELECT COUNT(DISTINCT person) FROM given WHERE unit = ? AND person != ? "
-            "AND mode != 'adjudication'", row.id, person.id,
-        )[0]  # fmt: skip
         if mode == "training":
             return self._trained(person, row, verdict, sides)
         label = said_by(
@@ -378,7 +374,7 @@ class Desk:
             told = (
                 "You had seen what was said of this one: it is kept as a label that leans to that."
             )
-        elif own is None and others >= row.passes and mode != ADJUDICATION:
+        elif own is None and row.labelled >= row.passes and mode != ADJUDICATION:
             told = "Somebody else labelled this one meanwhile; yours is kept as a second opinion."
         return {"uid": uid, "again": False, "told": told}
 

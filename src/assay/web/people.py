@@ -179,6 +179,11 @@ class People(Database):
         rows = self.all("SELECT id, name, role FROM people ORDER BY id")
         return [self._person(row) for row in rows]
 
+    def done(self) -> dict[int, tuple[int, float]]:
+        """How many units each person labelled, and when last."""
+        rows = self.all("SELECT person, COUNT(DISTINCT unit), MAX(at) FROM given GROUP BY person")
+        return {person: (units, last) for person, units, last in rows}
+
     def coming(self) -> list[Person]:
         """Those who have a link or a cookie that lets them in."""
         now = time.time()

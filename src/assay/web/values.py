@@ -54,11 +54,16 @@ def moment_of(created: str) -> float:
         return 0.0
 
 
+_LONG = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+
 def ago(seconds: float) -> str:
     """How long ago something was, in words."""
     if seconds < 2:
         return "just now"
-    return f"{seconds:.0f} seconds ago" if seconds < 100 else f"{seconds / 60:.0f} minutes ago"
+    size, unit = next((one for one in _LONG if seconds >= 1.5 * one[0]), (1, "second"))
+    many = f"{seconds / size:.0f}"  # endless where nothing was yet
+    return f"{many} {unit}{'' if many == '1' else 's'} ago"
 
 
 def in_brief(verdict: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ Who labels sees none of them: they show what others said, and which run a text i
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -196,7 +197,13 @@ async def people(request: web.Request) -> web.StreamResponse:
     if not request[PERSON].organises:
         raise web.HTTPForbidden(text="Only organisers invite people.")
     bench = bench_of(request)
-    return page(request, "people.html", people=await bench.do(bench.desk.state.people))
+    state, now = bench.desk.state, time.time()
+    done = await bench.do(state.done)
+    return page(
+        request, "people.html", people=await bench.do(state.people),
+        coming={one.id for one in await bench.do(state.coming)},
+        done={who: (units, ago(now - last)) for who, (units, last) in done.items()},
+    )  # fmt: skip
 
 
 @answered

@@ -297,7 +297,8 @@ def refusal(task: AnyTask) -> str | None:
     return (
         f"The embedded judge says whether a passage supports a claim or answers a question and "
         f"whether an answer is right; it cannot do {task.name}. Use 'openai:MODEL@URL'"
-        f"{_others(task)} for that task in [labellers]."
+        f"{_others(task)} for that task in [labellers], or where people alone are to label it an "
+        "empty file, 'recorded:none.jsonl'."
     )
 
 
