@@ -6,15 +6,19 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from urllib.parse import quote
 
 import psycopg
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from psycopg.conninfo import conninfo_to_dict
 
 from assay.ledger import Ledger, postgres_tables
 from assay.ledger.address import Address, without_password
 from assay.ledger.copying import copied
+from assay.ledger.postgres import PostgresStore
 from assay.model.errors import LedgerError, PrerequisiteError, SettingsError
 from assay.model.labels import LabellerId
 from assay.tasks.base import unit_hash
@@ -224,6 +228,17 @@ def test_a_password_in_a_url_is_refused_and_told_to_nobody(url, said):
     with pytest.raises(SettingsError, match=said) as caught:
         without_password(url)
     assert "hush" not in str(caught.value).casefold()
+
+
+def test_a_url_comes_to_libpq_as_it_was_meant(postgres, monkeypatch):
+    for name, one in {"HOST": "127.0.0.1", "PORT": postgres.port, "USER": "postgres"}.items():
+        monkeypatch.setenv(f"PG{name}", str(one))
+    for url in ("postgresql:///postgres", "postgresql://?dbname=postgres&schema=nobodys"):
+        with pytest.raises(LedgerError, match="no ledger yet"):
+            Ledger.open(url, create=False)
+    meant = Address.of("postgresql://h/db?password=a+b&options=-c%20x=1%2B1")
+    assert meant.password == "a+b"
+    assert conninfo_to_dict(meant.url)["options"] == "-c x=1+1"
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):

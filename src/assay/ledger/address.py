@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from assay.model.errors import SettingsError
 from assay.model.wording import printable
@@ -44,7 +44,8 @@ class Address:
         try:
             parts = urlsplit(text)
             strict = bool(parts.query)
-            given = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=strict))
+            query = parts.query.replace("+", "%2B")  # no space, for libpq
+            given = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=strict))
         except ValueError:
             raise _unreadable() from None
         who, at, hosts = parts.netloc.rpartition("@")
@@ -67,7 +68,8 @@ class Address:
         netloc = f"{user}{at}{hosts}"
         named = "" if schema == "assay" else f"?schema={schema}"
         name = f"postgresql://{netloc}{parts.path}{named}"
-        url = urlunsplit(("postgresql", netloc, parts.path, urlencode(given), ""))
+        # (urlunsplit leaves out the slashes where no host is named.)
+        url = f"postgresql://{netloc}{parts.path}?{urlencode(given, quote_via=quote)}"
         settings = frozenset(given)
         to = frozenset(_hosts(hosts, given))
         return cls(url, printable(name), schema, int(number), settings, to, secret)
