@@ -178,6 +178,17 @@ def test_any_label_is_the_same_on_both_and_goes_there_and_back(
         assert list(server.lines()) == list(file.lines()) == list(back.lines())
 
 
+def test_what_the_server_has_set_changes_no_label(postgres, on_postgres):
+    with Ledger.open(on_postgres) as ledger:
+        ledger.add([label(1, cost=0.1 + 0.2)])
+        head = ledger.head()
+    given = {"bytea_output": "escape", "extra_float_digits": 0, "statement_timeout": 200}
+    options = quote(" ".join(f"-c {name}={one}" for name, one in given.items()))
+    with closing(PostgresStore(f"{on_postgres}&options={options}")) as store:
+        store.execute("SELECT pg_sleep(.3)")
+        assert Ledger(store).checked() == head
+
+
 def test_what_is_tried_in_a_copy_or_a_trial_is_nobody_elses(on_postgres):
     with Ledger.open(on_postgres) as ledger, Ledger.open(on_postgres) as other:
         ledger.add([label(1), label(2)])

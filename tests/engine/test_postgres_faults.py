@@ -102,6 +102,48 @@ class Clock:
         self.now += seconds
 
 
+class Pooler:
+    """As PgBouncer is: clients share one session of the server's, or each has its own."""
+
+    def __init__(self, port: int, *, shared: bool) -> None:
+        self._to, self._shared = ("127.0.0.1", port), shared
+        self._begun: tuple[socket.socket, bytes] | None = None
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            client, _ = self._listener.accept()
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        hello = client.recv(1 << 16)
+        while hello[4:6] == b"\x04\xd2":  # it asks for TLS or GSS first
+            client.sendall(b"N")
+            hello = client.recv(1 << 16)
+        server, said = (self._shared and self._begun) or self._begin(hello)
+        at = said.index(b"K\0\0\0\x0c") + 5  # the number of a process of its own
+        client.sendall(said[:at] + b"\0\0\0\1" + said[at + 4 :])
+        while (data := client.recv(1 << 16)) and data[:1] != b"X":
+            server.sendall(data)
+            client.sendall(_until_ready(server))
+        self._shared or server.close()
+
+    def _begin(self, hello: bytes) -> tuple[socket.socket, bytes]:
+        server = socket.create_connection(self._to)
+        server.sendall(hello)
+        self._begun = server, _until_ready(server)
+        return self._begun
+
+
+def _until_ready(server: socket.socket) -> bytes:
+    said = b""
+    while said[-6:-1] != b"Z\0\0\0\5":
+        said += server.recv(1 << 16)
+    return said
+
+
 @contextmanager
 def proxied(server: Server, schema: str):
     """The URL of a ledger behind a proxy, and the proxy."""
@@ -163,6 +205,18 @@ def test_connections_that_are_cut_again_and_again(breakable):
         thread.join()
         assert tally.asked == 600
         complete(url, 600, len(server.requests))
+
+
+def test_a_pooler_that_mixes_up_sessions_is_refused(postgres, on_postgres):
+    for shared in (False, True):
+        pooler = Pooler(postgres.port, shared=shared)
+        url = on_postgres.replace(f":{postgres.port}", f":{pooler.port}")
+        if shared:
+            with pytest.raises(LedgerError, match="pool_mode = session"):
+                Ledger.open(url)
+        else:
+            Ledger.open(url).close()
+            Ledger.open(url, create=False).close()
 
 
 def test_what_is_begun_is_begun_again_nine_times(breakable, monkeypatch):

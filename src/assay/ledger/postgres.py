@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import selectors
 import socket
 import threading
 import time
@@ -33,6 +34,21 @@ _SETTINGS = {
     "tcp_user_timeout": 60_000,
     "application_name": "assay",
 }
+# Whatever else the server, the database or the role has set. Numbers come with all their digits;
+# what takes long is not broken off (as pg_dump does it). Read committed: what others wrote while a
+# lock was waited for has to be seen.
+_SESSION = {
+    "bytea_output": "hex",
+    "client_encoding": "UTF8",
+    "default_transaction_isolation": "read committed",
+    "extra_float_digits": "3",
+    "idle_in_transaction_session_timeout": "0",
+    "jit": "off",
+    "lock_timeout": "30s",
+    "statement_timeout": "0",
+}
+_WHICH = "SELECT pg_backend_pid()"
+_FREE_WITHIN = 2.0  # seconds in which a pooler finds a session for one more
 # objsubid 2: locks of two numbers. Of the second 0 is alone: it and any other are in each other's
 # way.
 _HOLDERS = (
@@ -115,17 +131,32 @@ class PostgresStore:
         """What holds for as long as the session lasts."""
         adapted(connection)
         connection.add_notify_handler(self._notified)
-        # Read committed: what others wrote while a lock was waited for has to be seen.
-        connection.execute(
-            "SELECT set_config('search_path', $1, false), set_config('lock_timeout', '30s', false),"
-            "set_config('jit', 'off', false), "
-            "set_config('default_transaction_isolation', 'read committed', false), "
-            "set_config('client_encoding', 'UTF8', false)",
-            [self._address.schema],
-        )
+        given = {"search_path": self._address.schema, **_SESSION}
+        each = (f"set_config('{name}', '{one}', false)" for name, one in given.items())
+        ((self._number, *_),) = connection.execute(", ".join([_WHICH, *each]).encode()).fetchall()
+        if self._number != connection.info.backend_pid and self._is_shared(connection):
+            raise LedgerError(
+                f"{self.name}: a pooler gives this connection's session to others between any two "
+                "transactions, so that ledgers would be mixed up. Have it leave each session to "
+                "one client (PgBouncer: pool_mode = session), or name the server itself."
+            )
+
+    def _is_shared(self, connection: psycopg.Connection[Any]) -> bool:
+        """Whether the pooler that is there gives a second client the session that the first has, or
+        the first another one. Where no session is left for a second, each has its own."""
+        with closing(self._connect()) as second:
+            second.pgconn.send_query(_WHICH.encode())
+            with selectors.DefaultSelector() as selector:
+                selector.register(second, selectors.EVENT_READ)
+                if not selector.select(_FREE_WITHIN):
+                    return False
+            found = second.pgconn.get_result()
+            theirs = found and found.get_value(0, 0)
+            ((now,),) = connection.execute(_WHICH.encode()).fetchall()
+            return theirs == b"%d" % self._number or now != self._number
 
     def _notified(self, notice: psycopg.Notify) -> None:
-        self._changed |= notice.pid != self._connection.info.backend_pid
+        self._changed |= notice.pid != self._number
 
     def _reconnect(self) -> None:
         """Connect again, with all that this connection held. Raises LedgerError where the server
