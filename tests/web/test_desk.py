@@ -173,9 +173,13 @@ def test_topics_that_nobody_can_finish_are_told(desk_of):
         desk.give(kim, screen["unit"], yes(screen))
     desk.state.leave(kim)  # what KIM labelled stays
     assert told()[:-1] == ["KMI (not invited).", "KIM (let in no more) and LEE."]
+    desk.set_aside(lee, desk.next(lee, ENTAILMENT)[0]["unit"], "skip", "")
+    assert "KIM (let in no more) and LEE, who are not asked what they skipped or practised on." in (
+        told()
+    )
     desk.asked.left_out.append([ENTAILMENT, "KIM"])
     desk.state.leave_out(desk.asked.left_out)
-    assert "KIM (left out by the policy) and LEE." in told()
+    assert any(one.startswith("KIM (left out by the policy) and LEE,") for one in told())
 
 
 def test_two_sides_are_shown_in_an_order_of_each_person_s_own(desk_of, tmp_path):
@@ -420,7 +424,7 @@ def test_an_older_ledger_is_asked_what_it_lost(desk_of, tmp_path):
     assert [one["unit"] for one in again.recent(ann, ENTAILMENT)] == [first]
 
 
-def test_practice_is_told_the_gold_label_and_makes_none(desk_of):
+def test_practice_is_told_the_gold_label_and_makes_none(desk_of, tmp_path):
     desk = desk_of('[ui]\nmode = "training"')
     gold, ann = desk.state.person("GOLD"), desk.state.person("ANN")
     screen = desk.screen(ann, desk.state.units("WHERE task = ?", ENTAILMENT)[0])
@@ -438,6 +442,12 @@ def test_practice_is_told_the_gold_label_and_makes_none(desk_of):
     assert [one.labeller.name for one in labels(desk)] == ["human:GOLD"]
     assert gold.name == "GOLD"
     desk.sync()
+    assert desk.state.practised() == {ann.id: (0, 1)}
+    toml = tmp_path / "f" / "assay.toml"
+    topics = {row.topic for row in desk.state.units("WHERE wanted")}
+    own = f"[ui.topics]\nKIM = {sorted(topics - {screen['topic']})}"  # practice is for all
+    toml.write_text(toml.read_text() + own)
+    desk.take_up(Opened.open(tmp_path / "f"))
     assert buttons(desk, desk.state.person("KIM")) == [ENTAILMENT]
     assert all([*one["queues"]] == ["open"] for one in desk.counts(ann, desk.state))  # all alike
 

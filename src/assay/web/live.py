@@ -84,8 +84,9 @@ def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
 
 
 def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
-    """What stays open for ever as things are, in words: topics that ``[ui.topics]`` gives to fewer
-    people who may come, and whose labels count, than are to label each of their units."""
+    """What stays open for ever as things are, in words: topics of which fewer people who may come,
+    and whose labels count, are asked (by ``[ui.topics]``, what they skipped and practised on) than
+    are to label each of their units."""
     if desk.ui.mode == "training":
         return []
     given: dict[str, list[str]] = {}
@@ -95,6 +96,12 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
     coming = {one.name: one.id for one in state.coming()}
     others = [name for name in coming if name not in desk.ui.topics]
     found: dict[tuple[str, int], dict[str, int]] = {}
+    passed = set(
+        state.all(
+            "SELECT DISTINCT task, topic FROM asides JOIN units ON units.id = unit "
+            "WHERE kind IN ('skip', 'trained')"
+        )
+    )
     asked = state.all(
         "SELECT topic, name, task, MAX(passes) FROM units JOIN topics ON topics.id = topic "
         "WHERE wanted AND labelled < passes GROUP BY task, topic ORDER BY name"
@@ -103,11 +110,13 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
         named = given.get(topic, others)
         counts = [one for one in named if [task, one] not in desk.asked.left_out]
         able = [coming[one] for one in counts if one in coming]
-        if len(able) >= passes:
+        if len(able) >= passes and (task, number) not in passed:
             continue
         (short,) = state.one(
             "SELECT SUM(max(0, passes - labelled - (SELECT COUNT(*) FROM json_each(?) AS able "
-            "WHERE NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = value)))) "
+            "WHERE NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = value) "
+            "AND NOT EXISTS (SELECT 1 FROM asides WHERE unit = units.id AND person = value "
+            "AND kind IN ('skip', 'trained'))))) "
             "FROM units WHERE task = ? AND wanted AND topic = ? AND labelled < passes",
             orjson.dumps(able).decode(), task, number,
         )  # fmt: skip
@@ -119,6 +128,8 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
             }  # fmt: skip
             why |= {one: " (left out by the policy)" for one in named if one not in counts}
             who = listing([f"{one}{why.get(one, '')}" for one in named]) or "nobody"
+            if (task, number) in passed:
+                who += ", who are not asked what they skipped or practised on"
             topics_of = found.setdefault((who, passes), {})
             topics_of[topic] = topics_of.get(topic, 0) + short
     told = [

@@ -184,6 +184,15 @@ class People(Database):
         rows = self.all("SELECT person, COUNT(DISTINCT unit), MAX(at) FROM given GROUP BY person")
         return {person: (units, last) for person, units, last in rows}
 
+    def practised(self) -> dict[int, tuple[int, int]]:
+        """Of how many units each person said in practice what the gold label has, and of how
+        many anything."""
+        rows = self.all(
+            "SELECT person, SUM(text = 'right'), COUNT(*) FROM asides WHERE kind = 'trained' "
+            "GROUP BY person"
+        )
+        return {person: (right, units) for person, right, units in rows}
+
     def coming(self) -> list[Person]:
         """Those who have a link or a cookie that lets them in."""
         now = time.time()

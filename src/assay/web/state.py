@@ -184,7 +184,7 @@ class WorkbenchState(People):
     ) -> list[UnitRow]:
         """The next units of a queue (some of them, found sooner, if not ``in_order``) that nobody
         else has (with ``also_held`` those, too), and that the person has not labelled; with
-        ``gold`` those that the person of that name has, for practice. What may tell labels of the
+        ``gold`` those that the person of that name has, of any topic, for practice. What may tell labels of the
         tasks that it ``rests`` on comes once nobody is to be asked these of the same topic. Who
         is named in ``topics`` is given these alone, and who is not the others; but adjudicators
         are given disagreements, and what was flagged, of all."""
@@ -211,7 +211,7 @@ class WorkbenchState(People):
             free += _RESTS if rests else ""
         given = topics.get(person.name, [one for named in topics.values() for one in named])
         if queue != "disagreements":
-            if topics and not (queue == "flagged" and person.adjudicates):
+            if topics and not gold and not (queue == "flagged" and person.adjudicates):
                 free += " AND topics.name" + ("" if person.name in topics else " NOT")
                 free += " IN (SELECT value FROM json_each(:topics))"
             free += """

@@ -201,6 +201,7 @@ async def people(request: web.Request) -> web.StreamResponse:
     done = await bench.do(state.done)
     return page(
         request, "people.html", people=await bench.do(state.people),
+        practised=await bench.do(state.practised),
         coming={one.id for one in await bench.do(state.coming)},
         done={who: (units, ago(now - last)) for who, (units, last) in done.items()},
     )  # fmt: skip
