@@ -335,6 +335,9 @@ class UnitLabels:
         if left_out := self._left_out():
             each = listing([f"{counted(n, 'label')} by {who}" for who, n in left_out])
             remarks.append(f"The policy leaves out {each}.")
+            if strange := [who for who, n in left_out if not n]:
+                names = listing(strange)
+                remarks.append(f"The ledger has no label by {names}: the name is another one here.")
         if missing and (by_others := self._others()):
             remarks.append(
                 "Labels are missing under this policy and labeller, but the ledger holds others. "
