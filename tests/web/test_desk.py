@@ -386,6 +386,16 @@ def test_disagreements_are_settled_without_names(desk_of):
     assert mode_of(settled) == "adjudication"
     assert set(settled.detail["workbench"]["settles"]) == {one.uid for one in labels(desk)[:2]}
     assert desk.next(lee, ENTAILMENT, "disagreements") == []
+    others = desk.state.units("WHERE task = ? ORDER BY place", ENTAILMENT)[1:]
+    for row in others:
+        for who, value in ((ann, "YES"), (kim, "NO")):
+            desk.give(who, row.id, yes(desk.screen(who, row), value))
+    first, *rest = [one["unit"] for one in desk.next(lee, ENTAILMENT, "disagreements")]
+    desk.set_aside(lee, first, "later", "hard")
+    assert [one["unit"] for one in desk.next(lee, ENTAILMENT, "disagreements")] == [*rest, first]
+    assert desk.next(lee, ENTAILMENT, "skipped") == []
+    with pytest.raises(Refused):
+        desk.set_aside(ann, first, "later", "")
 
 
 def test_who_settles_their_own_disagreement_is_asked_anew_and_keeps_what_was_said(desk_of):
@@ -509,6 +519,9 @@ def test_skipped_units_wait_in_their_own_queue_and_flags_are_seen_by_all(desk_of
         else:
             with pytest.raises(Refused):
                 desk.set_aside(ann, first, kind, "x")
+    desk.give(ann, first, yes(desk.screen(ann, desk.state.unit(first))))
+    with pytest.raises(Refused, match="You labelled this one, and that stands"):
+        desk.set_aside(ann, first, "skip", "not sure after all")
 
 
 def test_units_are_taken_up_a_part_at_a_time(desk_of, monkeypatch):

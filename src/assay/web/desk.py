@@ -411,10 +411,13 @@ class Desk:
         return {"uid": None, "again": False, "gold": {**sides.others(gold[-1]), "right": right}}
 
     def set_aside(self, person: Person, number: int, kind: str, text: str) -> None:
-        """Skip, flag or note a unit."""
-        if kind not in {"skip", "flag", "note"}:
+        """Skip, flag or note a unit, or put it off where it is to be settled."""
+        if kind not in {"skip", "flag", "note"} and not (kind == "later" and person.adjudicates):
             raise Refused("There is no such thing to say of a unit.", 404)
-        self.state.set_aside(self.row(number).id, person.id, kind, text_in(text))
+        row = self.row(number)
+        if kind == "skip" and self._own(person, row):
+            raise Refused("You labelled this one, and that stands: say otherwise, or flag it.")
+        self.state.set_aside(row.id, person.id, kind, text_in(text))
 
     def row(self, number: int) -> UnitRow:
         row = self.state.unit(number)

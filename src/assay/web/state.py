@@ -184,8 +184,9 @@ class WorkbenchState(People):
     ) -> list[UnitRow]:
         """The next units of a queue (some of them, found sooner, if not ``in_order``) that nobody
         else has (with ``also_held`` those, too), and that the person has not labelled; with
-        ``gold`` those that the person of that name has, of any topic, for practice. What may tell labels of the
-        tasks that it ``rests`` on comes once nobody is to be asked these of the same topic. Who
+        ``gold`` those that the person of that name has, of any topic, for practice. What may tell
+        labels of the tasks that it ``rests`` on comes once nobody is to be asked these of the same
+        topic. Who
         is named in ``topics`` is given these alone, and who is not the others; but adjudicators
         are given disagreements, and what was flagged, of all."""
         some, order = _QUEUES[queue]
@@ -270,7 +271,7 @@ class WorkbenchState(People):
                     "(SELECT unit, people.id FROM fresh JOIN people ON people.name = fresh.person)"
                 )
                 self.execute(f"DELETE FROM reserved WHERE {labelled}")  # noqa: S608
-                self.execute(f"DELETE FROM asides WHERE kind = 'skip' AND {labelled}")  # noqa: S608
+                self.execute(f"DELETE FROM asides WHERE kind IN ('skip', 'later') AND {labelled}")  # noqa: S608
 
     def leave_out(self, people: Sequence[Sequence[str]]) -> None:
         """Count labels of tasks, each with somebody, by these people no more: what they labelled is
@@ -304,8 +305,10 @@ class WorkbenchState(People):
             self.execute("UPDATE units SET labelled = 0 WHERE labelled")
 
     def set_aside(self, unit: int, person: int, kind: str, text: str) -> None:
-        """A skip, a flag or a note of a person on a unit; an empty flag or note takes it away."""
-        if kind != "skip" and not text:
+        """A skip (or, where it is to be settled, that it comes later), a flag or a note of a person
+        on a unit; an empty flag or note takes it away."""
+        passed = kind in ("skip", "later")
+        if not (passed or text):
             self.execute(
                 "DELETE FROM asides WHERE unit = ? AND person = ? AND kind = ?",
                 (unit, person, kind),
@@ -315,7 +318,7 @@ class WorkbenchState(People):
             "INSERT OR REPLACE INTO asides VALUES (?, ?, ?, ?, ?)",
             (unit, person, kind, text, time.time()),
         )
-        if kind == "skip":
+        if passed:
             self.execute("DELETE FROM reserved WHERE unit = ? AND person = ?", (unit, person))
 
 
@@ -365,7 +368,7 @@ _QUEUES = {
                 AND row = (SELECT MAX(row) FROM given WHERE unit = newest.unit
                     AND person = newest.person AND mode != 'adjudication')) > 1
             AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')""",  # noqa: S608
-        "place",
+        "(SELECT at FROM asides WHERE unit = units.id AND person = :me AND kind = 'later'), place",
     ),
 }
 """Which units are in a queue, and in which order."""

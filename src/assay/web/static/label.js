@@ -647,7 +647,7 @@ async function aside(kind, text) {
   const screen = state.screen;
   try {
     await ask(`/api/aside/${screen.unit}`, { kind, text });
-    if (kind !== "skip") screen[kind] = text;
+    screen[kind] = text;
     return true;
   } catch (error) { say(error.status ? error.message : "Not kept: the server cannot be reached.", true); return false; }
 }
@@ -664,7 +664,13 @@ const commands = {
     const why = await askFor("Skip this one", "Why skip it?");
     if (why === null) return;
     const unit = state.screen.unit;
-    if (await aside("skip", why)) { state.behind.push(unit); state.drafts.delete(unit); advance(); say("Skipped. It waits in the queue of what you skipped."); }
+    const later = state.screen.mode === "adjudication";
+    if (await aside(later ? "later" : "skip", why)) {
+      state.behind.push(unit);
+      state.drafts.delete(unit);
+      advance();
+      say(later ? "Put off. It comes again after the others." : "Skipped. It waits in the queue of what you skipped.");
+    }
   }],
   flag: ["Flag it for others", async () => {
     const text = state.screen.flag ? "" : "flagged";
