@@ -737,3 +737,27 @@ def test_the_judge_is_off_by_family_as_computed_by_hand(assay, world, people):
     assert "ours, beyond theirs" in shown
     like = trusted(assay, folder, "--population", "like-these")
     assert not any(one["families"] for b in like["boards"] for one in b["measures"])
+
+
+def test_a_release_has_the_corrected_scores_and_how_its_figures_were_made(assay, judged, people):
+    folder, truth, *_ = judged
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    assert assay("trust", folder).returncode == 0
+    public = folder.parent / "public"
+    done = assay("release", folder, "-o", public, "--no-figures")
+    assert done.returncode == 0, done.stderr
+    written = (folder / "out" / "trust.csv").read_bytes()
+    assert (public / "tables" / "corrected.csv").read_bytes() == written
+    score = next(one for one in csv.DictReader(written.decode().splitlines())
+                 if (one["run"], one["measure"]) == ("A", "Accuracy"))  # fmt: skip
+    value = f"{float(score['value']):.3f}"
+    for name in ("corrected-1.md", "corrected-1.tex"):
+        text = (public / "tables" / name).read_text()
+        assert value in text
+        assert "Stands on: judge corrected by" in text
+    assert "lualatex" not in text
+    assert "Corrected by people’s labels" in (public / "index.html").read_text()
+    table = (public / "tables" / "board-1.tex").read_text()
+    assert r"95\% bootstrap intervals over topics (100 draws, seed 20251210)" in table
+    assert json.loads((public / "release.json").read_text())["made_with"]["numpy"] == np.__version__

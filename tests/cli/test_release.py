@@ -60,6 +60,20 @@ def test_everything_is_sealed(made):
     assert (public / "dossier" / "report.html").is_file()
 
 
+def test_a_release_is_compared_and_repeated_as_it_lies(made):
+    done = run_here("diff", made / "public", made / "exam")
+    assert "No value of any topic differs" in done.stdout, done.stderr
+    done = run_here("compare", made / "public", "-m", "EXAM-Cover", "--csv")
+    assert done.returncode == 0, done.stderr
+    dossier = made / "public" / "dossier"
+    command = json.loads((dossier / "manifest.json").read_text())["reproduce"][-1]
+    done = run_here(*command.split()[1:], "--csv", cwd=dossier)
+    rows = csv.DictReader(done.stdout.splitlines())
+    cover = {one["run"]: one["value"] for one in rows if one["measure"] == "EXAM-Cover"}
+    scores = list(csv.DictReader((dossier / "scores.csv").open()))
+    assert cover == {r["run"]: r["value"] for r in scores if r["measure"] == "EXAM-Cover"}
+
+
 def test_labels_are_counted_once_for_all_teams(made, tmp_path, monkeypatch):
     """Of many labels that is most of a page's work: a release of 40 teams took minutes."""
     asked = []
@@ -140,6 +154,8 @@ def test_tables_have_intervals_and_the_letters_of_compare(made):
     assert {row[1]: row[2] for row in rows} == letters
     assert re.search(r"1\.000 \\\[1\.000–1\.000\\\]", table)
     assert "Stands on: judge alone" in table
+    assert "in EXAM-Cover (randomised Tukey HSD, which covers all pairs by itself; all " in table
+    assert "95% bootstrap intervals over topics (2,000 draws, seed 20251210)" in table
     tex = (made / "public" / "tables" / "board-1.tex").read_text()
     assert r"\alpha" in tex
     assert (made / "public" / "figures" / "board-1.pdf").read_bytes().startswith(b"%PDF")

@@ -104,7 +104,7 @@ def compared(
     if isinstance(one, ScoreMatrix):
         lower = measure in LOWER_IS_BETTER
         settings |= {"test": test or "tukey", "seed": seed, "lower_is_better": lower}
-        return Compared(one, compare_runs(one.scores, one.runs, **settings))
+        return Compared(one, compare_runs(one.scores, one.runs, **settings), seed)
     if test not in (None, "randomisation"):
         raise ValueError(f"{one.name} is no mean over topics: its test is 'randomisation'")
     arrays, name = (one.confidences, one.correct, one.runs), measure or one.name
@@ -112,7 +112,7 @@ def compared(
     without = [run for run in one.runs if run not in result.means]
     if without:
         note(f"{one.name} is undefined, so that it is left out, of {listed(without, 10)}.")
-    return Compared(one, result)
+    return Compared(one, result, seed)
 
 
 def score_runs(
@@ -230,10 +230,11 @@ _NO_MEAN = "the measure is no mean over topics"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What is compared by one measure and what came of the test."""
+    """What is compared by one measure and what came of the test, by draws of a ``seed``."""
 
     matrix: Comparable
     result: Comparison
+    seed: int
 
     @property
     def name(self) -> str:
@@ -244,6 +245,17 @@ class Compared:
     def real(self) -> list[PairComparison]:
         """The pairs that differ."""
         return [pair for pair in self.result.pairs if pair.different]
+
+    @property
+    def method(self) -> str:
+        """How it was tested, in words."""
+        result, how = self.result, TESTS[self.result.test]
+        if result.permutations is None:
+            return how
+        what = "resamples" if result.test == "bootstrap" else "permutations"
+        exact = f"all {result.permutations:,} {what} (exact)"
+        drawn = f"{result.permutations:,} random {what}, seed {self.seed}"
+        return f"{how}; {exact if result.exact else drawn}"
 
     def rows(self) -> Iterator[tuple[str | float | None, ...]]:
         """The pairs under :data:`COLUMNS`."""

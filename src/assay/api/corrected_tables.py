@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from assay.api.corrected import Corrected
 from assay.api.correcting import Evaluations, Trusted, correct
 from assay.ledger import Ledger
+from assay.measures.scores import Score
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.page.parts import Part, Table
 from assay.page.wording import narrow
+from assay.reports.publishing import PublishedBoard
 
 
 def corrected_table(title: str, one: Corrected) -> Table:
@@ -134,12 +138,61 @@ def corrected_tables(found: Trusted, *, every: bool = False) -> Iterator[tuple[T
                 yield families_table(board.title, one), ""
 
 
+def published_corrected(found: Trusted) -> Iterator[PublishedBoard]:
+    """The corrected leaderboards for a paper, a measure a column; ranks are those that each run may
+    have by the first measure that gives ranks."""
+    for board in found.boards:
+        if not board.found:
+            continue
+        first = next((one for one in board.found if one.best is not None), board.found[0])
+        ends = zip(first.best or (), first.worst or (), strict=True)
+        ranks = dict(zip(first.runs, ends, strict=False))
+        scores = [_corrected_scores(one) for one in board.found]
+        runs = dict.fromkeys(
+            run for by_run in (_corrected_scores(first), *scores) for run in by_run
+        )
+        order = sorted(runs, key=lambda run: ranks.get(run, (len(runs), 0))[0])
+        notes = [
+            population_in_words(found),
+            f"In brackets: {found.level:.0%} intervals.",
+            f"Ranks: all that a run may have by {first.measure}." if ranks else "",
+            f"Stands on: {found.basis}.",
+            *(warning for one in board.found for warning in one.warnings),
+        ]
+        yield PublishedBoard(
+            f"{board.title}, corrected by people’s labels",
+            [one.measure for one in board.found],
+            [(_ranks(*ranks.get(run, (None, None))), run, [s.get(run) for s in scores])
+             for run in order],
+            {},
+            [note for note in dict.fromkeys(notes) if note],
+        )  # fmt: skip
+
+
+def _corrected_scores(one: Corrected) -> dict[str, Score]:
+    """By run, the best first; shares are within what these can be, as in :func:`_with_ends`."""
+    ends = np.array([one.value, one.low, one.high])
+    if ((one.judge >= 0) & (one.judge <= 1)).all():
+        ends = ends.clip(0, 1)
+    scores = {
+        run: Score(run, one.measure, value, low, high, 0, 0, value, value)
+        for run, (value, low, high) in zip(one.runs, ends.T.tolist(), strict=True)
+    }
+    sign = 1 if one.lower_is_better else -1
+    return dict(sorted(scores.items(), key=lambda each: sign * (each[1].value or 0)))
+
+
 def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:
     """The section of a report in a folder with a draw."""
     try:
         found = correct(evaluations, ledger)
     except SettingsError as error:
         return Part("Corrected by people’s labels", str(error), ())
+    return trust_part(found)
+
+
+def trust_part(found: Trusted) -> Part:
+    """The section of corrected scores, or of why there are none."""
     tables = []
     for board in found.boards:
         for one in board.found:

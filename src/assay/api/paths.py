@@ -6,6 +6,7 @@ import glob
 from pathlib import Path
 
 from assay.model.errors import SettingsError
+from assay.model.places import RESULTS
 
 _SCORES = "per_topic.csv"
 
@@ -22,11 +23,11 @@ def expanded(given: Path) -> list[Path]:
 
 
 def scores_in(given: Path) -> Path:
-    """The values of topics of an evaluation folder, or of its ``out/``; else the path itself.
-    Raises SettingsError for a folder without any."""
+    """The values of topics of an evaluation folder, of its ``out/`` or of a release; else the path
+    itself. Raises SettingsError for a folder without any."""
     if not given.is_dir():
         return given
-    for path in (given / _SCORES, given / "out" / _SCORES):
+    for path in (given / name / _SCORES for name in RESULTS):
         if path.is_file():
             return path
     raise SettingsError(

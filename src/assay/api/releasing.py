@@ -5,12 +5,16 @@ A public page has leaderboards, categories and topics by their names; no answers
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
-from assay.api.compared import compared, read_table
+from assay.api.compared import Compared, compared, read_table
+from assay.api.corrected_tables import published_corrected, trust_part
+from assay.api.correcting import COLUMNS
 from assay.api.opened import Opened, html_of
 from assay.api.overview import overview
 from assay.api.reading import Note
@@ -26,10 +30,11 @@ from assay.api.results import Results
 from assay.measures.scores import PerTopic
 from assay.model.errors import FormatError, SettingsError
 from assay.model.places import file_sha256
+from assay.model.version import __version__
 from assay.page.files import pages_of
 from assay.page.page import Board, Page
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest
-from assay.protocols.output import file_name, json_bytes, write_bytes, write_pieces
+from assay.protocols.output import csv_bytes, file_name, json_bytes, write_bytes, write_pieces
 from assay.protocols.pages import page_of
 from assay.protocols.results import Result
 from assay.reports.leaderboards import ranked
@@ -41,6 +46,8 @@ from assay.reports.text import closed
 SUMS = "SHA256SUMS"
 
 _PIECE = 1 << 20
+_ARITHMETIC = ("numpy", "scipy", "polars")
+"""Packages on whose versions the last digits, and what is drawn by a seed, may hang."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,8 @@ def release(
     note: Note,
 ) -> Released:
     """Score a folder by the labels that there are, and write into a new folder the public page
-    (``index.html``), a page for each team (``teams/``), tables in Markdown, LaTeX and CSV
-    (``tables/``), pictures (``figures/``), results as TREC's and NTCIR's tools have them
+    (``index.html``), a page for each team (``teams/``), tables in Markdown and LaTeX (``tables/``),
+    pictures (``figures/``), results as TREC's and NTCIR's tools have them
     (``results/``, ``matrices/``) and all of ``out/`` (``dossier/``). ``teams`` (run → team, with
     ``*`` for anything) come before those of ``[release.teams]``; a run that has none is a team of
     its own. Asks nobody. Raises SettingsError where ``into`` holds something else.
@@ -92,6 +99,8 @@ def release(
     with opened.ledger(create=False, by_index=False) as ledger:
         results, _ = opened.write(ledger)
         opened.write_report(results, ledger=ledger)
+        trusted = opened.corrected(ledger)
+    corrected = () if trusted is None else (trust_part(trusted),)
     if results.missing:
         note(
             f"{results.missing:,} {results.missing_what} have no usable label: what hangs on them "
@@ -107,6 +116,8 @@ def release(
         place = _place(opened, protocol)
         per_topic = opened.parts[protocol].folder.out / "per_topic.csv"
         whole = page_of(result)
+        if not opened.several:
+            whole = replace(whole, first=corrected)
         by_people = by_people or any(one.by_people for one in whole.labelled)
         public, left = public_page(whole, place, seal, note)
         left_out += left
@@ -125,15 +136,29 @@ def release(
         for path, data in _results(result.fair.findings.per_topic, result.fair):
             writer.write(f"{place}{path}", data)
     if opened.several:
-        writer.write("index.html", html_of(_overview(opened, results, seal)))
+        writer.write(
+            "index.html", html_of(replace(_overview(opened, results, seal), first=corrected))
+        )
+    if trusted is not None:
+        writer.write("tables/corrected.csv", csv_bytes(COLUMNS, trusted.rows()))
+        for number, told in enumerate(published_corrected(trusted), 1):
+            writer.write(f"tables/corrected-{number}.md", markdown(told).encode())
+            writer.write(f"tables/corrected-{number}.tex", latex(told).encode())
     for name in sorted({*read_manifest(out)["outputs"], MANIFEST, *_reports(opened)}):
         writer.copy(f"dossier/{name}", out / name)
     about = {
         "protocols": list(opened.parts),
         "policy": policy_without_names(results.policy),
         "manifest_sha256": seal,
+        "made_with": {
+            "assay": __version__,
+            "python": platform.python_version(),
+            "machine": f"{platform.system()} {platform.machine()}",
+            **{name: version(name) for name in _ARITHMETIC},
+        },
     }
     writer.write("release.json", json_bytes(about))
+    writer.write(".gitattributes", b"* -text\n")  # git would write other ends of lines elsewhere
     writer.finish()
     if by_people:
         note("dossier/ says who labelled what, and why: publish the rest without it.")
@@ -239,14 +264,19 @@ def _published(
 ) -> PublishedBoard:
     scores = result.findings.scores
     order = ranked(scores, board)
-    letters = _letters(result, board, per_topic, note)
-    notes = []
-    if letters:
+    test = _tested(result, board, per_topic, note)
+    letters, notes = {}, []
+    if test is not None and test.result.letters:
+        letters = dict(test.result.letters)
         notes.append(
-            f"Runs that share a letter are not shown to differ in {board.measures[0]} (level 0.05)."
+            f"Runs that share a letter are not shown to differ in {board.measures[0]} "
+            f"({test.method}; level {test.result.alpha:g})."
         )
-    if page_level := result.settings.get("level"):
-        notes.append(f"In brackets: {float(str(page_level)):.0%} intervals.")
+    if level := result.settings.get("level"):
+        notes.append(
+            f"In brackets: {float(str(level)):.0%} bootstrap intervals over topics "
+            f"({result.settings['resamples']:,} draws, seed {result.settings['seed']})."
+        )
     if page.stands_on:
         notes.append(f"Stands on: {page.stands_on}.")
     notes += [f"{gap.count:,} {closed(gap.what)} {gap.so}" for gap in page.gaps]
@@ -256,22 +286,21 @@ def _published(
     return PublishedBoard(board.title, board.measures, rows, letters, notes)
 
 
-def _letters(result: Result, board: Board, per_topic: Path, note: Note) -> dict[str, str]:
-    """Letters of the runs by the first measure; none where labels are missing, or the measure has
-    no values of topics that could be compared."""
+def _tested(result: Result, board: Board, per_topic: Path, note: Note) -> Compared | None:
+    """The runs compared by the first measure; None where labels are missing, or the measure has no
+    values of topics that could be compared."""
     measure = board.measures[0]
     runs = ranked(result.findings.scores, board)
     scores = [result.findings.scores[run].get(measure) for run in runs]
     if result.evened is not None or len(runs) < 2 or any(s is None or s.missing for s in scores):
-        return {}
+        return None
     if not any(measure in by_measure for by_measure in result.findings.per_topic.values()):
-        return {}
+        return None
     try:
-        found = compared(read_table(per_topic, measure, "-m").require(), note)
+        return compared(read_table(per_topic, measure, "-m").require(), note)
     except (FormatError, ValueError) as error:
         note(f"{board.title}: no letters by {measure}: {error}")
-        return {}
-    return dict(found.result.letters or {})
+        return None
 
 
 # -- results as other tools have them -------------------------------------------------------------

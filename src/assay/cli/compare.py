@@ -11,7 +11,6 @@ import typer
 from assay.api.compared import (
     COLUMNS,
     TANGLED,
-    TESTS,
     Comparable,
     Compared,
     compare_all,
@@ -166,7 +165,7 @@ def _people(
 ) -> Iterator[Table | str]:
     for one in found:
         yield from _tables(one)
-        yield from _remarks(one, policy, seed)
+        yield from _remarks(one, policy)
     if plot is not None:
         yield f"Plot: {plot}"
 
@@ -211,7 +210,7 @@ def _pairs(title: str, verbs: tuple[str, str], pairs: Sequence[PairComparison]) 
     )
 
 
-def _remarks(one: Compared, policy: str, seed: int) -> Iterator[str]:
+def _remarks(one: Compared, policy: str) -> Iterator[str]:
     result, real = one.result, len(one.real)
     hidden = f"; {real - _MOST_PAIRS} of them not shown (see --csv)" if real > _MOST_PAIRS else ""
     yield (
@@ -221,13 +220,8 @@ def _remarks(one: Compared, policy: str, seed: int) -> Iterator[str]:
     )
     if result.letters is None:
         yield f"No letters: {TANGLED}."
-    how = f"Test: {TESTS[result.test]}"
-    if result.permutations is not None:
-        what = "resamples" if result.test == "bootstrap" else "permutations"
-        exact = f"all {result.permutations:,} {what} (exact)"
-        drawn = f"{result.permutations:,} random {what}, seed {seed}"
-        how += f"; {exact if result.exact else drawn}"
-    yield how + f". Intervals: bootstrap over topics, of each pair alone, seed {seed}."
+    how = f"Test: {one.method}. Intervals: bootstrap over topics, of each pair alone"
+    yield f"{how}, seed {one.seed}."
     yield from one.undefined("–")
     if without := one.without_p():
         yield without

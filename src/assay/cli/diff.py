@@ -22,7 +22,7 @@ from assay.page.tables import Table
 
 @forms("json")
 def diff_command(
-    first: Annotated[Path, Argument("OUT1", "An evaluation folder, or its out/.")],
+    first: Annotated[Path, Argument("OUT1", "An evaluation folder, its out/, or a release.")],
     second: Annotated[Path, Argument("OUT2", "The other one.")],
     measures: Annotated[
         list[str] | None, Option("Only these (left out: all).", flag="-m --measure", metavar="M")

@@ -15,6 +15,9 @@ from assay.model.errors import SettingsError
 TRUSTED: ContextVar[tuple[Path, ...]] = ContextVar("TRUSTED", default=())
 """Places outside of evaluation folders that the person who runs Assay has named."""
 
+RESULTS = ("", "out", "dossier")
+"""Where results lie in what is given for them: an ``out/``, an evaluation folder, a release."""
+
 _WILD = re.compile(r"[*?[]")
 
 _PIECE = 16 << 20

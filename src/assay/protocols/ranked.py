@@ -89,15 +89,13 @@ class Ranked:
             names[run] = name
         return names
 
-    def commands(self, out: str) -> list[str]:
-        """What gives the scores again, in the evaluation's folder: ``assay measure`` with the
-        measures, and for NTCIREVAL the gains of its relevance levels. ``out`` is where the files
-        are, with a ``/`` at its end."""
-        place = shlex.quote(out)
-        topics = "answered" if self.answered else f"{place}{TOPICS}"
+    def commands(self) -> list[str]:
+        """What gives the scores again, where the files are: ``assay measure`` with the measures,
+        and for NTCIREVAL the gains of its relevance levels."""
+        topics = "answered" if self.answered else TOPICS
         commands = []
         for file, measures in self.grade_files():
-            words = [f"assay measure {place}{file} {place}runs/*.txt --topics {topics}"]
+            words = [f"assay measure {file} runs/*.txt --topics {topics}"]
             if self.own_ideal:
                 words.append("--ideal run")
             if self.g_max > self.highest > 0:

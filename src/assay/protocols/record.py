@@ -209,7 +209,10 @@ def write_manifest(
         "labels_sha256": counted.digest(),
         "ledger": head.in_manifest(),
         "report": REPORT,
-        "reproduce": [] if ranked is None else ranked.commands(folder.out_in_words),
+        "reproduce": [
+            *([] if ranked is None else ranked.commands()),
+            *result.findings.commands,
+        ],
         "outputs": {path.relative_to(out).as_posix(): one for path, one in outputs.items()},
         "warnings": list(result.warnings),
     }

@@ -56,6 +56,7 @@ class Findings:
     ``lede``; ``nothing`` is said where nothing is missing. ``gaps`` are added to those of the
     labels, which the machinery counts; one of nothing is not shown. ``files`` are the protocol's
     own results by name under ``out/``, ``packed`` names compressed ones and what they are made of,
+    ``commands`` give scores again from these, where they lie,
     ``ranked`` are the rankings that files are written of; ``more_scores`` are further tables of
     scores by name (``scores_NAME.csv``). Made where they are wanted are ``by_category``, the scores
     over the topics of each category (None where topics have none), ``parts``, its sections of the
@@ -78,6 +79,7 @@ class Findings:
     gaps: tuple[Gap, ...] = ()
     files: Mapping[str, FileData] = field(default_factory=dict)
     packed: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
     ranked: Ranked | None = None
     parts: Callable[[], Iterable[Part]] = tuple
     document: Callable[[], Mapping[str, object]] = dict

@@ -50,7 +50,7 @@ class PublishedBoard:
     def cells(self, safe_text: Callable[[str], str]) -> Iterator[list[str]]:
         """Rank, run, letters where there are any, and each score with its interval."""
         for rank, run, scores in self.rows:
-            row = [rank, safe_text(shortened(run, _LONGEST))]
+            row = [safe_text(rank), safe_text(shortened(run, _LONGEST))]
             if self.letters:
                 row.append(self.letters.get(run, ""))
             yield [*row, *(safe_text(_score(score)) for score in scores)]

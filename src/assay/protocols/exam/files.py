@@ -11,7 +11,7 @@ from assay.measures.coverage import standard_error
 from assay.model.exam import GradedPassage, Judgment, Ranking, RunPlace
 from assay.model.exam_grades import NO_GRADES
 from assay.protocols.exam.grading import GradedPool
-from assay.protocols.exam.inputs import ExamInputs
+from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scored import ScoredRuns
 from assay.protocols.exam.supervision import (
     ANSWER_COLUMNS,
@@ -28,6 +28,15 @@ PACKED = {
     "workbench/graded.jsonl.gz": "grades.jsonl",
 }
 """What is compressed for the Autograder workbench."""
+
+
+def command(settings: ExamSettings) -> str:
+    """What gives EXAM-Cover again, where the files are."""
+    topics = "all" if settings.silent == "zero" else "answered"
+    return (
+        f"assay exam grades.jsonl --bank bank.jsonl --tau {settings.least} -k {settings.k} "
+        f"--denominator {settings.denominator} --topics {topics}"
+    )
 
 
 def own_files(found: ScoredRuns) -> dict[str, FileData]:

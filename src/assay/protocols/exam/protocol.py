@@ -11,7 +11,7 @@ from assay.protocols.base import Protocol, Step
 from assay.protocols.contents import Content
 from assay.protocols.definitions import glossary
 from assay.protocols.exam.agreement import agreement, agreement_part, leaderboard_part, sweep_part
-from assay.protocols.exam.files import PACKED, own_files
+from assay.protocols.exam.files import PACKED, command, own_files
 from assay.protocols.exam.grading import asked, sheets, tasks, verifications
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
 from assay.protocols.exam.items import items_part
@@ -63,6 +63,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             gaps=tuple(_gaps(found)),
             files=own_files(found),
             packed={} if direct else PACKED,
+            commands=() if direct else (command(settings),),
             ranked=scorer.ranked(inputs.runs, found.measures, answered=settings.silent != "zero"),
             parts=lambda: (
                 *leaderboard_part(found),

@@ -106,6 +106,10 @@ def findings(
         nothing=views.nothing_missing(found),
         gaps=tuple(views.gaps(found)),
         files=dict(_files(inputs, found, judged)),
+        commands=(
+            f"assay confidence confidence.csv --bins {settings.bins}"
+            + " --left-closed" * (settings.bins_closed == "left"),
+        ),
         ranked=ranked,
         parts=lambda: views.parts(found, verdicts, of_answers, abstention(), settings, book.used),
         document=lambda: {

@@ -73,6 +73,7 @@ def findings(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) 
         given=_given(state),
         gaps=tuple(_gaps(state)),
         files=files,
+        commands=tuple(_commands(files, settings)),
         ranked=state.ranked if any(state.ranked.qrels.values()) else None,
         parts=lambda: parts(state, ways, per_topic),
         # Always there: what PeopleBeside.document adds takes the place of the empty list.
@@ -175,6 +176,16 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
         ]
         files["sub_narratives.jsonl"] = write_sub_narratives(texts, aspects)
     return files
+
+
+def _commands(files: Mapping[str, FileData], settings: TrecRagSettings) -> Iterator[str]:
+    """What gives the scores of answers again, where the files are."""
+    if "assignments.jsonl" in files:
+        aspects = " --sub-narratives sub_narratives.jsonl" * ("sub_narratives.jsonl" in files)
+        yield f"assay nuggets assignments.jsonl{aspects} --topics {settings.answers}"
+    if "support.jsonl" in files:
+        which = f"--citations {settings.citations} --topics {settings.answers}"
+        yield f"assay support support.jsonl {which}"
 
 
 def _gaps(state: ScoredLabels) -> Iterator[Gap]:
