@@ -289,6 +289,15 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
     assert "not there yet" in assay(
         "labels", "copy", file, copy, "--rename", "human:kim@x=human:P1"
     ).stderr  # fmt: skip
+    with Ledger.open(file) as ledger:
+        ledger.add([said(person("human:KIM@X"), True)])
+    joined = tmp_path / "c.sqlite"  # another spelling is the same person, whose words stay
+    done = assay("labels", "copy", file, joined, "--rename", "human:KIM@X=human:kim@x")
+    assert done.returncode == 0, done.stderr
+    with Ledger.open(joined) as ledger:
+        *_, last = ledger.labels()
+        assert (last.labeller, last.reason) == (kim, "call Kim")
+        assert {who.name for who in ledger.labellers().values()} >= {"human:kim@x", "human:LEE"}
 
 
 @pytest.mark.parametrize("served", [False, True])

@@ -3,6 +3,7 @@ runs."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -140,8 +141,9 @@ def _tell_of_another_spelling(name: str, people: Iterable[str], note: Note) -> N
     other = spelt_alike(name, people)
     if other is not None:
         note(
-            f"{printable(name)} and {printable(other)} are two people here. If they are one, write "
-            "the name as it was first: with --by, or in the file."
+            f"{printable(name)} and {printable(other)} are two people here. If they are one, "
+            f"'assay labels copy FROM TO --rename {shlex.quote(name)}={shlex.quote(other)}' makes "
+            "them one."
         )
 
 

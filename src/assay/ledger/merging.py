@@ -58,22 +58,25 @@ def merge(target: Ledger, source: Ledger) -> Merged:
 
 
 def check_names(source: Ledger, names: Mapping[str, str]) -> None:
-    """Raise LedgerError where nobody in ``source`` has such a name, or somebody the new one."""
+    """Raise LedgerError where nobody in ``source`` has such a name, or somebody else the new
+    one: not whose name is the same in another spelling."""
     people = {who.name for who in source.labellers().values() if who.is_human}
     for name, other in names.items():
         if name not in people:
             there = listed(sorted(people)) or "nobody"
             raise LedgerError(f"{source.name}: {name} gave no label. People there: {there}.")
         taken = people - {name}
+        if spelt_alike(name, [other]):
+            continue
         if other in people or spelt_alike(other, taken) or [*names.values()].count(other) > 1:
             raise LedgerError(f"{source.name}: {other} is somebody else there. Take another name.")
 
 
 def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
     """Write what ``source`` holds into ``target``, which is empty, and return how many labels those
-    are: people in ``names`` have the other name there, and their labels no reasons, which they
-    wrote. Ids that hang on a name are made anew wherever they stand. Raises LedgerError where the
-    source is not as it was written."""
+    are: people in ``names`` have the other name there, and, unless that is the same in another
+    spelling, their labels no reasons, which they wrote. Ids that hang on a name are made anew
+    wherever they stand. Raises LedgerError where the source is not as it was written."""
     source.checked()
     if target.size():
         raise LedgerError(f"{target.name} holds labels: copy into a ledger that is not there yet.")
@@ -96,9 +99,11 @@ def renamed(target: Ledger, source: Ledger, names: Mapping[str, str]) -> int:
             )  # fmt: skip
             if one.labeller.name in names:
                 who = person(names[one.labeller.name])
-                verdict = one.verdict and without_reasons(one.verdict)
                 key = key_of(label.task, label.version, label.content, who)
-                label = replace(label, labeller=who, verdict=verdict, reason=None, key=key)
+                label = replace(label, labeller=who, key=key)
+                if not spelt_alike(one.labeller.name, [who.name]):
+                    verdict = one.verdict and without_reasons(one.verdict)
+                    label = replace(label, verdict=verdict, reason=None)
             uid = label.uid(one.created)
             if uid != one.uid:
                 anew[one.uid] = uid
