@@ -86,6 +86,14 @@ def test_each_machine_with_a_file_of_its_own(assay, slide, tmp_path, monkeypatch
     assert done.stdout == f"{tmp_path / 'two.sqlite'}: 7 labels added, 0 known.\n"
     assert assay("judge", slide).returncode == 0
     assert "Nothing to ask: all 7 labels" in assay("judge", slide).stderr
+    assert assay("score", slide).returncode == 0  # out/ is of all shards together
+    monkeypatch.setenv("ASSAY_LEDGER", str(tmp_path / "three.sqlite"))
+    for more in ((), ("--dry-run",)):
+        assert assay("judge", slide, "--shard", "1/2", *more).returncode == 0
+    assert assay("labels", "merge", slide, slide / "labels.sqlite").returncode == 0
+    for command in ("score", "judge", "evaluate --shard 1/2"):
+        name, *more = command.split()
+        assert "or it is of another ledger" in assay(name, slide, *more).stderr, command
 
 
 @pytest.mark.parametrize("url", ["postgresql:labels", "POSTGRES:labels", "mysql://h/labels"])

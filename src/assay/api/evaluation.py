@@ -167,7 +167,7 @@ class Evaluation:
             with self._trusting(), ExitStack() as elsewhere:
                 opened.labellers()  # what is wrong with one is said before a ledger is made
                 hosted = opened.hosted(elsewhere.enter_context(hosting_of(on, workers)))
-                with opened.ledger() as ledger:
+                with opened.ledger(scores=report) as ledger:
                     tally = hosted.judge(
                         ledger, progress=told, budget=budget, retry_failed=retry_failed
                     )
@@ -214,7 +214,7 @@ class Evaluation:
         opened = self._opened.sharing(shard)
 
         def exporting(told: Progress) -> Exported:
-            with self._trusting(), opened.ledger() as ledger:
+            with self._trusting(), opened.ledger(scores=False) as ledger:
                 return opened.export_batch(
                     ledger,
                     path_of(path, "path"),

@@ -17,7 +17,6 @@ from assay.ledger.merging import check_names, merge, renamed
 from assay.ledger.store import Place
 from assay.model.errors import SettingsError
 from assay.model.going import Told, unheard
-from assay.protocols.checked import checked_ledger
 from assay.protocols.folder import Folder
 
 
@@ -78,7 +77,7 @@ def merge_ledgers(
         for source in sources:
             source.told = told
             source.checked()
-        with checked_ledger(opened) as target:
+        with opened.open_ledger() as target:  # a shard's, too, whose labels out/ is not of
             target.told = told
             return [(source.name, merge(target, source)) for source in sources]
 

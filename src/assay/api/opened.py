@@ -162,11 +162,18 @@ class Opened:
         return {name: who for one in self.parts.values() for name, who in one.labellers().items()}
 
     @contextmanager
-    def ledger(self, *, create: bool = True, by_index: bool = True) -> Iterator[Ledger]:
+    def ledger(
+        self, *, create: bool = True, by_index: bool = True, scores: bool = True
+    ) -> Iterator[Ledger]:
         """The folder's ledger, checked as :func:`assay.protocols.checked.checked_ledger` does. It
-        is made where none is there and no label is asked for, all being given."""
+        is made where none is there and no label is asked for, all being given.
+
+        Where it ``scores`` nothing, and is a shard's own, ``out/`` may be of the ledger that those
+        of all shards are merged into."""
         create = create or not (self.folder.has_ledger() or self._asks())
-        with checked_ledger(self.folder, create=create, by_index=by_index) as ledger:
+        apart = self.folder.ledger_is_named and any(one.shard for one in self.parts.values())
+        of_out = scores or not apart
+        with checked_ledger(self.folder, create=create, by_index=by_index, of_out=of_out) as ledger:
             ledger.told = self.told
             yield ledger
 
@@ -188,9 +195,10 @@ class Opened:
 
             yield ParquetLedger(exported, self.told)
 
-    def ledger_if_any(self) -> AbstractContextManager[Ledger | None]:
+    def ledger_if_any(self, *, scores: bool = True) -> AbstractContextManager[Ledger | None]:
         """The same; None where there is none yet."""
-        return self.ledger(create=False) if self.folder.has_ledger() else nullcontext()
+        there = self.folder.has_ledger()
+        return self.ledger(create=False, scores=scores) if there else nullcontext()
 
     # -- judging -----------------------------------------------------------------------------
 
@@ -198,7 +206,7 @@ class Opened:
         """What judging would ask, given the ledger as it is, if there is one; or ``anew``, as if
         nothing were known. Asks nobody and writes nothing."""
         known: AbstractContextManager[Ledger | None]
-        known = nullcontext() if anew else self.ledger_if_any()
+        known = nullcontext() if anew else self.ledger_if_any(scores=False)
         with known as ledger:
             if ledger is not None:
                 ledger.checked()

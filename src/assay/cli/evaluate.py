@@ -139,7 +139,7 @@ def judge_command(
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with going() as shown, hosting_of(how.on, how.workers) as hosting:
         opened = replace(opened.hosted(hosting), told=shown.at)
-        with opened.ledger() as ledger:
+        with opened.ledger(scores=False) as ledger:
             tally = opened.judge(
                 ledger, progress=shown, budget=how.budget, retry_failed=how.retry_failed
             )
@@ -208,7 +208,7 @@ def _batch(
     """Import results if there are any, then export what can be asked now."""
     document: dict[str, Any] = {}
     lines: list[str] = []
-    with opened.ledger() as ledger:
+    with opened.ledger(scores=False) as ledger:
         if batch_in:
             taken = opened.import_batch(ledger, *batch_in, retry_failed=retry_failed)
             document["imported"] = asdict(taken)

@@ -12,11 +12,11 @@ from assay.protocols.manifest import heads
 
 @contextmanager
 def checked_ledger(
-    folder: Folder, *, create: bool = True, by_index: bool = True
+    folder: Folder, *, create: bool = True, by_index: bool = True, of_out: bool = True
 ) -> Iterator[Ledger]:
     """The folder's ledger; :meth:`assay.ledger.Ledger.checked` wants every head that stands in
-    ``out/``. Without ``by_index`` labels are not looked up."""
+    ``out/``, if that is ``of_out``. Without ``by_index`` labels are not looked up."""
     with folder.open_ledger(create=create) as ledger:
-        named = {str(path): head for path, head in heads(folder.out)}
+        named = {str(path): head for path, head in heads(folder.out) if of_out}
         ledger.expect(named, by_index=by_index)
         yield ledger

@@ -193,6 +193,11 @@ class Folder:
         file = self.config.ledger.path
         return self.config.ledger.url or inside(self.path, file, self._entry("[ledger] path"))
 
+    @property
+    def ledger_is_named(self) -> bool:
+        """Whether ASSAY_LEDGER names it, so that it may not be the one that ``out/`` is of."""
+        return _ledger_of_all() is not None
+
     def has_ledger(self) -> bool:
         """Whether there is a ledger yet. Raises LedgerError where its server does not answer."""
         return exists(self.ledger_place)
