@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ import pytest
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Labeller
 from assay.labellers.host import Recipe
-from assay.labellers.hosted import HostedLabeller
+from assay.labellers.hosted import HostedLabeller, Remote
 from assay.labellers.processes import Processes
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
@@ -26,6 +29,7 @@ from assay.tasks.rendering import Renderer
 from tests.command import Done, without_keys
 from tests.conftest import ROOT, Assay
 from tests.engine.asking import requests
+from tests.engine.test_stopping import Notes
 from tests.golden.stage import Stage
 
 ENGINES = Path(__file__).parent / "engines"
@@ -91,6 +95,27 @@ def test_another_labeller_elsewhere_is_refused(tmp_path: Path):
         labeller = HostedLabeller(inner, recipe, hosting)
         with pytest.raises(SettingsError, match="another labeller where it is to answer"):
             judge([("t", plan(ledger, labeller, requests(1)))], ledger)
+
+
+class Full(Processes):
+    """No host is there at first."""
+
+    def room(self) -> str:
+        return "All is taken."
+
+    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
+        for host in super().hosts(recipe):
+            host.ready = partial(asyncio.sleep, 0.3)
+        return super().hosts(recipe)
+
+
+def test_who_waits_for_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("assay.labellers.hosted._PATIENCE", 0.01)
+    told = Notes()
+    with Full(2) as hosting, Ledger.open(tmp_path / "l") as ledger:
+        labeller = made(tmp_path, hosting)
+        judge([("t", plan(ledger, labeller, requests(2)))], ledger, progress=told)
+    assert told.notes == ["embedded waits for room to answer in. All is taken."]
 
 
 def test_workers_on_the_command_line(assay: Assay, tmp_path: Path):

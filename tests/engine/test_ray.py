@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.labellers.on_ray import _lost
 from assay.ledger import Ledger
 from tests.cli.test_judging import verdict
 from tests.command import run_here, without_keys
@@ -237,6 +238,13 @@ def test_a_driver_that_is_killed_and_run_again(
         process = begun(folder, cluster.env, "--on", f"ray:{cluster.address}")
         assert process.wait(120) == 0, (folder / "told").read_text()
     assert labels(folder) == wanted
+
+
+def test_why_an_actor_is_lost():
+    raised = "The actor died:\nTraceback (most recent call last)\nModuleNotFoundError: No 'assay'"
+    assert "cannot answer: ModuleNotFoundError: No 'assay'. Have this" in _lost("openai:m", raised)
+    killed = "Task was killed due to the node running low on memory.\nMemory: 1 GB"
+    assert "is lost: Task was killed due to the node" in _lost("openai:m", killed)
 
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path):

@@ -26,6 +26,7 @@ from assay.model.errors import (
 )
 from assay.model.labels import LabellerId, Status
 from assay.model.places import TRUSTED
+from assay.model.version import __version__
 from assay.tasks.base import AnyTask, Unit, Verdict, canonical, content_hash
 from assay.tasks.registry import REGISTRY
 from assay.tasks.rendering import Messages, Renderer
@@ -35,8 +36,10 @@ _ERRORS = (LabellerUnreachable, PrerequisiteError, SettingsError, AssayError)
 
 
 def identity(labeller: LabellerId) -> str:
-    """What tells whether a labeller elsewhere is the same: its labels have the same keys."""
-    return content_hash(canonical([labeller.name, labeller.kind, dict(labeller.params)]))
+    """What tells whether a labeller elsewhere is the same: its labels have the same keys, and are
+    read from replies by the same Assay."""
+    known = [__version__, labeller.name, labeller.kind, dict(labeller.params)]
+    return content_hash(canonical(known))
 
 
 @dataclass(frozen=True)

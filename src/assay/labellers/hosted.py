@@ -33,6 +33,7 @@ BLOCK = 256
 UNDER_WAY = 2
 """Most blocks that a host has at once: while one comes back, another is being answered."""
 _READY = 4  # blocks that wait for the next host, at most
+_PATIENCE = 15.0  # seconds without any host that nothing is said about
 
 
 class Remote(Protocol):
@@ -70,6 +71,10 @@ class Hosting(ABC):
             return made
         self.used = True
         return HostedLabeller(made, Recipe.of(made, spec, folder, options), self)
+
+    def room(self) -> str:
+        """What hosts that are not there yet may be waiting for, in a sentence."""
+        return ""
 
     @abstractmethod
     def close(self) -> None:
@@ -168,6 +173,7 @@ class HostedLabeller(ForwardingLabeller, ByTask):
             for host in self._hosting.hosts(self._recipe):
                 loop.coming += 1
                 loop.join(self._seat(host))
+            loop.join(self._tell_of_waiting())
         while loop.waiting and (free := sum(UNDER_WAY - seat.busy for seat in loop.seats)):
             seat = min(loop.seats, key=lambda one: one.busy)
             # Shared out evenly: where little waits no host has all of it while others have none.
@@ -196,6 +202,12 @@ class HostedLabeller(ForwardingLabeller, ByTask):
             loop.coming -= 1
             loop.seats.append(_Seat(host))
             self._send()
+
+    async def _tell_of_waiting(self) -> None:
+        """Say so where no host is there for long: somebody else may have the whole cluster."""
+        await asyncio.sleep(_PATIENCE)
+        if self._loop.coming and not self._loop.seats:
+            tell(f"{self._recipe.spec} waits for room to answer in. {self._hosting.room()}")
 
     async def _ask(self, seat: _Seat, block: Sequence[_Waiting]) -> None:
         try:

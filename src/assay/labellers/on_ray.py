@@ -19,6 +19,7 @@ from assay.labellers.host import Host, Recipe
 from assay.labellers.hosted import UNDER_WAY, Hosting, Remote
 from assay.model.errors import LabellerUnreachable
 from assay.model.extras import brought
+from assay.model.version import __version__
 
 _TASK_RETRIES = 3
 _CONNECTING = 10.0  # seconds
@@ -52,7 +53,9 @@ class RayActors(Hosting):
             where = f"at {address}" if address else "on this machine"
             raise LabellerUnreachable(
                 f"There is no Ray cluster {where}: {error}. Start one (ray start --head), or see "
-                "to its address and to RAY_AUTH_TOKEN."
+                "to its address. One that wants a token, as those do that were started where "
+                "~/.ray/auth_token is, needs RAY_AUTH_MODE=token here, too, and that file or "
+                "RAY_AUTH_TOKEN."
             ) from error
 
     def count(self, recipe: Recipe) -> int:
@@ -106,6 +109,11 @@ class RayActors(Hosting):
             ]
         return self._made[recipe.name]
 
+    def room(self) -> str:
+        total, free = self._ray.cluster_resources(), self._ray.available_resources()
+        kinds = (f"{free.get(one, 0):g} of {total.get(one, 0):g} {one}s" for one in ("CPU", "GPU"))
+        return f"Free on the cluster: {', '.join(kinds)}; 'ray status' says more."
+
     def close(self) -> None:
         self._made.clear()
         self._ray.shutdown()
@@ -138,8 +146,18 @@ class _Actor:
         try:
             return await asyncio.wrap_future(future)
         except self._ray.exceptions.RayError as error:
-            first = str(error).strip().splitlines()
-            raise LabellerUnreachable(
-                f"Ray's actor for {self._spec} is lost: {first[0] if first else type(error)}. "
-                f"{_TASK_RETRIES + 1} tries came to nothing; 'ray status' and Ray's logs say more."
-            ) from error
+            raise LabellerUnreachable(_lost(self._spec, str(error).strip())) from error
+
+
+def _lost(spec: str, said: str) -> str:
+    """What Ray says of an actor that gives no answer any more, and what to do."""
+    lines = said.splitlines() or ["for no known reason"]
+    if "Traceback (most recent call last)" in said:
+        return (
+            f"Ray's actor for {spec} cannot answer: {lines[-1]}. Have this Assay ({__version__}) "
+            "on every node (pip install 'assay-rag[ray]')."
+        )
+    return (
+        f"Ray's actor for {spec} is lost: {lines[0]}. {_TASK_RETRIES + 1} tries came to nothing; "
+        "'ray status' and Ray's logs say more."
+    )
