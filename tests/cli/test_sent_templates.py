@@ -88,6 +88,17 @@ def test_one_that_takes_too_long_is_ended(render, monkeypatch, text):
     assert render("fine")[1]["content"] == "fine"  # the next one has a process again
 
 
+def test_on_a_mac_that_takes_no_limit_of_memory_templates_are_rendered(
+    render, tmp_path, monkeypatch
+):
+    (tmp_path / "mac").mkdir()
+    (tmp_path / "mac" / "resource.py").write_text(
+        "RLIMIT_AS = 5\ndef setrlimit(*_):\n    raise ValueError('current limit exceeds maximum')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path / "mac")
+    assert render("fine")[1]["content"] == "fine"
+
+
 def test_a_template_that_is_no_file_is_not_waited_for(render, tmp_path):
     (tmp_path / "prompts").mkdir()
     os.mkfifo(tmp_path / "prompts" / "part.txt")

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from array import array
+from io import FileIO
 
 import pytest
 
@@ -16,6 +17,8 @@ def _little_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(scratch, "_HELD", 10)
     monkeypatch.setattr(scratch, "_AWAITING", 50)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in ("pread", "pwrite"):  # Windows has none
+        monkeypatch.delattr(os, name)
 
 
 def test_what_was_added_is_read_wherever_it_lies(tmp_path):
@@ -53,15 +56,13 @@ def test_no_file_is_made_for_what_fits_into_memory(monkeypatch):
 
 
 def test_a_full_disk_is_named_with_its_cure(tmp_path, monkeypatch):
-    found = Scratch()
-    found.add(b"x" * 100)
+    class Full(FileIO):
+        def write(self, _):
+            raise OSError(28, "No space left on device")
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "pwrite", full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full(tmp_path / "file", "w+"))
     with pytest.raises(SettingsError, match=f"{tmp_path}: .*No space left on device.*TMPDIR"):
-        found.add(b"y" * 100)
+        Scratch().add(b"y" * 100)
 
 
 def test_where_no_folder_may_be_written_that_is_said(tmp_path, monkeypatch):
@@ -71,10 +72,15 @@ def test_where_no_folder_may_be_written_that_is_said(tmp_path, monkeypatch):
         Scratch(0).add(b"y" * 100_000)
 
 
-def test_a_system_that_takes_and_gives_little_at_once(monkeypatch):
-    write, read = os.pwrite, os.pread
-    monkeypatch.setattr(os, "pwrite", lambda file, data, at: write(file, data[:7], at))
-    monkeypatch.setattr(os, "pread", lambda file, size, at: read(file, min(size, 5), at))
+def test_a_system_that_takes_and_gives_little_at_once(tmp_path, monkeypatch):
+    class Little(FileIO):
+        def write(self, data):
+            return super().write(data[:7])
+
+        def read(self, size):
+            return super().read(min(size, 5))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Little(tmp_path / "file", "w+"))
     found = Scratch()
     data = bytes(range(256))
     assert found.read(found.add(data), len(data)) == data

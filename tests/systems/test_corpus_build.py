@@ -6,8 +6,10 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 import unicodedata
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -411,16 +413,33 @@ def cut_of(text, window):
 
 
 def test_ids_cannot_lead_out_of_the_folder(tmp_path):
-    for one in ("../x", "..", ".hidden", "a/b", "c\\d", "x" * 500, "\u202e", "CON:", "a\nb"):
+    for one in ("../x", "..", ".hidden", "a/b", "c\\d", "x" * 500, "\u202e", "CON", "lpt1.x", "\n"):
         name = file_name(one)
         assert "/" not in name
         assert "\\" not in name
         assert not name.startswith(".")
         assert len(name) < 220
+        assert name.partition(".")[0].casefold() not in ("con", "lpt1")  # devices on Windows
     one = list(passages("../../x", "", "text", WordWindow()))
     write_passages(one, tmp_path / "out", Layout.DOCUMENTS)
     assert list(read_passages(tmp_path / "out")) == one
     assert not (tmp_path.parent / "x.json.gz").exists()
+
+
+def test_ids_that_differ_in_capitals_keep_their_texts_where_a_disk_does_not_tell_them_apart(
+    tmp_path,
+):
+    folder = tmp_path / "out" / "documents"
+    folder.mkdir(parents=True)
+    (folder / "ALIEN.json.gz").symlink_to("Alien.json.gz")  # on such a disk, the same file
+    texts = {"Alien": "A film.", "Brazil": "Another.", "ALIEN": "An agency."}
+    every = [one for doc in texts for one in passages(doc, "", texts[doc], WordWindow())]
+    write_passages(every, tmp_path / "out", Layout.DOCUMENTS)
+    found = Documents(tmp_path / "out")
+    assert {doc: found.get(doc) for doc in texts} == texts
+    assert found.get("alien") is None
+    (folder / "ALIEN.json.gz").unlink()
+    assert sorted(read_passages(tmp_path / "out")) == sorted(every)
 
 
 def many_pages(path, count):
@@ -506,6 +525,16 @@ def test_a_resumed_build_lists_all_faults_of_a_folder(tmp_path):
     assert found.faults == want.faults
     name = "passages.jsonl"
     assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "want" / name).read_bytes()
+
+
+def test_a_script_that_builds_a_corpus_does_not_run_again_in_each_process(
+    source, tmp_path, monkeypatch
+):
+    script = tmp_path / "script.py"
+    script.write_text("raise SystemExit('it ran again')")
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", str(script), raising=False)
+    assert build_corpus(source, tmp_path / "out", processes=1).counts["documents"]
 
 
 def test_a_page_that_takes_too_long_is_left_out_and_named(assay, tmp_path):

@@ -1,6 +1,7 @@
 """``--update``: corpus and index of a source that has changed are those of a full rebuild."""
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -35,6 +36,20 @@ WORDS = [
 ]
 
 
+@pytest.fixture
+def no_open_file_is_replaced(monkeypatch):
+    """As Windows has it."""
+    replace = Path.replace
+
+    def replaced(self, target):
+        every = [each.resolve() for each in Path("/proc/self/fd").glob("*")]
+        if Path(target).resolve() in every:
+            raise PermissionError(13, "It is open", target)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", replaced)
+
+
 def write_pages(folder, pages):
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():
@@ -52,6 +67,7 @@ def files(folder):
     return {path.name: path.read_bytes() for path in lie if path.name[0] != "."}
 
 
+@pytest.mark.usefixtures("no_open_file_is_replaced")
 def test_an_updated_corpus_is_that_of_a_full_build(tmp_path):
     chance = random.Random(7)
     pages = some_pages(chance, "abcdefgh")
@@ -72,6 +88,7 @@ def test_an_updated_corpus_is_that_of_a_full_build(tmp_path):
     assert again.updated == Updated(0, 0, again.counts["documents"], 0)
 
 
+@pytest.mark.usefixtures("no_open_file_is_replaced")
 def test_only_what_changed_is_made_again(assay, tmp_path, monkeypatch):
     write_pages(tmp_path / "in", {"a": "one", "b": "two", "c": "three"})
     command = ["corpus", "build", tmp_path / "in", tmp_path / "out", "--processes", "1"]

@@ -20,7 +20,7 @@ from assay.model.errors import SettingsError
 SECONDS = 10.0
 """What one call may take."""
 MEMORY = 1_500_000_000
-"""Bytes of address space of the process; where the system has no such limit, time alone ends it."""
+"""Bytes of address space of the process; where the system takes no limit, time alone ends it."""
 
 _LOOK = 0.1  # seconds between two looks at the time
 
@@ -125,7 +125,9 @@ def serve() -> None:
     if sys.platform != "win32":
         import resource  # noqa: PLC0415 (there is none on Windows)
 
-        resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
+        # Macs take no such limit, and a stricter one that is there already cannot be raised.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[2]),) * 2)
     out = sys.stdout.buffer
     out.write(b"\n")
     out.flush()

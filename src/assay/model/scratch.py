@@ -58,14 +58,13 @@ class Scratch:
     def _write(self) -> None:
         """Put the last bytes into the file."""
         new, self._new = self._new, bytearray()
-        view, at = memoryview(new), self._end - len(self._held) - len(new)
+        view = memoryview(new)
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="assay-")  # noqa: SIM115 (for long)
-            # The system may take less than it is given.
-            while view:
-                done = os.pwrite(self._file.fileno(), view, at)
-                view, at = view[done:], at + done
+                self._file = tempfile.TemporaryFile(buffering=0, prefix="assay-")  # noqa: SIM115 (for long)
+            self._file.seek(0, os.SEEK_END)
+            while view:  # the system may take less than it is given
+                view = view[self._file.write(view) :]
         except OSError as error:
             raise SettingsError(
                 f"{tempfile.tempdir or 'No folder'}: what does not fit into memory cannot be "
@@ -79,15 +78,16 @@ class Scratch:
             if self._new and at + size > self._end - len(self._new):
                 self._write()
             found = bytes(self._held[at : at + size])
-            at -= len(self._held)
-        if self._file is None or len(found) == size:
-            return found
-        # (pread moves no position, and needs no lock)
-        while len(found) < size:  # the system gives 2 GB at once
-            more = os.pread(self._file.fileno(), size - len(found), at + len(found))
-            if not more:
-                raise SettingsError("A temporary file of this process was cut short by another.")
-            found += more
+            if self._file is None or len(found) == size:
+                return found
+            self._file.seek(at + len(found) - len(self._held))
+            while len(found) < size:  # the system gives 2 GB at once
+                more = self._file.read(size - len(found))
+                if not more:
+                    raise SettingsError(
+                        "A temporary file of this process was cut short by another."
+                    )
+                found += more
         return found
 
     def whole(self) -> memoryview:

@@ -194,7 +194,7 @@ def build_corpus(
             counts.update(batch_done.counts)
             account.add(batch_done.templates)
             tell(source.done)
-        before = None if former is None else dict(former.documents.sources())
+        before = None if former is None else former.done()
         twice = _finish(out, workdir, len(journal.done), how.layout)
         for key in ("documents", "passages", "words"):
             counts[key] -= twice[key]
@@ -220,7 +220,7 @@ def build_corpus(
             source.more_faults,
             resumed,
             tuple(templates),
-            None if before is None else updated(before, Documents(out).sources()),
+            None if before is None else updated(before, out),
         )
 
 

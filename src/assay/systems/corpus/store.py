@@ -53,6 +53,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "start": ("start", "start_char"),
 }
 _LISTS = ("passages", "chunks", "contents")
+_NO_NAME = re.compile(r"\.|(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+"""What no file name begins with: such files are hidden, or on Windows devices."""
 _ROWS = 20_000
 
 
@@ -209,6 +211,11 @@ class Documents:
         self._database.close()
         (folder / f".{DOCUMENTS}.part").unlink(missing_ok=True)
 
+    def close(self) -> None:
+        """Close the files of a look-up in a database."""
+        self._database.close()
+        self._stream.close()
+
     def __len__(self) -> int:
         if self._by_file is not None:
             return sum(1 for _ in self._by_file.glob("*.json.gz"))
@@ -218,8 +225,11 @@ class Documents:
     def passages(self, doc: str) -> list[CutPassage]:
         """A document's passages in order; empty where there is no such document."""
         if self._by_file is not None:
-            path = self._by_file / f"{file_name(doc)}.json.gz"
-            return list(_document(path)) if path.is_file() else []
+            for path in _places(self._by_file, doc):
+                found = list(_document(path)) if path.is_file() else []
+                if found and (found[0].doc == doc or found[0].doc.casefold() != doc.casefold()):
+                    return found
+            return []
         with told_of_damage(self._folder, _CURE):
             row = self._database.execute(
                 "SELECT at, size FROM documents WHERE id = ?", (doc,)
@@ -267,13 +277,22 @@ def joined(passages: Iterable[CutPassage]) -> str:
 
 def file_name(doc: str) -> str:
     """A document id as a file name: everything but letters, digits and ``-_.,()' `` is escaped,
-    so that no id can lead out of a folder."""
+    so that no id can lead out of a folder, and the beginning of what Windows takes for a device."""
     safe = quote(doc, safe="-_.,()'!&=+@ ")
-    return (
-        re.sub(r"^\.", "%2E", safe)
-        if len(safe) <= 200
-        else f"{safe[:160]}~{zlib.crc32(doc.encode()):08x}"
-    )
+    if _NO_NAME.match(safe):
+        safe = f"%{ord(safe[0]):02X}{safe[1:]}"
+    return safe if len(safe) <= 200 else f"{safe[:160]}~{_digest(doc)}"
+
+
+def _digest(doc: str) -> str:
+    return f"{zlib.crc32(doc.encode()):08x}"
+
+
+def _places(folder: Path, doc: str) -> tuple[Path, Path]:
+    """A document's file, and the one that it has where another's id differs from its own in
+    capitals alone, on a disk that does not tell these apart."""
+    name = file_name(doc)
+    return folder / f"{name}.json.gz", folder / f"{name}~{_digest(doc)}.json.gz"
 
 
 def _lines(path: Path) -> Iterator[CutPassage]:
@@ -370,7 +389,9 @@ def _write_documents(passages: Iterable[CutPassage], folder: Path) -> int:
                 for each in every
             ],
         }
-        target = folder / f"{file_name(doc)}.json.gz"
+        target, apart = _places(folder, doc)
+        if target.exists():
+            target = apart
         fresh = target.with_name(f".{os.getpid()}.part")
         fresh.write_bytes(gzip.compress(orjson.dumps(body), 6, mtime=0))
         fresh.replace(target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,13 +71,20 @@ class Former:
         found = self.documents.made_of(item.id, source)
         return item if found is None else Stays(item.id, source, *found)
 
+    def done(self) -> dict[str, str]:
+        """All ids with the fingerprints of what the documents were made of. The corpus is closed:
+        Windows replaces no file that is open."""
+        with closing(self.documents):
+            return dict(self.documents.sources())
 
-def updated(before: dict[str, str], after: Iterator[tuple[str, str]]) -> Updated:
-    """What an update did, of the sources of the documents before and after it."""
+
+def updated(before: dict[str, str], folder: Path) -> Updated:
+    """What an update did, of the sources of the documents before it and the corpus after it."""
     new = changed = same = 0
-    for doc, source in after:
-        was = before.get(doc)
-        new += was is None
-        same += was == source
-        changed += was not in (None, source)
+    with closing(Documents(folder)) as documents:
+        for doc, source in documents.sources():
+            was = before.get(doc)
+            new += was is None
+            same += was == source
+            changed += was not in (None, source)
     return Updated(new, changed, same, len(before) - changed - same)

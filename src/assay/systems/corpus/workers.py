@@ -9,11 +9,13 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import signal
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from assay.model.errors import AssayError
@@ -94,7 +96,12 @@ class _Worker(Generic[Page]):
         self.pipe, theirs = _CONTEXT.Pipe()
         self.at = _CONTEXT.RawValue(ctypes.c_long, -1)
         self.process = _CONTEXT.Process(target=_serve, args=(theirs, self.at, job), daemon=True)
-        self.process.start()
+        # A script that builds a corpus would run again in each process: none needs it.
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+        try:
+            self.process.start()
+        finally:
+            sys.modules["__main__"] = main
         theirs.close()
 
     def give(self, number: int, pages: list[Page], left_out: Collection[int] = ()) -> None:
