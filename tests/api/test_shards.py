@@ -163,7 +163,7 @@ def test_a_shard_says_what_waits(assay: Assay, tmp_path: Path):
     assert 0 < mine < every
     first = assay("judge", folder, "--shard", "1/2")
     assert first.returncode == 1
-    assert "Shard 1/2 is done; 1 step waits for labels of other shards: answers." in first.stderr
+    assert "Shard 1/2 is done; 1 step waits for labels of shard 2: answers." in first.stderr
     second = assay("judge", folder, "--shard", "2/2", "--json")
     assert json.loads(second.stdout)["waiting"] == []
     assert second.returncode == 0
@@ -171,6 +171,29 @@ def test_a_shard_says_what_waits(assay: Assay, tmp_path: Path):
     assert again.returncode == 0
     assert "Shard 1/2 is done." in again.stderr
     assert assay("judge", folder, "--shard", "3/2").returncode == 2
+
+
+UNWELL: list[bool] = []
+
+
+def moody(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Its verdicts are of no use while it is unwell."""
+    if UNWELL and task == "r2c2.entailment":
+        return {}
+    return {"entailed": False, "act": "answer", "correct": True, "nuggets": [], "reason": ""}
+
+
+def test_steps_wait_for_what_failed_elsewhere_where_it_is_asked_again(tmp_path: Path):
+    folder = Stage(tmp_path / "f", "slide", labellers={"default": f"{__name__}:moody"}).folder
+    UNWELL.append(True)
+    assert package.open(folder).judge().failed
+    assert package.open(folder).judge(shard="1/2").waiting_for == ()
+    UNWELL.clear()
+    first = package.open(folder).judge(shard="1/2", retry_failed=True)
+    assert (first.waiting, first.waiting_for) == (("answers",), (2,))
+    for shard in ("2/2", "1/2"):
+        assert package.open(folder).judge(shard=shard, retry_failed=True).waiting == ()
+    assert package.open(folder).judge(retry_failed=True).asked == 0
 
 
 # -- batch files ----------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class Tally:
     tokens, whose price in a cache is unknown. Cost in US dollars; ``unpriced`` answers have an
     unknown cost, which is not in it. ``at_most`` US dollars are what those may have cost, as far as
     a budget set that aside for them. ``waiting`` are the steps, by title, that wait for labels
-    of other shards."""
+    of other shards, whose numbers are ``waiting_for``."""
 
     wanted: int = 0
     known: int = 0
@@ -84,6 +84,7 @@ class Tally:
     at_most: float = 0.0
     stopped: str | None = None
     waiting: tuple[str, ...] = ()
+    waiting_for: tuple[int, ...] = ()
 
     @property
     def spent(self) -> float:

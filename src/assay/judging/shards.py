@@ -45,6 +45,10 @@ class Shard:
 
     def holds(self, request: Request) -> bool:
         """Whether the request is of this share."""
+        return self.of(request) == self.number
+
+    def of(self, request: Request) -> int:
+        """The number of the share that a request is of."""
         beginning: list[object] = []
         size = 0
         for value in request.content.values():
@@ -53,4 +57,4 @@ class Shard:
             if size >= _BEGINNING:
                 break
         digest = hashlib.sha256(canonical(beginning)).digest()
-        return int.from_bytes(digest[:8]) % self.count == self.number - 1
+        return int.from_bytes(digest[:8]) % self.count + 1

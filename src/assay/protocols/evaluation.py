@@ -160,16 +160,17 @@ class Evaluation:
             total += done
             if total.stopped:
                 return total
-            elsewhere = [one for one in group if stepping.open_elsewhere(one, one.requests(book))]
+            elsewhere = [stepping.open_elsewhere(one, one.requests(book)) for one in group]
             repeated = [
                 step
-                for step, (_, each) in zip(group, plans, strict=True)
-                if step.repeats and (each.todo or step in elsewhere)
+                for step, (_, each), others in zip(group, plans, elsewhere, strict=True)
+                if step.repeats and (each.todo or others)
             ]
             groups = [repeated, *groups] if repeated else groups
-            if elsewhere and groups:
+            others = set().union(*elsewhere)
+            if others and groups:
                 later = (step.title for waiting in groups for step in waiting)
-                return replace(total, waiting=tuple(later))
+                return replace(total, waiting=tuple(later), waiting_for=tuple(sorted(others)))
         return total
 
     def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:

@@ -62,13 +62,19 @@ class Stepping:
             ledger, labeller, (one for key, (one, _) in asked.items() if key not in answered)
         )
 
-    def open_elsewhere(self, step: Step, requests: Iterable[Request]) -> bool:
-        """Whether a question of the step that other shards ask has no label yet."""
+    def open_elsewhere(self, step: Step, requests: Iterable[Request]) -> set[int]:
+        """The other shards that have a question of the step to ask: one without a label, or one
+        that failed where those are asked again."""
+        if self.shard is None:
+            return set()
         theirs = iter(self._part(step, requests, others=True))
-        return any(
-            self._plan(step, some, retry_failed=False).todo
-            for some in iter(lambda: list(islice(theirs, _LOOKED_UP)), [])
-        )
+        found: set[int] = set()
+        for some in iter(lambda: list(islice(theirs, _LOOKED_UP)), []):
+            open_ = self._plan(step, some, retry_failed=self.retry_failed).todo
+            found.update(self.shard.of(request) for _, request in open_)
+            if len(found) == self.shard.count - 1:
+                break
+        return found
 
     def _labeller(self, step: Step) -> Labeller:
         return self.labellers[step.labeller or step.task.name]
