@@ -108,7 +108,10 @@ def test_damaged_compression(write, data):
 def test_unreadable_files(tmp_path, write):
     with pytest.raises(AssayError, match="no such file"):
         read_text(tmp_path / "none.txt")
-    with pytest.raises(AssayError, match="folder"):
+    with pytest.raises(AssayError, match=r"a folder\. Give the files in it\.$"):
+        read_text(tmp_path)
+    (tmp_path / "assay.toml").touch()
+    with pytest.raises(AssayError, match="'assay judge FOLDER --dry-run' checks all"):
         read_text(tmp_path)
     with pytest.raises(AssayError, match="cannot be read"):
         read_text("a\0b")

@@ -214,7 +214,12 @@ def _read_bytes(path: Path) -> tuple[bytes, FaultList]:
     except FileNotFoundError:
         raise _unreadable(path, "There is no such file.", "Check the path.") from None
     except IsADirectoryError:
-        raise _unreadable(path, "This is a folder.", "Give the files in it.") from None
+        cure = "Give the files in it."
+        if (path / "assay.toml").is_file():
+            cure = (
+                "Give the files in it; 'assay judge FOLDER --dry-run' checks all, and asks nobody."
+            )
+        raise _unreadable(path, "This is a folder.", cure) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _unreadable(path, f"The file cannot be read: {why}.", "") from error
