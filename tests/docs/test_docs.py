@@ -35,12 +35,14 @@ def examples(page: Path) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the examples, and ``FOLDER``: the slide example, evaluated."""
+    """A folder with the examples, that of the films judged, and ``FOLDER``: the slide example,
+    evaluated."""
     folder = tmp_path_factory.mktemp("made")
     ignore = shutil.ignore_patterns("out", "labels.sqlite*")
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=ignore)
     shutil.copytree(folder / "examples" / "slide", folder / "FOLDER")
     run("assay evaluate FOLDER", folder)
+    run("assay judge examples/films", folder)
     return folder
 
 
@@ -64,7 +66,11 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(page: Path, place: P
         assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
         if output:
             shown = "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
-            assert shown == "\n".join(line.rstrip() for line in output.splitlines()), command
+            wanted = "\n".join(line.rstrip() for line in output.splitlines())
+            if "…\n" in wanted:  # a part of it is shown
+                assert wanted.strip("…\n") in shown, command
+            else:
+                assert shown == wanted, command
 
 
 def test_the_pages_have_examples_at_all():
