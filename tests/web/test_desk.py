@@ -142,9 +142,15 @@ def test_who_has_topics_is_given_these_and_nobody_else_is(desk_of, tmp_path):
         return {one["topic"] for one in desk.next(person, ENTAILMENT, count=9)}
 
     assert (topics(ann), topics(kim), topics(lee)) == ({"1"}, {"1"}, {"2"})
+    assert {one["left"] for one in desk.counts(ann, desk.state) if one["task"] == ENTAILMENT} == {
+        "2"
+    }
     for screen in desk.next(ann, ENTAILMENT, count=9):
         desk.give(ann, screen["unit"], yes(screen))
     assert desk.waits(ann, ENTAILMENT, "open") == ""
+    assert [one["left"] for one in desk.counts(ann, desk.state) if one["task"] == ENTAILMENT] == [
+        ""
+    ]
     assert not any(one.startswith(ENTAILMENT) for one in buttons(desk, ann))
     eve = desk.state.person("EVE", Role.ADJUDICATOR)
     desk.set_aside(kim, desk.next(kim, ENTAILMENT)[0]["unit"], "flag", "Which bridge?")

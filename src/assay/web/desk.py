@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import orjson
@@ -445,7 +446,8 @@ class Desk:
 
     def counts(self, person: Person, state: WorkbenchState) -> list[dict[str, Any]]:
         """For each task how many units there are, how many labels are wanted and given, how many
-        are mine, and in which queues something waits; by a ``state`` of any thread."""
+        are mine, in which queues something waits, and, where not all is for all, how much for this
+        person; by a ``state`` of any thread."""
         found = []
         for name, task in self.tasks.items():
             wanted, units, done = state.one(
@@ -459,20 +461,25 @@ class Desk:
             )[0]  # fmt: skip
             if not units and task.by_people:
                 continue
-            rests = self.asked.rests.get(name, ())
+            found_in = partial(
+                state.queue, task=name, person=person, gold=self._gold, topics=self.ui.topics,
+                rests=self.asked.rests.get(name, ()), in_order=False,
+            )  # fmt: skip
             queues = {
-                queue: bool(state.queue(queue, name, person, gold=self._gold, rests=rests,
-                                        topics=self.ui.topics, count=1, in_order=False))
+                queue: bool(found_in(queue, count=1))
                 for queue in (("open",) if self._gold else QUEUES)
                 if (queue != "disagreements" or person.adjudicates)
                 # Nobody misses an edit: a nugget stays as it is.
                 and not (queue == "widest" and task.by_people)
             }  # fmt: skip
             waits = "" if queues["open"] else self.waits(person, name, "open", state)
+            own = self.ui.topics or self._gold
+            left = len(found_in("open", count=_COUNTED, also_held=True)) if own else 0
             found.append(
                 {
                     "task": name, "title": task.title, "units": units, "wanted": wanted,
                     "done": done, "mine": mine, "queues": queues, "waits": waits,
+                    "left": f"{left:,}{' or more' if left == _COUNTED else ''}" if left else "",
                 }
             )  # fmt: skip
         return found

@@ -93,6 +93,7 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
     for name, topics in desk.ui.topics.items():
         for topic in topics:
             given.setdefault(topic, []).append(name)
+    known = {one.name for one in state.people()}
     coming = {one.name: one.id for one in state.coming()}
     others = [name for name in coming if name not in desk.ui.topics]
     found: dict[tuple[str, int], dict[str, int]] = {}
@@ -121,7 +122,6 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
             orjson.dumps(able).decode(), task, number,
         )  # fmt: skip
         if short:
-            known = {one.name for one in state.people()}
             why = {
                 one: f" ({'let in no more' if one in known else 'not invited'})"
                 for one in counts if one not in coming
