@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import unicodedata
 from pathlib import Path
@@ -158,3 +159,28 @@ def test_names_of_policies_are_safe_names_of_folders():
     long = file_name("only:openai:" + "ü" * 200)
     assert len(long.encode()) <= 120
     assert long != file_name("only:openai:" + "ü" * 201)
+
+
+def test_scoring_says_whether_files_are_as_before_and_what_changed(example, assay):
+    folder = example("slide")
+    assert "•" not in assay("evaluate", folder).stdout
+    (run,) = (folder / "ac").iterdir()
+    run.write_bytes(run.read_bytes().replace(b"\n", b"\r\n"))  # as git may write it
+    scores = (folder / "out" / "scores.csv").read_bytes()
+
+    def said() -> str:
+        done = assay("score", folder)
+        assert done.returncode == 0, done.stderr
+        return " ".join(done.stdout.split()).partition("• ")[2]
+
+    changed = f"Changed: inputs ac/{run.name}."
+    assert said() == f"1 file not as before: marked/{run.name}. {changed}"
+    assert (folder / "out" / "scores.csv").read_bytes() == scores
+    assert said() == "as before, to the last byte."
+    run.write_bytes(run.read_bytes().replace(b";90", b";91"))
+    toml = folder / "assay.toml"
+    toml.write_text(toml.read_text() + "\n[settings]\nlevel = 0.9\n")
+    assert said().endswith(f"Changed: settings level, inputs ac/{run.name}.")
+    manifest = folder / "out" / "manifest.json"
+    manifest.write_text(re.sub(r'("scores.csv": ")\w', r"\1-", manifest.read_text()))
+    assert said().endswith("Changed: nothing that the manifest tells, so what computes.")

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from assay.api.batches import write_batches
 from assay.api.overview import overview
@@ -299,6 +299,10 @@ class Opened:
         if self.several:
             files += self._write_agreement(results, ledger)
         return results, files
+
+    def manifests(self) -> dict[str, Mapping[str, Any]]:
+        """By protocol, the manifest of what lies in ``out/``; empty where nothing does."""
+        return {name: read_manifest(one.folder.out) for name, one in self.parts.items()}
 
     def _write_agreement(self, results: Results, ledger: AnyLedger) -> list[Path]:
         out = self.folder.out

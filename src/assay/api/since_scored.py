@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.model.errors import AssayError, SettingsError
 from assay.model.places import file_sha256
-from assay.model.wording import counted, printable
+from assay.model.wording import counted, listed, printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import MANIFEST, read_manifest
 from assay.protocols.registry import find_protocol
@@ -37,6 +37,33 @@ def remarks_since(table: Path) -> Iterator[str]:
         yield f"{file}: {UNEVEN}"
     elif isinstance(said, str) and said:
         yield f"{file} stands on: {printable(said)}."
+
+
+_CAUSES = ("assay", "policy", "settings", "tasks", "labellers", "own_prompts", "inputs", "ledger")
+"""Entries of a manifest that files may differ by."""
+
+
+def beside_before(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Whether the files that a manifest names are those that the one before it named, and else what
+    changed; empty where there was none."""
+    if not before:
+        return ""
+    files = [
+        name
+        for name in {**before["outputs"], **now["outputs"]}
+        if before["outputs"].get(name) != now["outputs"].get(name)
+    ]
+    if not files:
+        return "as before, to the last byte"
+    causes = []
+    for entry in _CAUSES:
+        a, b = before.get(entry), now.get(entry)
+        if entry != "ledger" and isinstance(a, dict) and isinstance(b, dict):
+            causes += [f"{entry} {key}" for key in {**a, **b} if a.get(key) != b.get(key)]
+        elif a != b:
+            causes.append(entry)
+    changed = listed(causes, 10) if causes else "nothing that the manifest tells, so what computes"
+    return f"{counted(len(files), 'file')} not as before: {listed(files, 5)}. Changed: {changed}"
 
 
 def _since(manifest: Mapping[str, Any], out: Path, folder: Folder) -> Iterator[str]:

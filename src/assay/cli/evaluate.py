@@ -14,7 +14,8 @@ from rich.console import RenderableType
 from assay.api.hosting import hosting_of
 from assay.api.opened import Opened
 from assay.api.overview import AGREEMENT_HEADING, uncompared
-from assay.api.results import Results
+from assay.api.results import Results, prefix_of
+from assay.api.since_scored import beside_before
 from assay.cli.common import (
     FORM,
     FolderArgument,
@@ -167,10 +168,16 @@ def score_command(
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     opened = open_folder(folder, labeller, policy)
+    before = opened.manifests()
     with showing(opened) as seen, seen.labels(labels) as ledger:
         results, files = seen.write(ledger, whole=False)
         trusted = None if FORM.get() else opened.corrected(ledger)
-    _show(results, None, files, trusted)
+    beside = [
+        f"{prefix_of(name, opened.parts)}{found}"
+        for name, now in opened.manifests().items()
+        if (found := beside_before(before[name], now))
+    ]
+    _show(results, None, files, trusted, beside)
 
 
 @forms()
@@ -241,7 +248,11 @@ def _batch(
 
 
 def _show(
-    results: Results, tally: Tally | None, files: list[Path], trusted: Trusted | None
+    results: Results,
+    tally: Tally | None,
+    files: list[Path],
+    trusted: Trusted | None,
+    beside: Sequence[str] = (),
 ) -> None:
     def people() -> Iterator[RenderableType | Table | Paragraph | str]:
         if trusted is not None:
@@ -253,6 +264,8 @@ def _show(
         last = files[-1]
         page = last.suffix == ".html"
         yield f"{'Report' if page else 'Files'}: {last if page else last.parent}"
+        for one in beside:
+            yield Paragraph(f"• {one}.")
 
     present(
         lambda: {
