@@ -220,6 +220,19 @@ def test_what_a_killed_process_left_is_not_written_over_a_backup(tmp_path: Path,
             assert ledger.size() == count
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_taken_away_takes_no_more_labels(tmp_path: Path, replaced: bool):
+    with Ledger.open(tmp_path / "other") as other:
+        other.add([label(9)])
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        ledger.add([label(1)])
+        (tmp_path / "l.sqlite").unlink()
+        if replaced:
+            shutil.copy(tmp_path / "other", tmp_path / "l.sqlite")
+        with pytest.raises(LedgerError, match="was taken away"):
+            ledger.add([label(2)])
+
+
 def test_a_copy_of_the_file_alone_has_what_was_written_before(tmp_path: Path, monkeypatch):
     path, alone = tmp_path / "l.sqlite", tmp_path / "alone.sqlite"
     monkeypatch.setattr(sqlite, "_MOVED_EVERY", 0.1)  # nothing is written after it

@@ -35,6 +35,14 @@ def _into(table: str, **given: str) -> str:
     return f"INSERT INTO {table} ({','.join(columns)}) VALUES ({','.join(values)})"  # noqa: S608
 
 
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Which file is at ``path``, whatever it holds."""
+    with suppress(OSError):
+        found = path.stat()
+        return found.st_dev, found.st_ino
+    return None
+
+
 class SqliteStore(sqlite3.Connection):
     """A file, or a copy of one in memory."""
 
@@ -46,6 +54,7 @@ class SqliteStore(sqlite3.Connection):
     _moving: Timer | None = None
     _in_memory = False
     _machine: ExitStack | None = None
+    _file: tuple[Path, tuple[int, int] | None] | None = None
 
     @classmethod
     def at(cls, path: Path) -> Self:
@@ -55,6 +64,7 @@ class SqliteStore(sqlite3.Connection):
             if writable(path) and os.access(path.parent, os.W_OK):
                 machine.enter_context(claim_of_machine(path))
             store = connect(path, cls)._of(path)
+            store._file = path.absolute(), _file_at(path)
             store._machine = machine.pop_all()
         return store
 
@@ -95,6 +105,12 @@ class SqliteStore(sqlite3.Connection):
                 self.text_factory = str
 
     def persistently(self, write: Callable[[bool], T]) -> T:
+        if self._file is not None and _file_at(self._file[0]) != self._file[1]:
+            raise LedgerError(
+                f"{self.path}: the file was taken away, or another put in its place, while this "
+                "command had it open: what came since is lost with it. Put it back, if you can, "
+                "and run again."
+            )
         done = write(False)
         self._move_log()
         return done
