@@ -18,6 +18,7 @@ from assay.ledger.exchange import said_by
 from assay.model.labels import LabellerId
 from assay.tasks.trec_rag_nuggets import IMPORTANCE
 from tests.conftest import ROOT
+from tests.engine.test_ledger import label
 from tests.trec_rag.cases import make as make_trec_rag
 
 Row = dict[str, Any]
@@ -374,6 +375,16 @@ def test_labellers_differ_also_where_as_many_of_a_list_are_of_a_kind(tmp_path, a
     done = assay("labels", "diff", tmp_path, "human:KIM", "human:LEE")
     assert done.returncode == 1, done.stderr
     assert "1 of 1 units differ" in done.stdout
+
+
+def test_tasks_that_are_called_alike_are_told_apart_and_small_costs_shown(tmp_path, assay):
+    (tmp_path / "assay.toml").write_text('[evaluation]\nprotocol = "exam"\n[inputs]\n')
+    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
+        for task in ("exam.answer", "r2c2.answer", "exam.self_rating"):
+            ledger.add([label(1, task=task, cost=0.0004)])
+    told = assay("labels", "stats", tmp_path).stdout.split()
+    assert {"exam.answer", "r2c2.answer", "self_rating"} <= {*told}
+    assert told.count("0.0004") == 3
 
 
 def test_one_name_under_two_settings_is_two_labellers(tmp_path, assay):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -71,14 +71,19 @@ def stats_command(folder: FolderArgument) -> None:
     shown: tuple[str, ...] = ("task", "labeller", "status", "labels", "read", "written", "cost, $")
     if any(row["cached"] is not None or row["cache_saved"] is not None for row in rows):
         shown += ("cached", "saved, $")
+    alike = Counter(map(short_name, {row["task"] for row in rows}))
     cells = [
-        (short_name(row["task"]), *(row[name] for name in names[1 : len(shown)])) for row in rows
+        (
+            row["task"] if alike[short_name(row["task"])] > 1 else short_name(row["task"]),
+            *(row[name] for name in names[1 : len(shown)]),
+        )
+        for row in rows
     ]
     unpriced = sum(row["unpriced"] for row in rows)
     present(
         lambda: rows,
         [
-            Table("Labels", shown, cells, digits=2),
+            Table("Labels", shown, cells, digits=4),
             *([unpriced_words(unpriced)] if unpriced else []),
         ],
         (names, ([row[name] for name in names] for row in rows)),
