@@ -71,10 +71,10 @@ def stats_command(folder: FolderArgument) -> None:
     shown: tuple[str, ...] = ("task", "labeller", "status", "labels", "read", "written", "cost, $")
     if any(row["cached"] is not None or row["cache_saved"] is not None for row in rows):
         shown += ("cached", "saved, $")
-    alike = Counter(map(short_name, {row["task"] for row in rows}))
+    named = Counter(map(short_name, {row["task"] for row in rows}))
     cells = [
         (
-            row["task"] if alike[short_name(row["task"])] > 1 else short_name(row["task"]),
+            row["task"] if named[short_name(row["task"])] > 1 else short_name(row["task"]),
             *(row[name] for name in names[1 : len(shown)]),
         )
         for row in rows
