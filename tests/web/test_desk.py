@@ -525,6 +525,11 @@ def test_skipped_units_wait_in_their_own_queue_and_flags_are_seen_by_all(desk_of
         else:
             with pytest.raises(Refused):
                 desk.set_aside(ann, first, kind, "x")
+    desk.set_aside(kim, first, "note", "<b>cut off</b>")
+    told = [(who, kind, text, unit) for who, kind, text, unit, *_ in live.said_beside(desk.state)]
+    assert told == [
+        ("KIM", "note", "<b>cut off</b>", first), ("ANN", "skip", "unclear", first)
+    ]  # fmt: skip
     desk.give(ann, first, yes(desk.screen(ann, desk.state.unit(first))))
     with pytest.raises(Refused, match="You labelled this one, and that stands"):
         desk.set_aside(ann, first, "skip", "not sure after all")

@@ -32,6 +32,8 @@ MACHINE = ""
 _HOUR = 3600.0
 _RESAMPLES = 500
 _MOST_UNITS = 40
+MOST_SAID = 100
+"""Flags, notes and skips that are listed."""
 MOST_PAIRED = 8
 """People of a task of whom every two are set beside each other: of 24 there are 276 pairs."""
 
@@ -79,6 +81,19 @@ def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
         "JOIN topics ON topics.id = topic WHERE task = ? AND wanted = 1 GROUP BY topic "
         "ORDER BY name",
         task,
+    )
+    return rows
+
+
+def said_beside(state: WorkbenchState) -> list[tuple[str, str, str, int, str, str]]:
+    """What people flagged, noted, skipped and put off, the newest first: who, what and why, of
+    which unit, its task and topic."""
+    rows: list[tuple[str, str, str, int, str, str]] = state.all(
+        "SELECT people.name, kind, text, units.id, task, topics.name FROM asides "
+        "JOIN people ON people.id = person JOIN units ON units.id = unit "
+        "JOIN topics ON topics.id = topic WHERE kind IN ('flag', 'note', 'skip', 'later') "
+        "ORDER BY asides.at DESC LIMIT ?",
+        MOST_SAID,
     )
     return rows
 

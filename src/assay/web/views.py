@@ -168,6 +168,7 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
         return {
             "by_task": [(task.title, live.topics(state, name)) for name, task in tasks],
             "done": live.done(state),
+            "beside": live.said_beside(state),
             "unattended": live.unattended(bench.desk, state),
         }
 
@@ -177,7 +178,8 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     outlook, outlook_age = await bench.outlook.last()
     return page(
         request, "live.html", **found, still="still" in request.query, agreed=agreed,
-        most_paired=live.MOST_PAIRED, age=ago(age), measure=measure, ranges=ranges,
+        most_paired=live.MOST_PAIRED, most_said=live.MOST_SAID, age=ago(age), measure=measure,
+        ranges=ranges,
         boards=scored.leaderboards(), stands_on=scored.stands_on, missing=scored.missing,
         outlook=outlook, outlook_age=ago(outlook_age), queue=QUEUES["widest"],
     )  # fmt: skip
