@@ -73,6 +73,8 @@ def test_what_people_labelled_who_are_left_out_is_open_again(desk_of, tmp_path):
         desk.take_up(Opened.open(tmp_path / "f", policy=policy))
         assert len(desk.next(kim, ENTAILMENT, count=9)) == left
         assert desk.next(ann, ENTAILMENT) == []
+        (row,) = live.done(desk.state, desk.asked.left_out)
+        assert (row.labels, row.left_out) == (4, left > 0)
 
 
 def test_who_is_left_out_stays_so_when_the_workbench_starts_again(desk_of):

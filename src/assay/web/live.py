@@ -40,12 +40,14 @@ MOST_PAIRED = 8
 
 @dataclass(frozen=True, slots=True)
 class DoneByPerson:
-    """What one person has done under one task: labels in all, and in the last hour."""
+    """What one person has done under one task: labels in all, and in the last hour; whether the
+    policy has them ``left_out``."""
 
     person: str
     task: str
     labels: int
     last_hour: int
+    left_out: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class LabellerPair:
     table: Sequence[Sequence[tuple[int, Sequence[int]]]]
 
 
-def done(state: WorkbenchState) -> list[DoneByPerson]:
+def done(state: WorkbenchState, left_out: Sequence[Sequence[str]]) -> list[DoneByPerson]:
     """What everybody has done, task by task."""
     rows = state.all(
         "SELECT name, task, COUNT(DISTINCT unit), SUM(given.at > ?) FROM given "
@@ -71,7 +73,7 @@ def done(state: WorkbenchState) -> list[DoneByPerson]:
         "GROUP BY name, task ORDER BY task, COUNT(DISTINCT unit) DESC",
         time.time() - _HOUR,
     )
-    return [DoneByPerson(*row) for row in rows]
+    return [DoneByPerson(*row, [row[1], row[0]] in left_out) for row in rows]
 
 
 def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
