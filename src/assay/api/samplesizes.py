@@ -115,6 +115,8 @@ class SimulatedDesigns:
     rows: Sequence[SimulatedRow]
     pilots: Sequence[tuple[Path, ConfidenceMatrix]]
     powers: Sequence[SimulatedPower]
+    draws: int
+    seed: int
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -132,6 +134,7 @@ class SimulatedDesigns:
                 }
                 for path, matrix in self.pilots
             ],
+            "settings": {"draws": self.draws, "seed": self.seed},
         }
 
 
@@ -227,7 +230,8 @@ def _simulated(
             differences=demands.minds,
             widths=demands.widths,
         )
-    return SimulatedDesigns(tables[0].name, rows, list(zip(files, tables, strict=True)), powers)
+    pairs = list(zip(files, tables, strict=True))
+    return SimulatedDesigns(tables[0].name, rows, pairs, powers, draws, seed)
 
 
 def _experiment(

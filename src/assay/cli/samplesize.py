@@ -251,5 +251,5 @@ def _simulated(found: SimulatedDesigns, *, sizes: bool) -> Iterator[Table | str]
     yield (
         "mind is the difference to detect (of an interval: its width); worst is for the pair of "
         "runs that needs most. Good to a few in a hundred, if the pilot's topics are like those to "
-        "come."
+        f"come: {found.draws:,} samples, seed {found.seed}."
     )
