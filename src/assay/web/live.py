@@ -73,7 +73,10 @@ def done(state: WorkbenchState, left_out: Sequence[Sequence[str]]) -> list[DoneB
         "GROUP BY name, task ORDER BY task, COUNT(DISTINCT unit) DESC",
         time.time() - _HOUR,
     )
-    return [DoneByPerson(*row, [row[1], row[0]] in left_out) for row in rows]
+    return [
+        DoneByPerson(name, task, labels, last_hour, [task, name] in left_out)
+        for name, task, labels, last_hour in rows
+    ]
 
 
 def topics(state: WorkbenchState, task: str) -> list[tuple[int, str, int, int]]:
