@@ -2,10 +2,12 @@
 
 import os
 import signal
+import tempfile
 import time
 
 import pytest
 
+from assay.cli.ending import denied
 from assay.ledger import Ledger
 from tests.apart import Apart
 from tests.cli.test_judging import assay, films, verdict  # noqa: F401
@@ -48,6 +50,18 @@ def until(check):
     while not check():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_container_without_a_temporary_folder_is_told_what_to_set(monkeypatch, capsys):
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nowhere"])
+    with pytest.raises(FileNotFoundError) as caught:
+        tempfile._get_default_tempdir()
+    with pytest.raises(SystemExit, match="2"):
+        denied(caught.value)
+    assert capsys.readouterr().err == (
+        "assay: No usable temporary directory found in ['/nowhere']. Name a folder that you may "
+        "write to in TMPDIR.\n"
+    )
 
 
 def test_the_same_fault_over_and_over_ends_with_3_and_the_setting_holds(films):  # noqa: F811

@@ -445,10 +445,11 @@ def test_llama_cpp_missing_names_the_extra_before_a_model_is_fetched(
     )
     assert refused() == f"{needs}: {cure}"
     # What is there and cannot be loaded says why.
-    (tmp_path / "xllamacpp.py").write_text("raise ImportError('libgomp.so.1: no such file')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "xllamacpp")
-    assert refused() == f"{needs} (libgomp.so.1: no such file): {cure}"
+    for kind in ("ImportError", "OSError"):
+        (tmp_path / "xllamacpp.py").write_text(f"raise {kind}('libgomp.so.1: no such file')")
+        assert refused() == f"{needs} (libgomp.so.1: no such file): {cure}"
 
 
 # A real model

@@ -16,7 +16,7 @@ def brought(module: str, needs: str, extra: str) -> Any:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         return importlib.import_module(module)
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # such as matplotlib's, without a folder to write to
         top = module.partition(".")[0]
         absent = isinstance(error, ModuleNotFoundError) and error.name == top
         why = "" if absent else f" ({' '.join(str(error).split())})"

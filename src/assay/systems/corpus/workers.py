@@ -6,12 +6,12 @@ process, and the batch is done again without the page.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import signal
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -61,9 +61,8 @@ class Workers(Generic[Page, Done]):
                         yield worker.take()
                     elif worker.batch and worker.stuck_for() > self.seconds:
                         number, pages = worker.batch
-                        position = worker.at.value
-                        left_out = {*worker.left_out, position}
-                        too_slow(number, pages[position])
+                        left_out = {*worker.left_out, worker.at}
+                        too_slow(number, pages[worker.at])
                         worker.end()
                         worker.start(self.job)
                         worker.give(number, pages, left_out)
@@ -88,14 +87,14 @@ class _Worker(Generic[Page]):
 
     process: BaseProcess
     pipe: Connection[Any, Any]
-    at: Any
+    begun: Connection[Any, Any]  # the positions of pages that it begins
     batch: tuple[int, list[Page]] | None = None
     left_out: Collection[int] = ()
 
     def start(self, job: Job[Page, Any]) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
-        self.at = _CONTEXT.RawValue(ctypes.c_long, -1)
-        self.process = _CONTEXT.Process(target=_serve, args=(theirs, self.at, job), daemon=True)
+        self.begun, begins = _CONTEXT.Pipe(duplex=False)
+        self.process = _CONTEXT.Process(target=_serve, args=(theirs, begins, job), daemon=True)
         # A script that builds a corpus would run again in each process: none needs it.
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
@@ -103,11 +102,12 @@ class _Worker(Generic[Page]):
         finally:
             sys.modules["__main__"] = main
         theirs.close()
+        begins.close()
 
     def give(self, number: int, pages: list[Page], left_out: Collection[int] = ()) -> None:
-        self.at.value = -1  # until it has begun, nothing of the page's time has passed
+        self._look()
+        self.at = -1  # until it has begun, nothing of the page's time has passed
         self.batch, self.left_out = (number, pages), left_out
-        self._seen, self._since = -1, time.monotonic()
         try:
             self.pipe.send((number, pages, left_out))
         except OSError as error:
@@ -126,14 +126,19 @@ class _Worker(Generic[Page]):
 
     def stuck_for(self) -> float:
         """The seconds since it was first seen at the page that it is at."""
-        if self.at.value != self._seen or self._seen == -1:
-            self._seen, self._since = self.at.value, time.monotonic()
-        return time.monotonic() - self._since
+        self._look()
+        return 0.0 if self.at == -1 else time.monotonic() - self._since
+
+    def _look(self) -> None:
+        with suppress(EOFError, OSError):  # of a process that died
+            while self.begun.poll():
+                self.at, self._since = self.begun.recv(), time.monotonic()
 
     def end(self) -> None:
         self.process.kill()
         self.process.join()
         self.pipe.close()
+        self.begun.close()
 
 
 def _died() -> AssayError:
@@ -143,18 +148,14 @@ def _died() -> AssayError:
     )
 
 
-def _serve(pipe: Connection[Any, Any], at: Any, job: Job[Any, Any]) -> None:
+def _serve(pipe: Connection[Any, Any], begins: Connection[Any, Any], job: Job[Any, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def begin(position: int) -> None:
-        at.value = position
-
     while True:
         try:
             number, pages, left_out = pipe.recv()
         except EOFError:
             return
         try:
-            pipe.send(job(number, pages, left_out, begin))
+            pipe.send(job(number, pages, left_out, begins.send))
         except Exception as error:  # noqa: BLE001 - raised again by who gave the batch
             pipe.send(error)
