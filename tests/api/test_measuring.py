@@ -201,6 +201,12 @@ def test_no_measures_are_the_usual_ones():
     assert measure(GRADES, RANKED, None).equals(measure(GRADES, RANKED))
 
 
+def test_topics_may_be_numbers():
+    scores = {"a": {10: 0.5, 2: 0.6, 1: 0.7}, "b": {1: 0.4, 2: 0.3, 10: 0.2}}
+    as_texts = {run: {f"{one:02}": x for one, x in own.items()} for run, own in scores.items()}
+    assert compare(scores).equals(compare(as_texts))  # type: ignore[arg-type]
+
+
 def test_dicts_agree_as_files_do(tmp_path):
     first = {"1": {"a": 1, "b": 0, "c": -1}, "2": {"a": 2, "d": 1}}
     second = {"1": {"a": 1, "b": 1, "c": 1}, "2": {"a": 2, "d": 0}}

@@ -19,8 +19,10 @@ def named(n: int, one: str, many: str | None = None) -> str:
     return one if n == 1 else many or one + "s"
 
 
-def in_order(name: str) -> tuple[object, ...]:
-    """The key by which names are sorted: ``q2`` and ``q02`` before ``q10``."""
+def in_order(one: object) -> tuple[object, ...]:
+    """The key by which names are sorted: ``q2`` and ``q02`` before ``q10``. Scripts may have
+    numbers for topics."""
+    name = str(one)
     parts = re.split("([0-9]+)", name)
     digits = [part.lstrip("0") for part in parts[1::2]]
     numbers = [(len(one), one) for one in digits]  # int() takes no more than 4,300 digits
