@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import time
@@ -58,8 +59,11 @@ def test_nothing_can_be_changed_or_deleted_by_anybody(postgres, on_postgres):
     with Ledger.open(url) as ledger:
         assert ledger.checked() == head
     as_superuser(postgres, url, "ALTER TABLE labels DISABLE TRIGGER stays")
-    with Ledger.open(url) as ledger, pytest.raises(LedgerError, match="'labels' could be changed"):
-        ledger.checked()
+    with Ledger.open(url) as ledger:
+        with pytest.raises(LedgerError, match=r"'labels' could be changed.* ENABLE") as caught:
+            ledger.checked()
+        as_superuser(postgres, url, re.search(r"\(where.*: (.*)\)", str(caught.value))[1])
+        assert ledger.checked() == head
 
 
 @pytest.mark.parametrize(
@@ -131,14 +135,20 @@ def test_who_may_only_read_can_look(postgres, on_postgres):
     with Ledger.open(on_postgres) as ledger:
         ledger.add([label(1)])
     schema = Address.of(on_postgres).schema
+    url, missing = on_postgres.replace("postgres@", "looker@"), "permission denied.*docs/ledger.md"
+    postgres.run("CREATE ROLE looker LOGIN")
+    with pytest.raises(LedgerError, match=f'GRANT USAGE ON SCHEMA {schema} TO "looker"'):
+        Ledger.open(url)
+    with pytest.raises(LedgerError, match=missing) as caught:
+        Ledger.open(f"{url}_2")
+    assert f'CREATE SCHEMA {schema}_2 AUTHORIZATION "looker"' in str(caught.value)
     postgres.run(
-        "CREATE ROLE looker LOGIN",
         f"GRANT USAGE ON SCHEMA {schema} TO looker",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looker",
     )
-    with Ledger.open(on_postgres.replace("postgres@", "looker@")) as ledger:
+    with Ledger.open(url) as ledger:
         assert ledger.checked().labels == 1
-        with pytest.raises(LedgerError, match=r"permission denied.*docs/ledger.md"):
+        with pytest.raises(LedgerError, match=missing):
             ledger.add([label(2)])
 
 
@@ -247,6 +257,8 @@ def test_a_url_comes_to_libpq_as_it_was_meant(postgres, monkeypatch):
     for url in ("postgresql:///postgres", "postgresql://?dbname=postgres&schema=nobodys"):
         with pytest.raises(LedgerError, match="no ledger yet"):
             Ledger.open(url, create=False)
+    with pytest.raises(LedgerError, match=r'parameter: "sslmod"\. Change the URL'):
+        Ledger.open("postgresql://h/db?sslmod=require")
     meant = Address.of("postgresql://h/db?password=a+b&options=-c%20x=1%2B1")
     assert meant.password == "a+b"
     assert conninfo_to_dict(meant.url)["options"] == "-c x=1+1"

@@ -193,7 +193,8 @@ def _ledger(folder: Folder) -> Iterator[Check]:
             return
         with folder.open_ledger() as ledger:
             count = sum(row["labels"] for row in ledger.stats())
-            yield Check("ledger", True, f"{counted(count, 'label')}, version {ledger.version()}")
+            says = f"{ledger.name}: {counted(count, 'label')}, version {ledger.version()}"
+            yield Check("ledger", True, says)
             remark = faults_in_words(ledger)
             if remark:
                 yield Check("labels", False, remark)

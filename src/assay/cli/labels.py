@@ -268,7 +268,10 @@ def verify_command(folder: FolderArgument) -> None:
     faults = [{"label": one.uid, "why": one.why} for one in found.faults]
     present(
         lambda: {**head.in_manifest(), "manifests": found.manifests, "faults": faults},
-        (*map(str, found.faults), f"{what}: {f'{many:,} faults' if many else 'all as written'}."),
+        (
+            *map(str, found.faults),
+            f"{what}: {counted(many, 'fault') if many else 'all as written'}.",
+        ),
     )
     raise typer.Exit(1 if found.faults else 0)
 

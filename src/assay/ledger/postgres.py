@@ -215,14 +215,17 @@ class PostgresStore:
         password = self._address.password
         if password:
             text = text.replace(password, "…")
-        text = " ".join(text.split()).rstrip(".")
+        text = ". ".join(" ".join(one.split()).rstrip(".?") for one in text.splitlines())
         connection: psycopg.Connection[Any] | None = getattr(self, "_connection", None)
+        if connection is None and isinstance(error, psycopg.ProgrammingError):
+            return LedgerError(f"{self.name}: {text}. Change the URL.")
         if connection is None or connection.closed:
             return _Lost(
                 f"{self.name}: {text}. See that the server runs and lets you in (a password comes "
                 "from PGPASSWORD or ~/.pgpass), and run again. What was written is kept."
             )
-        return LedgerError(f"{self.name}: {text}. {cure(error)}")
+        of = self._address.schema, connection.info.user
+        return LedgerError(f"{self.name}: {text}. {cure(error, *of)}")
 
     # -- queries ---------------------------------------------------------------------------------
 
@@ -365,7 +368,11 @@ class PostgresStore:
             [self._address.schema],
         )
         for (table,) in missing.fetchall():
-            yield f"the rows of '{table}' could be changed: what keeps them was taken away", True
+            why = (
+                f"the rows of '{table}' could be changed: what keeps them was taken away (where it "
+            )
+            enabling = f"ALTER TABLE {self._address.schema}.{table} ENABLE TRIGGER stays"
+            yield f"{why}is only disabled: {enabling})", True
 
     def size(self) -> int:
         of = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND "

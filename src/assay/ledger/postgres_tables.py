@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from assay.ledger.address import Address
+from assay.ledger.postgres_values import rights
 from assay.ledger.store import Store, too_new
 from assay.model.errors import LedgerError
 
@@ -130,9 +131,20 @@ def migrate(db: Store, where: Address, *, create: bool) -> None:
 
 def _applied(db: Store, where: Address) -> int:
     # Not to_regclass: its answer may be one from before the lock was waited for.
-    named = f"{_THERE} WHERE nspname = ? AND relname = 'migrations'"
-    there = db.execute(named, [where.schema]).fetchone()
-    return 0 if there is None else db.version()
+    there = db.execute(
+        "SELECT has_schema_privilege(pg_namespace.oid, 'USAGE'), current_user FROM pg_class JOIN "
+        "pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = ? AND "
+        "relname = 'migrations'",
+        [where.schema],
+    ).fetchone()
+    if there is None:
+        return 0
+    may, who = there
+    if not may:
+        raise LedgerError(
+            f"{db.name}: permission denied for schema {where.schema}. {rights(where.schema, who)}"
+        )
+    return db.version()
 
 
 def _begin(db: Store, where: Address) -> None:

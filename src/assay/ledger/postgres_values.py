@@ -23,17 +23,29 @@ def spoken(sql: str) -> bytes:
     return re.sub(r"\?", lambda _: f"${next(numbers)}", sql).encode()
 
 
-def cure(error: psycopg.Error) -> str:
+def cure(error: psycopg.Error, schema: str, who: str) -> str:
     """What a person can do."""
     if isinstance(error, errors.DiskFull):
         return "The server's disk is full; make room and run again. What was written is kept."
     if isinstance(error, errors.InsufficientPrivilege):
-        return "Ask whoever runs the database for the right to do that (docs/ledger.md)."
+        return rights(schema, who)
     if isinstance(error, errors.LockNotAvailable):
         return "Another process has held it for over 30 s; wait for it, then run again."
     if isinstance(error, errors.ReadOnlySqlTransaction):
-        return "Give the URL of the server that may be written to."
+        return (
+            "Give the URL of the server that may be written to (of several hosts: "
+            "target_session_attrs=read-write)."
+        )
     return "What was written before is kept."
+
+
+def rights(schema: str, who: str) -> str:
+    """What somebody has to be given who may not do something in a schema."""
+    return (
+        f'Whoever runs the database can let you: GRANT USAGE ON SCHEMA {schema} TO "{who}"; GRANT '
+        f'SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO "{who}". Where there is no ledger '
+        f'yet: CREATE SCHEMA {schema} AUTHORIZATION "{who}" (docs/ledger.md, Rights).'
+    )
 
 
 # -- what the two databases hold differently -------------------------------------------------------
