@@ -11,7 +11,9 @@ import shutil
 import signal
 import socket
 import sqlite3
+import threading
 import time
+import webbrowser
 from contextlib import ExitStack
 from functools import partial
 from types import SimpleNamespace
@@ -20,6 +22,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from assay.cli.ui import show
 from assay.model.errors import SettingsError
 from assay.web import replies
 from assay.web import server as web_server
@@ -291,6 +294,30 @@ def test_nobody_sees_anothers_label_before_giving_their_own(server):
     kim.start()
     assert "SECRET WORDS" not in kim.get(f"/api/unit/{screen['unit']}")[1]
     assert kim.get(f"/api/unit/{screen['unit']}?mode=adjudication")[0].status == 403
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "opens"),
+    [
+        (
+            webbrowser.GenericBrowser,
+            False,
+            False,
+        ),  # as lynx is, on a server
+        (webbrowser.GenericBrowser, True, True),
+        (webbrowser.BackgroundBrowser, False, True),
+    ],
+)
+def test_no_browser_takes_the_terminal_or_is_waited_for(monkeypatch, kind, asked, opens):
+    opened, closed = threading.Event(), threading.Event()
+    monkeypatch.delenv("BROWSER", raising=False)
+    if asked:
+        monkeypatch.setenv("BROWSER", "lynx")
+    monkeypatch.setattr(webbrowser, "get", lambda: kind("lynx"))
+    monkeypatch.setattr(webbrowser, "open", lambda _: (opened.set(), closed.wait(20)))
+    show("http://127.0.0.1/")
+    assert opened.wait(5 if opens else 0.05) is opens
+    closed.set()
 
 
 def test_a_second_server_is_told_that_the_folder_is_open(server, tmp_path, assay_process):

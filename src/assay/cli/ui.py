@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -64,7 +66,18 @@ def ui_command(
         def ready() -> None:
             typer.echo(f"Open {own}")
             if browser:
-                webbrowser.open(own)
+                show(own)
 
         server.serve(bench, found, hosts, ready)
     raise AtOnce(0)  # scores or a report may be under way, which nobody waits for
+
+
+def show(link: str) -> None:
+    """Open a link in a browser, beside the server: some are waited for. One for the terminal, as
+    is found where there is no screen, would use the link up; it is opened only if asked for."""
+    try:
+        found = webbrowser.get()
+    except webbrowser.Error:
+        return
+    if "BROWSER" in os.environ or type(found) is not webbrowser.GenericBrowser:
+        threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
