@@ -8,6 +8,9 @@ import sqlite3
 
 import pytest
 
+from assay.api.opened import Opened
+from assay.ledger import Ledger
+from assay.web.desk import Desk
 from tests.chromium import violations
 from tests.web.conftest import goes_on, unit_of, write_folder
 from tests.web.test_browser import EXAMPLES, until
@@ -129,6 +132,38 @@ def test_backspace_leads_to_the_last_label_in_a_second_round(serve, visit, tmp_p
     until(ann, f"document.getElementById('bench').dataset.unit === '{unit}'")
     assert ann.locator(CHECKED).inner_text().startswith("Yes")
     assert ann.locator("#said .other").count() == 2
+
+
+def test_who_settles_lists_may_begin_with_one_of_them(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f", more="[ui]\npasses = 2")
+    with Desk.open(Opened.open(folder)) as desk:
+        desk.sync()
+        for task, verdict in (
+            ("r2c2.entailment", {"entailed": "YES"}), ("r2c2.dialogue_act", {"act": "answer"}),
+            ("r2c2.answer", {"correct": "YES"}),
+        ):  # fmt: skip
+            for name, helped in (("KIM", "YES"), ("LEE", "NO")):
+                who = desk.state.person(name)
+                for screen in desk.next(who, task, count=9):
+                    nuggets = screen["controls"][-1].get("items", ())
+                    rows = {str(n): {"helped": helped} for n, _ in enumerate(nuggets, 1)}
+                    said = verdict | ({"nuggets": rows} if task == "r2c2.answer" else {})
+                    desk.give(who, screen["unit"], {"verdict": said, "mode": "blind"})
+    server = serve(folder)
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.answer?queue=disagreements")
+    given = "document.querySelector('#verdict li.item').dataset.value"
+    for verdict in page.locator(".other").all():
+        said = verdict.locator("p").inner_text().rpartition(" · ")[2]
+        verdict.locator("button").click()
+        assert page.evaluate(given) == said.upper()
+        assert page.locator(CHECKED).first.inner_text().startswith("Yes")
+    unit = unit_of(page)
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+    with Ledger.open(folder / "labels.sqlite") as ledger:
+        *_, settled = ledger.labels()
+    assert {one["helped"] for one in settled.verdict["nuggets"]} == {said == "yes"}
 
 
 def test_the_next_unit_is_read_out_and_arrows_choose(page):

@@ -439,11 +439,24 @@ function said(screen) {
   return screen.shown ? [...parts, { title: "The machine says", ...screen.shown }] : parts;
 }
 
+function beginning(screen, one) {
+  // To settle lists, they need not be written once more.
+  if (screen.mode !== "adjudication" || screen.controls.every((control) => control.kind === "choice")) return null;
+  const button = make("button", { type: "button" }, "Begin with this", make("span", { class: "hidden" }, `: ${one.title}`));
+  button.addEventListener("click", () => {
+    state.values = Object.fromEntries(screen.controls.map((control) => [control.field, initial(control, one.verdict[control.field])]));
+    state.confirmed = true;
+    keepDraft();
+    show(screen);
+  });
+  return button;
+}
+
 function shown(screen) {
   const parts = said(screen);
   find("said").hidden = !parts.length;
   find("said").replaceChildren(...parts.map((one) => make("div", { class: "other", tabindex: "0" },
-    make("h2", {}, one.title), make("p", {}, brief(one.verdict)), one.reason ? make("p", { dir: "auto", lang: languageOf(one.reason), class: "why" }, one.reason) : null)));
+    make("h2", {}, one.title), make("p", {}, brief(one.verdict)), one.reason ? make("p", { dir: "auto", lang: languageOf(one.reason), class: "why" }, one.reason) : null, beginning(screen, one))));
 }
 
 function brief(verdict) {
