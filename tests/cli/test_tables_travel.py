@@ -199,6 +199,8 @@ def test_means_alone_cannot_be_compared_and_the_cure_is_said(ground: Path):
         "compare --matrix manual.csv",
         "agree person.txt judge.txt --scale 0:3 --clip",
         "samplesize pilot.csv --score HMR --mind .1 --draws 100",
+        "battles judgments.jsonl",
+        "recalibrate pilot.csv --run modest --method isotonic",
     ],
 )
 def test_figures_do_not_hang_on_how_a_file_is_sorted(
@@ -209,7 +211,8 @@ def test_figures_do_not_hang_on_how_a_file_is_sorted(
     for way in ("as it is", "the other way round"):
         folder = tmp_path / way
         shutil.copytree(EXAMPLES / "statistics", folder)
-        for path in folder.glob("*.[ct][sx][vt]") if way != "as it is" else ():
+        shutil.copy(EXAMPLES / "battles" / "judgments.jsonl", folder)
+        for path in folder.glob("*.[ctj][sx]*[vtl]") if way != "as it is" else ():
             text = re.sub(r",(q?)0(?=[1-9],)", r",\1", path.read_text(encoding="utf-8"))
             *head, last = text.splitlines(keepends=True)
             first = [head.pop(0)] if path.suffix == ".csv" else []
@@ -217,6 +220,7 @@ def test_figures_do_not_hang_on_how_a_file_is_sorted(
         monkeypatch.chdir(folder)
         done = CliRunner().invoke(app, [*command.split(), "--json"])
         assert done.exit_code == 0, done.output
-        rows = json.loads(done.stdout)["rows"]
+        document = json.loads(done.stdout)
+        rows = document.get("rows") or document["effects"]
         printed.append(sorted(([*row.items()] for row in rows), key=str))
     assert json.dumps(printed[0]) == json.dumps(printed[1])

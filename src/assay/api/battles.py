@@ -20,7 +20,7 @@ from assay.measures.bootstrap import ends_of
 from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
 from assay.model.options import Option
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, in_order, listed
 from assay.statistics.battles import (
     Battles,
     Rated,
@@ -307,7 +307,7 @@ def rate_battles(battles: Sequence[Battle], settings: BattleOptions) -> BattleSc
     topics = [
         str(place) if one.topic is None else one.topic for place, one in enumerate(counted_battles)
     ]
-    names = list(dict.fromkeys(topics))
+    names = sorted(dict.fromkeys(topics), key=in_order)  # drawn alike, however files are sorted
     run_number = {run: place for place, run in enumerate(runs)}
     topic_number = {topic: place for place, topic in enumerate(names)}
     table = tally(

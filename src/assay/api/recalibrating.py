@@ -19,7 +19,7 @@ from assay.measures.confidence import MOST_BINS
 from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.rag import AnswerRun
-from assay.model.wording import printable
+from assay.model.wording import in_order, printable
 from assay.protocols.output import csv_bytes, require_plain, write_bytes
 from assay.systems.recalibration import (
     Bools,
@@ -74,7 +74,8 @@ def recalibrate(
         raise SettingsError("--apply and -o go together.")
     if output is not None:
         require_plain(output)
-    rows = _seen(seen, run, note)
+    # Folds are the same however the file is sorted.
+    rows = sorted(_seen(seen, run, note), key=lambda row: in_order(row.topic))
     p, correct = _arrays(rows)
     crossed = cross_validated(method, p, correct, folds=folds)
     effects = [effect("cross-validated", p, crossed, correct, bins=bins)]
@@ -117,7 +118,7 @@ def _seen(path: Path, run: str | None, note: Note) -> tuple[ConfidenceRow, ...]:
     return rows
 
 
-def _arrays(rows: tuple[ConfidenceRow, ...]) -> tuple[Floats, Bools]:
+def _arrays(rows: Sequence[ConfidenceRow]) -> tuple[Floats, Bools]:
     scored = [row for row in rows if row.scored]
     p = np.array([row.probability for row in scored], dtype=np.float64)
     return p, np.array([bool(row.correct) for row in scored], dtype=np.bool_)
