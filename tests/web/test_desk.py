@@ -399,6 +399,10 @@ def test_disagreements_are_settled_without_names(desk_of):
         for who, value in ((ann, "YES"), (kim, "NO")):
             desk.give(who, row.id, yes(desk.screen(who, row), value))
     first, *rest = [one["unit"] for one in desk.next(lee, ENTAILMENT, "disagreements")]
+    eve = desk.state.person("EVE", Role.ADJUDICATOR)
+    assert desk.next(eve, ENTAILMENT, "disagreements") == []
+    assert "Other people have 3 units before" in desk.waits(eve, ENTAILMENT, "disagreements")
+    assert f"{ENTAILMENT}?queue=disagreements" in buttons(desk, eve)
     desk.set_aside(lee, first, "later", "hard")
     assert [one["unit"] for one in desk.next(lee, ENTAILMENT, "disagreements")] == [*rest, first]
     assert desk.next(lee, ENTAILMENT, "skipped") == []

@@ -466,7 +466,8 @@ class Desk:
                 rests=self.asked.rests.get(name, ()), in_order=False,
             )  # fmt: skip
             queues = {
-                queue: bool(found_in(queue, count=1))
+                # Whoever settles is told there what others have before them.
+                queue: bool(found_in(queue, count=1, also_held=queue == "disagreements"))
                 for queue in (("open",) if self._gold else QUEUES)
                 if (queue != "disagreements" or person.adjudicates)
                 # Nobody misses an edit: a nugget stays as it is.
