@@ -196,6 +196,8 @@ def test_what_the_server_has_set_changes_no_label(postgres, on_postgres):
     options = quote(" ".join(f"-c {name}={one}" for name, one in given.items()))
     with closing(PostgresStore(f"{on_postgres}&options={options}")) as store:
         store.execute("SELECT pg_sleep(.3)")
+        # The server's end of a connection to a machine that is gone, with all that it holds.
+        assert store.execute("SHOW tcp_keepalives_idle").fetchone() == ("30",)
         assert Ledger(store).checked() == head
 
 

@@ -25,7 +25,8 @@ from assay.model.errors import LedgerError
 PATIENCE = 60.0
 """Seconds that a server is waited for which was there before; once, until it is there again."""
 _TRIES = 10  # of one thing while connections are lost, the last ones a second apart
-# A server that is gone without a word is noticed after a minute.
+# Whoever is gone without a word is noticed after a minute: the server here, and we there, whose
+# claims would stand for two hours by default.
 _SETTINGS = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -42,10 +43,12 @@ _SESSION = {
     "client_encoding": "UTF8",
     "default_transaction_isolation": "read committed",
     "extra_float_digits": "3",
-    "idle_in_transaction_session_timeout": "0",
     "jit": "off",
-    "lock_timeout": "30s",
+    "lock_timeout": "90s",  # longer than a machine that is gone can hold one
     "statement_timeout": "0",
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
 }
 _WHICH = "SELECT pg_backend_pid()"
 _FREE_WITHIN = 2.0  # seconds in which a pooler finds a session for one more

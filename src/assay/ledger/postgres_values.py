@@ -30,7 +30,7 @@ def cure(error: psycopg.Error, schema: str, who: str) -> str:
     if isinstance(error, errors.InsufficientPrivilege):
         return rights(schema, who)
     if isinstance(error, errors.LockNotAvailable):
-        return "Another process has held it for over 30 s; wait for it, then run again."
+        return "Another process has held it for over 90 s; wait for it, then run again."
     if isinstance(error, errors.ReadOnlySqlTransaction):
         return (
             "Give the URL of the server that may be written to (of several hosts: "
