@@ -115,7 +115,7 @@ def test_who_waits_for_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with Full(2) as hosting, Ledger.open(tmp_path / "l") as ledger:
         labeller = made(tmp_path, hosting)
         judge([("t", plan(ledger, labeller, requests(2)))], ledger, progress=told)
-    assert told.notes == ["embedded waits for room to answer in. All is taken."]
+    assert told.notes == ["embedded has no room to answer in yet. All is taken."]
 
 
 def test_workers_on_the_command_line(assay: Assay, tmp_path: Path):

@@ -207,7 +207,7 @@ class HostedLabeller(ForwardingLabeller, ByTask):
         """Say so where no host is there for long: somebody else may have the whole cluster."""
         await asyncio.sleep(_PATIENCE)
         if self._loop.coming and not self._loop.seats:
-            tell(f"{self._recipe.spec} waits for room to answer in. {self._hosting.room()}")
+            tell(f"{self._recipe.spec} has no room to answer in yet. {self._hosting.room()}")
 
     async def _ask(self, seat: _Seat, block: Sequence[_Waiting]) -> None:
         try:

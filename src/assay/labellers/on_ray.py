@@ -112,7 +112,10 @@ class RayActors(Hosting):
     def room(self) -> str:
         total, free = self._ray.cluster_resources(), self._ray.available_resources()
         kinds = (f"{free.get(one, 0):g} of {total.get(one, 0):g} {one}s" for one in ("CPU", "GPU"))
-        return f"Free on the cluster: {', '.join(kinds)}; 'ray status' says more."
+        return (
+            f"Free on the cluster: {', '.join(kinds)}. If its own actors have what is taken, they "
+            "are killed as they start (out of memory?): Ray's logs say more."
+        )
 
     def close(self) -> None:
         self._made.clear()
