@@ -44,6 +44,12 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
+def test_who_judges_without_locks_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(judging, "WITHOUT", "start no second one")
+    judging.judging_bar()
+    assert told(capsys) == ["Note: start no second one"]
+
+
 def test_judging_says_its_rate_what_is_left_and_the_cost(clock, capsys):
     lines = ProgressLines()
     lines.begin("support", 420, 100)

@@ -14,11 +14,12 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from assay.api.opened import POLICY_HELP, Opened
 from assay.api.telling import ProgressLines
-from assay.cli.common import FORM, tell
+from assay.cli.common import FORM, remark, tell
 from assay.cli.ending import QUIET
 from assay.cli.screen import err, writes_over
 from assay.judging.progress import Silent
 from assay.labellers.spec import SPEC_HELP
+from assay.model.locking import WITHOUT
 from assay.model.options import Option
 
 LabellerOption = Annotated[
@@ -85,6 +86,8 @@ def judging_bar() -> ProgressLines | Silent:
     """How judging goes on: a bar where lines are written over, lines elsewhere."""
     if is_quiet():
         return Silent()
+    if WITHOUT:
+        remark(WITHOUT)
     return JudgingBar() if writes_over(err()) else ProgressLines()
 
 

@@ -13,6 +13,7 @@ import typer
 from assay.api.opened import Opened
 from assay.cli.common import forms, remark
 from assay.cli.ending import AtOnce
+from assay.model.locking import WITHOUT
 from assay.model.options import Argument, Option
 from assay.web import addresses, server
 from assay.web.people import Role
@@ -60,7 +61,7 @@ def ui_command(
             typer.echo(f"For {person.name} ({person.role}): {link}")
         _, own = bench.link(name or server.me(), Role.ORGANISER)
 
-        for told in bench.unattended():
+        for told in filter(None, (WITHOUT, *bench.unattended())):
             remark(told)
 
         def ready() -> None:

@@ -15,6 +15,8 @@ except ImportError:  # Windows has no such locks: nobody is kept out there
     fcntl = None  # type: ignore[assignment]
 
 HAS_LOCKS = fcntl is not None
+WITHOUT = "" if HAS_LOCKS else "nothing here keeps a second process from the same work: start none."
+"""What is told where there are no locks: two that ask the same would pay for all twice."""
 
 
 def locked(file: int, *, shared: bool = False, wait: bool = False) -> bool:
