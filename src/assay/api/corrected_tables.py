@@ -145,6 +145,7 @@ def published_corrected(found: Trusted) -> Iterator[PublishedBoard]:
         if not board.found:
             continue
         first = next((one for one in board.found if one.best is not None), board.found[0])
+        protocol = f"{board.title.partition(': ')[0]}: "  # of several, as the title has it
         ends = zip(first.best or (), first.worst or (), strict=True)
         ranks = dict(zip(first.runs, ends, strict=False))
         scores = [_corrected_scores(one) for one in board.found]
@@ -155,13 +156,15 @@ def published_corrected(found: Trusted) -> Iterator[PublishedBoard]:
         notes = [
             population_in_words(found),
             f"In brackets: {found.level:.0%} intervals.",
-            f"Ranks: all that a run may have by {first.measure}." if ranks else "",
+            f"Ranks: all that a run may have by {first.measure.removeprefix(protocol)}."
+            if ranks
+            else "",
             f"Stands on: {found.basis}.",
             *(warning for one in board.found for warning in one.warnings),
         ]
         yield PublishedBoard(
             f"{board.title}, corrected by people’s labels",
-            [one.measure for one in board.found],
+            [one.measure.removeprefix(protocol) for one in board.found],
             [(_ranks(*ranks.get(run, (None, None))), run, [s.get(run) for s in scores])
              for run in order],
             {},
