@@ -12,7 +12,7 @@ import pytest
 
 from assay.api.people import people_of
 from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.people import _of_places, in_words
+from assay.protocols.people import _of_guidelines, _of_places, in_words
 from assay.statistics.agreement import agree, alpha_estimate, cohen_kappa
 from assay.statistics.dawid_skene import dawid_skene
 from assay.tasks.sgss import PREFERENCE
@@ -105,7 +105,7 @@ def test_topics_of_what_people_disagree_on_are_known_under_every_policy(assay, l
     assert in_words(alone[0].alpha) in (folder / "out" / "report.html").read_text("utf-8")
 
 
-def test_whoever_goes_by_the_place_is_told_of():
+def test_whoever_goes_by_the_place_is_told_of_and_a_guideline_that_changed():
     """Among labels on two sides, which half of the people see the other way round."""
     given = []
     for unit in range(16):
@@ -113,7 +113,7 @@ def test_whoever_goes_by_the_place_is_told_of():
             turned = bool(unit % 4 < 2)
             side = {"LEFT": "RIGHT", "RIGHT": "LEFT"}[chosen] if turned else chosen
             who = LabellerId(f"human:{name}", "human")
-            detail = {"workbench": {"mode": "blind", "turned": turned}}
+            detail = {"workbench": {"mode": "blind", "turned": turned, "guideline": "a"}}
             verdict = {"preferred": side, "reason": "LEFT"}
             given.append(
                 Label("", "", PREFERENCE.name, "1", str(unit), who, Status.OK, verdict,
@@ -123,6 +123,11 @@ def test_whoever_goes_by_the_place_is_told_of():
         ["CAT chose what stood first in 16 of 16."],
         ["Of 32 choices 24 are of what stood first."],
     )
+    new = [one._replace(detail={"workbench": {"guideline": "b"}}) for one in given[:4]]
+    assert [*_of_guidelines([*given, *new])] == [
+        "Labels were given by 2 versions of the guideline: 32 and 4."
+    ]
+    assert [*_of_guidelines(given)] == []
     plain = [one._replace(detail={}) for one in given]  # from a file: nobody knows
     assert _of_places(PREFERENCE, plain) == ([], [])
 

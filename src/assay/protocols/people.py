@@ -7,6 +7,7 @@ each person the newest label of a unit counts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, compress
@@ -20,13 +21,14 @@ from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import ends_of
 from assay.model.labels import (
     ADJUDICATION,
+    WORKBENCH,
     Label,
     is_independent,
     is_turned,
     mode_of,
     seconds_of,
 )
-from assay.model.wording import counted
+from assay.model.wording import counted, listing
 from assay.page.parts import Part, Table
 from assay.page.wording import interval, number
 from assay.protocols.members import coded
@@ -177,7 +179,7 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> 
                 yield replace(
                     all_said,
                     doubts=(*all_said.doubts, *doubts),
-                    notes=(*all_said.notes, *notes),
+                    notes=(*all_said.notes, *notes, *_of_guidelines(given)),
                 )
 
 
@@ -396,6 +398,16 @@ def _of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[s
     every = [one for some in first.values() for one in some.values()]
     told = f"Of {counted(len(every), 'choice')} {sum(every)} are of what stood first."
     return doubts, [told] if every else []
+
+
+def _of_guidelines(given: Sequence[Label]) -> Iterator[str]:
+    """Whether the guideline was another for some of the labels."""
+    said = (one.detail.get(WORKBENCH) for one in given)
+    guided = (one.get("guideline") for one in said if isinstance(one, Mapping))
+    versions = Counter(one for one in guided if isinstance(one, str))
+    if len(versions) > 1:
+        counts = listing([f"{n:,}" for n in versions.values()])
+        yield f"Labels were given by {len(versions)} versions of the guideline: {counts}."
 
 
 def _lopsided(heads: int, n: int) -> float:

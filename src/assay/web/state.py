@@ -198,9 +198,13 @@ class WorkbenchState(People):
                 WHERE unit = units.id AND name = :gold)"""
             free = done
         elif queue == "disagreements":
-            free = "" if also_held else """
+            free = (
+                ""
+                if also_held
+                else """
                 AND NOT EXISTS (SELECT 1 FROM reserved
                     WHERE unit = units.id AND person != :me AND until > :now)"""
+            )
         elif queue in {"flagged", "skipped"}:
             free = ""
         else:
