@@ -111,7 +111,7 @@ def _enter(
         os.close(stream.number)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding=env.get("PYTHONIOENCODING", "utf-8"), closefd=False)
-    sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, "utf-8", "backslashreplace", closefd=False)
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)

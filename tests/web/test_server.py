@@ -368,6 +368,8 @@ def test_a_full_disk_is_told_and_nothing_is_lost(serve, tmp_path):
             refused = found["error"]
     assert "Not kept" in refused
     assert kept > 0
+    client.server.process.kill()
+    assert refused in client.server.stdout.read()
     client.server.kill()
     assert human_labels(folder) == kept
     again = Client(serve(folder))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import html
 import secrets
+import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Collection
@@ -15,6 +16,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
 from assay.model.errors import AssayError
+from assay.model.wording import printable
 from assay.web.desk import Refused
 from assay.web.people import Person
 
@@ -166,7 +168,10 @@ def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
 
 
 def _no(request: web.Request, status: int, why: str) -> web.Response:
-    """A refusal: a page for a person, JSON for a program."""
+    """A refusal: a page for a person, JSON for a program. What whoever runs the server has to mend
+    is told there, too."""
+    if status == 503:
+        print(printable(f"{request.method} {request.path}: {why}"), file=sys.stderr)
     if "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
         return web.json_response({"error": why}, status=status)
     page = (
