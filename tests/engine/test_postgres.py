@@ -243,6 +243,8 @@ def test_a_database_that_does_not_hold_all_characters_is_refused(postgres):
         ("postgresql://kim:hush/1@h/db", "PGPASSWORD|cannot be read"),
         ("mysql://kim:hush%2F1@h/db", "cannot be read"),
         ("postgresql://h/db?hush", "cannot be read"),
+        ("postgresql:hush/db", "cannot be read"),  # to libpq, with slashes, a host
+        ("postgresql:/hush/db", "cannot be read"),
         ("postgresql://h/db?schema=Hush%2F1", "schema="),
         ("postgresql://h/db?partitions=hush", "partitions="),
     ],

@@ -49,10 +49,10 @@ class Address:
         except ValueError:
             raise _unreadable() from None
         who, at, hosts = parts.netloc.rpartition("@")
+        slashes = text.partition(":")[2].startswith("//")  # or the path would be the host to libpq
+        # A / in a password would make it the path.
         plain = all(map(_HOST.fullmatch, hosts.split(","))) and "@" not in parts.path
-        if (
-            parts.scheme not in SCHEMES or parts.fragment or not plain
-        ):  # a / in a password would make it the path
+        if parts.scheme not in SCHEMES or parts.fragment or not (slashes and plain):
             raise _unreadable()
         user, _, password = who.partition(":")
         if "@" in user:  # libpq takes what follows the first for the host
