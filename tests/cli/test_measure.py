@@ -319,9 +319,9 @@ def test_closed_output_and_closed_errors(golden, tmp_path):
 
 def test_output_that_cannot_show_a_character_shows_its_number(golden, assay_process):
     env = {"PYTHONIOENCODING": "ascii"}
-    done = assay_process("measure", *golden, "-m", "α-nDCG@5", "--csv", env=env)
+    done = assay_process("measure", *golden, "-m", "α-nDCG@5", env=env)
     assert done.returncode == 0, done.stderr
-    assert r"golden,all,\u03b1-nDCG@5,0." in done.stdout
+    assert r"\u03b1-nDCG@5" in done.stdout
 
 
 def test_numbers_are_never_folded(golden, assay):

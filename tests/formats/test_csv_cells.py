@@ -1,13 +1,15 @@
 """Cells that a spreadsheet would calculate or a terminal act on are harmless, and read back."""
 
 import csv
+import io
 import json
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.cli.common import print_json
+from assay.cli.common import print_csv, print_json
 from assay.model.csv_cells import csv_cells, from_csv_cell
 from assay.protocols.output import csv_bytes
 
@@ -70,3 +72,12 @@ def test_json_for_a_terminal_is_the_same_document(capsys):
     assert json.loads(said) == document
     assert not set(said) & {"\x1b", "\x9b", "\u202e"}
     assert "é" in said
+
+
+def test_data_are_utf_8_where_the_terminal_is_not(monkeypatch):
+    """A pipe on Windows has the encoding of the country: 映 was no letter of it, and 😀 no JSON."""
+    out = io.TextIOWrapper(io.BytesIO(), "cp1252", newline="\r\n")
+    monkeypatch.setattr(sys, "stdout", out)
+    print_json({"run": "映😀"})
+    print_csv(["run"], [["映😀"]])
+    assert out.buffer.getvalue().decode() == '{\n  "run": "映😀"\n}\nrun\n映😀\n'

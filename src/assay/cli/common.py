@@ -297,7 +297,7 @@ def print_json(document: Any) -> None:
     text = orjson.dumps(document, default=_ends, option=orjson.OPT_INDENT_2).decode()
     if not text.isascii():
         text = ACTED_ON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-    sys.stdout.write(text + "\n")
+    put([text.encode(), b"\n"])
 
 
 def _ends(value: object) -> list[object]:
@@ -315,8 +315,13 @@ def print_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
     """
     from assay.protocols.output import csv_lines  # noqa: PLC0415 (of one form)
 
-    for some in csv_lines(header, rows):
-        sys.stdout.write(some.decode())
+    put(csv_lines(header, rows))
+
+
+def put(pieces: Iterable[bytes]) -> None:
+    """Data on standard output as it is: UTF-8 and line feeds, whatever the system's own are."""
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(pieces)
 
 
 def safe(text: object) -> str:

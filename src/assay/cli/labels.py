@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -31,7 +30,7 @@ from assay.api.labels_parquet import write_parquet
 from assay.api.ledgers import Merged, copy_ledger, merge_ledgers
 from assay.api.paths import expanded
 from assay.api.spreadsheet import Which, export_sheet, require_place, sheet_bytes
-from assay.cli.common import FolderArgument, forms, group, present, remark, say, takes
+from assay.cli.common import FolderArgument, forms, group, present, put, remark, say, takes
 from assay.cli.judging import going, open_folder
 from assay.cli.labels_people import people_command, short_name
 from assay.judging.progress import unpriced_words
@@ -223,7 +222,7 @@ def export_command(
     with shown_ledger(folder, remark) as ledger:
         where = where_used(partial(open_folder, folder), ledger, remark)
         if output is None:
-            sys.stdout.buffer.writelines(export_lines(ledger, task, where, by))
+            put(export_lines(ledger, task, where, by))
             return
         write_pieces(output, counting(export_lines(ledger, task, where, by)))
     say(f"{counted(count, 'label')} written to {output}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from assay.api.run_files import (
     measures_named,
     scored,
 )
-from assay.cli.common import FORM, Paragraph, forms, present, remark, takes, topics_file
+from assay.cli.common import FORM, Paragraph, forms, present, put, remark, takes, topics_file
 from assay.model.options import Argument, Option
 from assay.page.tables import Table
 from assay.page.wording import number
@@ -59,7 +58,7 @@ def measure_command(
         remark(line)
     if FORM.get() == "trec":
         lines = found.trec_lines(per_topic=per_topic, counts=not measures)
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        put(f"{line}\n".encode() for line in lines)
         return
     present(
         lambda: found.document(per_topic=per_topic),

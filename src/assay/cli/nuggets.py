@@ -26,6 +26,7 @@ from assay.cli.common import (
     forms,
     group,
     present,
+    put,
     remark,
     tell,
 )
@@ -142,7 +143,7 @@ def from_bank_command(
 ) -> None:
     """Print a bank of questions with gold answers as nuggets, each answer with its question, which
     is its sub-narrative: so that answers can be assigned to them."""
-    sys.stdout.write(bank_nuggets(file, remark).decode())
+    put([bank_nuggets(file, remark)])
 
 
 @app.command("edit")
@@ -172,7 +173,7 @@ def edit_command(
         opened, topic, None if show_only else name, from_file(file) if file else _in_editor
     )
     if isinstance(done, str):
-        typer.echo(for_terminal(done) if sys.stdout.isatty() else done, nl=False)
+        put([(for_terminal(done) if sys.stdout.isatty() else done).encode()])
         return
     counts = asdict(done)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
-from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, remark
+from assay.cli.common import PerTopicOption, ScoreUnlessNamed, forms, group, put, remark
 from assay.cli.support import TopicsOption, show
 from assay.model.options import Argument, Option
 
@@ -55,4 +54,4 @@ def score_command(
 def make_command(file: Annotated[Path, Argument("NUGGETS", "Nuggets, JSON Lines.")]) -> None:
     """Print a rubric for each topic of a file of nuggets, as RAGDoll reads it: each vital nugget is
     a mandatory criterion of weight 5."""
-    sys.stdout.write(rubrics_of_nuggets(file, remark).decode())
+    put([rubrics_of_nuggets(file, remark)])
