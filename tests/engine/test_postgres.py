@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
@@ -150,6 +151,17 @@ def test_who_may_only_read_can_look(postgres, on_postgres):
         assert ledger.checked().labels == 1
         with pytest.raises(LedgerError, match=missing):
             ledger.add([label(2)])
+
+
+def test_what_somebody_elses_role_is_asking_is_not_asked_beside_it(postgres, on_postgres):
+    schema = Address.of(on_postgres).schema
+    with Ledger.open(on_postgres) as one:
+        postgres.run("CREATE ROLE beside LOGIN", f"GRANT USAGE ON SCHEMA {schema} TO beside",
+                     f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO beside")  # fmt: skip
+        with Ledger.open(on_postgres.replace("postgres@", "beside@")) as other:
+            held = rf"asked by another process \(number {os.getpid()} on [^,]*\)"
+            with one.claim("x", "asked"), pytest.raises(LedgerError, match=held):
+                other.claim("x", "asked").__enter__()
 
 
 # A schema is made for each example; and one that fails is told at once.

@@ -25,8 +25,8 @@ def is_url(text: str) -> bool:
 class Address:
     """Where a ledger is. ``url`` is for libpq and holds no ``password``; ``name`` is for people.
     The tables lie in ``schema``; where they have to be made, the labels in so many ``partitions``
-    (0: undivided). ``hosts`` are all that it may lead to; of sockets their folders, and ``?`` for
-    what a file of libpq's says."""
+    (0: undivided). ``hosts`` are all that it may lead to; of sockets their folders, and
+    ``service=NAME`` for what a file of libpq's says."""
 
     url: str
     name: str
@@ -80,8 +80,7 @@ def _hosts(netloc: str, given: Mapping[str, str]) -> Iterator[str]:
         yield unquote(one[1 : one.index("]")] if "]" in one else one.partition(":")[0])
     for name in ("host", "hostaddr"):
         yield from given.get(name, "").casefold().split(",")
-    if any(name.startswith("service") for name in given):
-        yield "?"
+    yield from (f"{name}={one}" for name, one in given.items() if name.startswith("service"))
 
 
 def without_password(text: str) -> str:

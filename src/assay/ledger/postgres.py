@@ -434,9 +434,9 @@ class PostgresStore:
                 run("SELECT pg_advisory_lock_shared($1::int, $2::int)", taken)
                 return
         number, _, host = found[0].removeprefix("assay ").partition(" ")
-        since = found[1].astimezone()
+        # Since when somebody else's session is there, not everybody may know.
+        since = f", since {found[1].astimezone():%H:%M:%S}" if found[1] else ""
         raise LedgerError(
-            f"{what} by another process (number {number} on {host}, since {since:%H:%M:%S}). Wait "
-            "until it is done, or stop it, and run again: what it was told is kept and not asked "
-            "again."
+            f"{what} by another process (number {number} on {host}{since}). Wait until it is done, "
+            "or stop it, and run again: what it was told is kept and not asked again."
         )
