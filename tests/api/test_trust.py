@@ -749,6 +749,9 @@ def test_a_release_has_the_corrected_scores_and_how_its_figures_were_made(assay,
     assert done.returncode == 0, done.stderr
     written = (folder / "out" / "trust.csv").read_bytes()
     assert (public / "tables" / "corrected.csv").read_bytes() == written
+    draws = json.loads((folder / "out" / "manifest.json").read_text())["ledger"]["draws"]
+    drawn_by = {row["draw"] for row in csv.DictReader(written.decode().splitlines())}
+    assert [one.split()[0] for one in draws] == [*drawn_by]
     score = next(one for one in csv.DictReader(written.decode().splitlines())
                  if (one["run"], one["measure"]) == ("A", "Accuracy"))  # fmt: skip
     value = f"{float(score['value']):.3f}"

@@ -29,7 +29,7 @@ from assay.tasks.base import canonical
 
 COLUMNS = (
     "run", "measure", "value", "low", "high", "judge_alone", "human_only", "human_low",
-    "human_high", "labels", "design", "population", "level",
+    "human_high", "labels", "design", "population", "level", "draw",
 )  # fmt: skip
 
 
@@ -99,7 +99,8 @@ class Trusted:
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The rows of ``trust.csv``."""
-        design = "" if self.draw is None else self.draw.draw.design
+        made = None if self.draw is None else self.draw.draw
+        design, uid = ("", "") if made is None else (made.design, made.uid)
         for board in self.boards:
             for one in board.found:
                 human = [
@@ -110,7 +111,7 @@ class Trusted:
                     yield (
                         run, one.measure, float(one.value[at]), float(one.low[at]),
                         float(one.high[at]), float(one.judge[at]), *(v[at] for v in human),
-                        board.people, design, self.population, self.level,
+                        board.people, design, self.population, self.level, uid,
                     )  # fmt: skip
 
 
