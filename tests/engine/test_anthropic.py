@@ -145,7 +145,7 @@ def test_batches_go_out_and_come_back(tmp_path: Path):
         {"custom_id": "k3", "result": {"type": "expired"}},
     ]
     path = tmp_path / "results.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in results))
+    path.write_text("\ufeff" + "".join(json.dumps(one) + "\n" for one in results), encoding="utf-8")
     one, two, three = (outcome_of(labeller, REQUEST, reply) for reply in read_replies(path))
     assert one is not None
     assert (one.status, one.tokens_in) == (Status.OK, 100)

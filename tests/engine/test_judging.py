@@ -257,7 +257,8 @@ def test_recorded_labels_are_a_machines_and_leave_gaps_missing(tmp_path, place):
         }
         for number, who in enumerate(whose)
     ]
-    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    as_on_windows = "\ufeff" + "\r\n".join(map(json.dumps, rows))
+    (tmp_path / "r.jsonl").write_text(as_on_windows, encoding="utf-8")
     (tmp_path / "people.jsonl").write_text(json.dumps(rows[1]))
     with Ledger.open(place) as ledger:
         made = RecordedLabeller(tmp_path / "r.jsonl")

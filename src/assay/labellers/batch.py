@@ -7,6 +7,7 @@ more than once.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -69,7 +70,10 @@ def read_replies(path: Path) -> list[BatchReply]:
     with all lines that are no replies."""
     rows: list[bytes | dict[str, Any]]
     try:
-        rows = [*(_cells(path) if path.suffix == ".parquet" else path.read_bytes().splitlines())]
+        if path.suffix == ".parquet":
+            rows = [*_cells(path)]
+        else:
+            rows = [*path.read_bytes().removeprefix(BOM_UTF8).splitlines()]
     except OSError as error:
         raise _unreadable(path, str(error.strerror)) from error
     replies: list[BatchReply] = []

@@ -7,6 +7,7 @@ same on another scale (tasks.shared) answers too where it can.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ class RecordedLabeller(BaseLabeller):
         try:
             if self._path.exists() and not self._path.is_file():
                 raise SettingsError(f"The recorded labels {self._path} are no file.")
-            lines = self._path.read_bytes().splitlines()
+            lines = self._path.read_bytes().removeprefix(BOM_UTF8).splitlines()
         except OSError as error:
             raise SettingsError(
                 f"The recorded labels {self._path} cannot be read: {error.strerror}."
