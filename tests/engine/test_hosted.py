@@ -97,6 +97,28 @@ def test_another_labeller_elsewhere_is_refused(tmp_path: Path):
             judge([("t", plan(ledger, labeller, requests(1)))], ledger)
 
 
+class Lame(Processes):
+    """Of three hosts one comes."""
+
+    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
+        for host in super().hosts(recipe)[1:]:
+            host.ready = fail
+        return super().hosts(recipe)
+
+
+async def fail() -> None:
+    raise LabellerUnreachable("It lacks Assay.")
+
+
+def test_hosts_that_never_come_are_told_of_once(tmp_path: Path):
+    told = Notes()
+    with Lame(3) as hosting, Ledger.open(tmp_path / "l") as ledger:
+        labeller = made(tmp_path, hosting)
+        judge([("t", plan(ledger, labeller, requests(2)))], ledger, progress=told)
+        assert ledger.size() == 2
+    assert told.notes == ["It lacks Assay."]
+
+
 class Full(Processes):
     """No host is there at first."""
 

@@ -241,8 +241,8 @@ def test_a_driver_that_is_killed_and_run_again(
 
 
 def test_why_an_actor_is_lost():
-    raised = "The actor died:\nTraceback (most recent call last)\nModuleNotFoundError: No 'assay'"
-    assert "cannot answer: ModuleNotFoundError: No 'assay'. Have this" in _lost("openai:m", raised)
+    raised = "It died (ip=192.0.2.7):\nTraceback (most recent call last)\nModuleNotFoundError: No x"
+    assert "on 192.0.2.7 cannot answer: ModuleNotFoundError: No x. Have this" in _lost("m", raised)
     killed = "Task was killed due to the node running low on memory.\nMemory: 1 GB"
     assert "is lost: Task was killed due to the node" in _lost("openai:m", killed)
 

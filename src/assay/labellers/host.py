@@ -7,6 +7,7 @@ here. No key travels: the labeller is made with those of the environment that it
 from __future__ import annotations
 
 import asyncio
+import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -122,9 +123,9 @@ class Host:
                 labeller = for_task(labeller, REGISTRY[recipe.task])
             if identity(labeller.id) != recipe.identity:
                 raise SettingsError(
-                    f"{labeller.id.name} is another labeller where it is to answer than where the "
-                    "questions are planned: have the same Assay, the same model and, if it is "
-                    "calibrated, the evaluation folder at both."
+                    f"{labeller.id.name} is another labeller where it is to answer (on "
+                    f"{platform.node()}) than where the questions are planned: have the same "
+                    "Assay, the same model and, if it is calibrated, the evaluation folder at both."
                 )
             self._labeller = await self._open.enter_async_context(labeller)
         return self._labeller

@@ -112,6 +112,7 @@ class _Loop:
     coming: int = 0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     scheduled: bool = False
+    lost: set[str] = field(default_factory=set)  # what was told of hosts that never came
 
     def join(self, job: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(job)
@@ -193,7 +194,11 @@ class HostedLabeller(ForwardingLabeller, ByTask):
             await host.ready()
         except Exception as error:  # noqa: BLE001 (raised by those who wait, where none is left)
             loop.coming -= 1
-            if not loop.seats and not loop.coming:
+            if loop.seats or loop.coming:
+                if str(error) not in loop.lost:
+                    loop.lost.add(str(error))
+                    tell(str(error))
+            else:
                 for one in loop.waiting:
                     if not one.sent.done():
                         one.sent.set_exception(error)

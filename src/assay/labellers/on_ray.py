@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import socket
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -156,9 +157,11 @@ def _lost(spec: str, said: str) -> str:
     """What Ray says of an actor that gives no answer any more, and what to do."""
     lines = said.splitlines() or ["for no known reason"]
     if "Traceback (most recent call last)" in said:
+        node = re.search(r"\bip=([\w.:]+)", said)
+        where = f" on {node[1]}" if node else ""
         return (
-            f"Ray's actor for {spec} cannot answer: {lines[-1]}. Have this Assay ({__version__}) "
-            "on every node (pip install 'assay-rag[ray]')."
+            f"Ray's actor for {spec}{where} cannot answer: {lines[-1]}. Have this Assay "
+            f"({__version__}) on every node (pip install 'assay-rag[ray]')."
         )
     return (
         f"Ray's actor for {spec} is lost: {lines[0]}. {_TASK_RETRIES + 1} tries came to nothing; "
