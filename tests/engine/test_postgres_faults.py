@@ -236,13 +236,15 @@ def test_what_is_begun_is_begun_again_nine_times(breakable, monkeypatch):
             ledger._db.persistently(lambda _again: write(tried.clear() or True))
 
 
-def test_a_commit_of_which_nobody_heard_is_not_made_twice(breakable, monkeypatch):
-    with Ledger.open(breakable.url("unheard")) as ledger:
+@pytest.mark.parametrize("made", [True, False])
+def test_a_commit_of_which_nobody_heard_is_made_once(breakable, monkeypatch, made):
+    with Ledger.open(breakable.url(f"unheard_{made}".lower())) as ledger:
         store, commit = ledger._db, ledger._db.commit
         lost = []
 
         def unheard():
-            commit()
+            if lost or made:
+                commit()
             if not lost:
                 lost.append(True)
                 breakable.run(
@@ -256,6 +258,7 @@ def test_a_commit_of_which_nobody_heard_is_not_made_twice(breakable, monkeypatch
         added = ledger.add([label(1), label(2)])
         assert len(added) == 2
         assert [one.uid for one in ledger.labels()] == added
+        assert ledger.checked().labels == 2
 
 
 class Ended:

@@ -339,17 +339,18 @@ class Ledger(Reading):
         do they stay."""
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         trial = Trial(lambda labels: self._insert(labels, now, fresh=False))
-        before = self._checked
+        before, kept = self._checked, False
         with self._db.explained():
             self._db.begin()
             try:
                 yield trial
                 if trial.keep:
                     self._db.commit()
+                    kept = True
             finally:
-                if not trial.keep or self._db.in_transaction:
+                if not kept:
                     self._db.rollback()
-                    # The numbers that rows got within it are given to others next.
+                    # The numbers that rows got within it are given to others next, or to none.
                     self._labeller_ids.clear()
                     self._task_ids.clear()
                     self._labellers.clear()
