@@ -114,14 +114,14 @@ def test_whoever_goes_by_the_place_is_told_of_and_a_guideline_that_changed():
             side = {"LEFT": "RIGHT", "RIGHT": "LEFT"}[chosen] if turned else chosen
             who = LabellerId(f"human:{name}", "human")
             detail = {"workbench": {"mode": "blind", "turned": turned, "guideline": "a"}}
-            verdict = {"preferred": side, "reason": "LEFT"}
+            verdict = {"reason": "LEFT", "preferred": side}
             given.append(
                 Label("", "", PREFERENCE.name, "1", str(unit), who, Status.OK, verdict,
                       detail=detail)
             )  # fmt: skip
     assert _of_places(PREFERENCE, given) == (
         ["CAT chose what stood first in 16 of 16."],
-        ["Of 32 choices 24 are of what stood first."],
+        ["What stood first was chosen in 24 of 32."],
     )
     new = [one._replace(detail={"workbench": {"guideline": "b"}}) for one in given[:4]]
     assert [*_of_guidelines([*given, *new])] == [

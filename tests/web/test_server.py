@@ -294,6 +294,14 @@ def test_nobody_sees_anothers_label_before_giving_their_own(server):
     kim.start()
     assert "SECRET WORDS" not in kim.get(f"/api/unit/{screen['unit']}")[1]
     assert kim.get(f"/api/unit/{screen['unit']}?mode=adjudication")[0].status == 403
+    for said in ("later", "flag"):
+        body = json.dumps({"kind": said, "text": "flagged" if said == "flag" else "<b>hard</b>"})
+        path = f"/api/aside/{screen['unit']}"
+        assert ann.ask("POST", path, body, X_Assay_Token=ann.token)[0].status == 200
+    for path in ("/live", f"/unit/{screen['unit']}"):
+        page = ann.get(path)[1]
+        assert re.search(r": put off <span[^>]*>&lt;b&gt;hard&lt;/b&gt;</span>", page)
+        assert re.search(r": flag <span[^>]*></span>", page)
 
 
 @pytest.mark.parametrize(

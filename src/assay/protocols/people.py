@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, compress
-from math import comb
+from itertools import accumulate, combinations, compress
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -27,8 +26,9 @@ from assay.model.labels import (
     is_turned,
     mode_of,
     seconds_of,
+    without_reasons,
 )
-from assay.model.wording import counted, listing
+from assay.model.wording import listing
 from assay.page.parts import Part, Table
 from assay.page.wording import interval, number
 from assay.protocols.members import coded
@@ -386,18 +386,26 @@ def _of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[s
     first: dict[str, dict[str, bool]] = {}
     for one in given:
         turned = is_turned(one)
-        chosen = [value for value in (one.verdict or {}).values() if value in (left, right)]
+        said = without_reasons(one.verdict or {}).values()
+        chosen = [value for value in said if value in (left, right)]
         if turned is not None and chosen:
             who = one.labeller.name.removeprefix("human:")
             first.setdefault(who, {})[one.unit] = (chosen[0] == left) != turned
+    counts = {who: (sum(some.values()), len(some)) for who, some in sorted(first.items())}
     doubts = [
-        f"{who} chose what stood first in {sum(some.values())} of {len(some)}."
-        for who, some in sorted(first.items())
-        if _lopsided(sum(some.values()), len(some)) < _BY_CHANCE
+        f"{who} chose what stood first in {heads} of {n}."
+        for who, (heads, n) in counts.items()
+        if _lopsided(heads, n) < _BY_CHANCE
     ]
-    every = [one for some in first.values() for one in some.values()]
-    told = f"Of {counted(len(every), 'choice')} {sum(every)} are of what stood first."
-    return doubts, [told] if every else []
+    heads, n = (sum(each) for each in zip((0, 0), *counts.values(), strict=True))
+    return doubts, [f"What stood first was chosen in {heads} of {n}."] if n else []
+
+
+def _lopsided(heads: int, n: int) -> float:
+    """How likely a fair coin is to fall at least as unevenly: McNemar's test, without scipy, for
+    which scoring would wait."""
+    ways = accumulate(range(min(heads, n - heads)), lambda c, k: c * (n - k) // (k + 1), initial=1)
+    return min(1.0, 2 * sum(ways) / (1 << n))
 
 
 def _of_guidelines(given: Sequence[Label]) -> Iterator[str]:
@@ -408,12 +416,6 @@ def _of_guidelines(given: Sequence[Label]) -> Iterator[str]:
     if len(versions) > 1:
         counts = listing([f"{n:,}" for n in versions.values()])
         yield f"Labels were given by {len(versions)} versions of the guideline: {counts}."
-
-
-def _lopsided(heads: int, n: int) -> float:
-    """How likely a fair coin is to fall at least as unevenly (exact, two-sided)."""
-    few = sum(comb(n, k) for k in range(min(heads, n - heads) + 1))
-    return min(1.0, float(2 * few / 2**n))
 
 
 # -- in a report ----------------------------------------------------------------------------------

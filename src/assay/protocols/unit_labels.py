@@ -337,7 +337,7 @@ class UnitLabels:
             remarks.append(f"The policy leaves out {each}.")
             if strange := [who for who, n in left_out if not n]:
                 names = listing(strange)
-                remarks.append(f"The ledger has no label by {names}: the name is another one here.")
+                remarks.append(f"The ledger has no label by {names} (yet, or the name is another).")
         if missing and (by_others := self._others()):
             remarks.append(
                 "Labels are missing under this policy and labeller, but the ledger holds others. "

@@ -138,8 +138,11 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
             "WHERE NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = value) "
             "AND NOT EXISTS (SELECT 1 FROM asides WHERE unit = units.id AND person = value "
             "AND kind IN ('skip', 'trained'))))) "
-            "FROM units WHERE task = ? AND wanted AND topic = ? AND labelled < passes",
-            orjson.dumps(able).decode(), task, number,
+            "FROM units WHERE task = ? AND wanted = 1 AND topic = ? AND labelled < passes "
+            # Where there are enough, only what somebody passed over can be short of them.
+            "AND (? OR EXISTS (SELECT 1 FROM asides WHERE unit = units.id "
+            "AND kind IN ('skip', 'trained')))",
+            orjson.dumps(able).decode(), task, number, len(able) < passes,
         )  # fmt: skip
         if short:
             why = {
