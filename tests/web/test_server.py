@@ -287,6 +287,18 @@ def test_organisers_invite_people_and_let_them_in_no_more(server):
         assert reply.status == 422
 
 
+def test_labels_from_elsewhere_show_where_nobody_labels(server, tmp_path, assay):
+    ann = Client(server)
+    unit = {one["name"]: one["value"] for one in ann.start()["screens"][0]["texts"]}
+    row = {"task": "r2c2.entailment", "verdict": {"entailed": "YES"}, "unit": unit}
+    (tmp_path / "one.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    done = assay("labels", "import", tmp_path / "f", tmp_path / "one.jsonl", "--by", "human:SAM")
+    assert done.returncode == 0, done.stderr
+    assert re.search("SAM</bdi></th><td>r2c2.entailment</td><td>1</td>", ann.get("/live")[1])
+    done = assay("labels", "import", tmp_path / "f", tmp_path / "one.jsonl", "--by", "human:SUE")
+    assert re.search("SUE</bdi></th><td>labeller</td><td>1</td>", ann.get("/people")[1])
+
+
 def test_nobody_sees_anothers_label_before_giving_their_own(server):
     ann, kim = Client(server), Client(server, server.invited("KIM"))
     screen = ann.start()["screens"][0]

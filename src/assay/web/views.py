@@ -162,6 +162,8 @@ def _listed(desk: Desk, row: UnitRow) -> tuple[int, str, str, str]:
 async def how_it_goes(request: web.Request) -> web.StreamResponse:
     """Done and left, agreement, and what more labels would do."""
     bench = bench_of(request)
+    await bench.do(bench.desk.refresh)  # labels may have come from elsewhere
+    bench.keep_fresh()
     tasks = bench.desk.tasks.items()
 
     def looked(state: WorkbenchState) -> dict[str, Any]:
@@ -199,6 +201,8 @@ async def people(request: web.Request) -> web.StreamResponse:
     if not request[PERSON].organises:
         raise web.HTTPForbidden(text="Only organisers invite people.")
     bench = bench_of(request)
+    await bench.do(bench.desk.refresh)
+    bench.keep_fresh()
     state, now = bench.desk.state, time.time()
     done = await bench.do(state.done)
     return page(
