@@ -339,16 +339,16 @@ class Ledger(Reading):
         do they stay."""
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         trial = Trial(lambda labels: self._insert(labels, now, fresh=False))
-        before, kept = self._checked, False
+        before, committed = self._checked, False
         with self._db.explained():
             self._db.begin()
             try:
                 yield trial
                 if trial.keep:
                     self._db.commit()
-                    kept = True
+                    committed = True
             finally:
-                if not kept:
+                if not committed:
                     self._db.rollback()
                     # The numbers that rows got within it are given to others next, or to none.
                     self._labeller_ids.clear()
