@@ -9,8 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -97,47 +96,53 @@ def test_another_labeller_elsewhere_is_refused(tmp_path: Path):
             judge([("t", plan(ledger, labeller, requests(1)))], ledger)
 
 
-class Lame(Processes):
-    """Of three hosts one comes."""
+@dataclass
+class Slow:
+    """A host that takes its time, and has nothing to say."""
 
-    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
-        for host in super().hosts(recipe)[1:]:
-            host.ready = fail
-        return super().hosts(recipe)
+    there: float = 0.0
+    answers: float = 0.0
+    lacks: str = ""
 
+    async def ready(self) -> None:
+        await asyncio.sleep(self.there)
+        if self.lacks:
+            raise LabellerUnreachable(self.lacks)
 
-async def fail() -> None:
-    raise LabellerUnreachable("It lacks Assay.")
-
-
-def test_hosts_that_never_come_are_told_of_once(tmp_path: Path):
-    told = Notes()
-    with Lame(3) as hosting, Ledger.open(tmp_path / "l") as ledger:
-        labeller = made(tmp_path, hosting)
-        judge([("t", plan(ledger, labeller, requests(2)))], ledger, progress=told)
-        assert ledger.size() == 2
-    assert told.notes == ["It lacks Assay."]
+    async def answer(self, block: bytes) -> bytes:
+        await asyncio.sleep(self.answers)
+        return json.dumps([[None] * len(json.loads(block)), []]).encode()
 
 
-class Full(Processes):
-    """No host is there at first."""
+class Taken(Processes):
+    def __init__(self, *hosts: Slow) -> None:
+        super().__init__(len(hosts))
+        self.slow = hosts
 
     def room(self) -> str:
         return "All is taken."
 
     def hosts(self, recipe: Recipe) -> Sequence[Remote]:
-        for host in super().hosts(recipe):
-            host.ready = partial(asyncio.sleep, 0.3)
-        return super().hosts(recipe)
+        return self.slow
 
 
-def test_who_waits_for_room_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("hosts", "notes"),
+    [
+        ([Slow(), Slow(lacks="No Assay."), Slow(lacks="No Assay.")], ["No Assay."]),
+        ([Slow(there=0.03)], ["embedded has no room to answer in yet. All is taken."]),
+        ([Slow(answers=0.15)], ["embedded has been silent for 0.001 minutes. All is taken."]),
+        ([Slow(answers=0.001)], []),
+    ],
+)
+def test_what_is_told_of_hosts_that_do_not_answer(tmp_path: Path, monkeypatch, hosts, notes):
     monkeypatch.setattr("assay.labellers.hosted._PATIENCE", 0.01)
+    monkeypatch.setattr("assay.labellers.hosted._SILENCE", 0.06)
     told = Notes()
-    with Full(2) as hosting, Ledger.open(tmp_path / "l") as ledger:
-        labeller = made(tmp_path, hosting)
-        judge([("t", plan(ledger, labeller, requests(2)))], ledger, progress=told)
-    assert told.notes == ["embedded has no room to answer in yet. All is taken."]
+    with Taken(*hosts) as hosting, Ledger.open(tmp_path / "l") as ledger:
+        asked = [("t", plan(ledger, made(tmp_path, hosting), requests(2)))]
+        assert judge(asked, ledger, progress=told).unanswered == 2
+    assert list(dict.fromkeys(told.notes)) == notes
 
 
 def test_workers_on_the_command_line(assay: Assay, tmp_path: Path):

@@ -34,6 +34,7 @@ UNDER_WAY = 2
 """Most blocks that a host has at once: while one comes back, another is being answered."""
 _READY = 4  # blocks that wait for the next host, at most
 _PATIENCE = 15.0  # seconds without any host that nothing is said about
+_SILENCE = 300.0  # seconds without any answer, which come a block at a time, and what is said of it
 
 
 class Remote(Protocol):
@@ -73,7 +74,7 @@ class Hosting(ABC):
         return HostedLabeller(made, Recipe.of(made, spec, folder, options), self)
 
     def room(self) -> str:
-        """What hosts that are not there yet may be waiting for, in a sentence."""
+        """What hosts may be waiting for, in a sentence."""
         return ""
 
     @abstractmethod
@@ -112,6 +113,7 @@ class _Loop:
     coming: int = 0
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     scheduled: bool = False
+    came: int = 0  # blocks
     lost: set[str] = field(default_factory=set)  # what was told of hosts that never came
 
     def join(self, job: Coroutine[Any, Any, None]) -> None:
@@ -174,7 +176,7 @@ class HostedLabeller(ForwardingLabeller, ByTask):
             for host in self._hosting.hosts(self._recipe):
                 loop.coming += 1
                 loop.join(self._seat(host))
-            loop.join(self._tell_of_waiting())
+            loop.join(self._tell_of_silence())
         while loop.waiting and (free := sum(UNDER_WAY - seat.busy for seat in loop.seats)):
             seat = min(loop.seats, key=lambda one: one.busy)
             # Shared out evenly: where little waits no host has all of it while others have none.
@@ -208,17 +210,26 @@ class HostedLabeller(ForwardingLabeller, ByTask):
             loop.seats.append(_Seat(host))
             self._send()
 
-    async def _tell_of_waiting(self) -> None:
-        """Say so where no host is there for long: somebody else may have the whole cluster."""
-        await asyncio.sleep(_PATIENCE)
-        if self._loop.coming and not self._loop.seats:
-            tell(f"{self._recipe.spec} has no room to answer in yet. {self._hosting.room()}")
+    async def _tell_of_silence(self) -> None:
+        """Say so where no host is there, or answers, for long: somebody else may have the whole
+        cluster, or what hosts have to say of a server comes with their answers."""
+        loop, spec, patience = self._loop, self._recipe.spec, _PATIENCE
+        while True:
+            came = loop.came
+            await asyncio.sleep(patience)
+            room = self._hosting.room()
+            if not loop.seats and loop.coming:
+                tell(f"{spec} has no room to answer in yet. {room}".rstrip())
+            elif patience == _SILENCE and came == loop.came and any(s.busy for s in loop.seats):
+                tell(f"{spec} has been silent for {_SILENCE / 60:g} minutes. {room}".rstrip())
+            patience = _SILENCE
 
     async def _ask(self, seat: _Seat, block: Sequence[_Waiting]) -> None:
         try:
             said, notes = orjson.loads(
                 await seat.host.answer(orjson.dumps([one.row for one in block]))
             )
+            self._loop.came += 1
             for note in notes:
                 tell(note)
             for one, each in zip(block, said, strict=True):
