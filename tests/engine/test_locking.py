@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -117,3 +118,15 @@ def test_a_file_on_a_shared_disk_is_one_machines_ledger(tmp_path: Path, monkeypa
     with Ledger.open(path):
         pass
     assert [one.name for one in tmp_path.iterdir()] == ["labels.sqlite"]
+
+
+def test_a_mac_is_one_machine_in_whatever_network_it_is(monkeypatch):
+    def none(*_: object, **__: object) -> None:
+        raise FileNotFoundError
+
+    machine = claims._machine.__wrapped__
+    monkeypatch.setattr(Path, "read_text", none)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="5D0A-1\n"))
+    assert machine() == "5D0A-1"
+    monkeypatch.setattr(subprocess, "run", none)
+    assert machine() == socket.gethostname()

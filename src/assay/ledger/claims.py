@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from assay.model.errors import LedgerError
@@ -64,12 +66,16 @@ def claim_of_machine(path: Path) -> AbstractContextManager[None]:
     )
 
 
+@cache
 def _machine() -> str:
     """What containers of one machine have in common, and two machines have not."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except OSError:
-        return socket.gethostname()
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    # The name of a Mac changes with the network that it is in.
+    with suppress(OSError, subprocess.SubprocessError):
+        asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+    return socket.gethostname()
 
 
 def _sign(file: int, path: Path, text: str) -> None:
