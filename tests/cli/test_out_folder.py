@@ -183,4 +183,4 @@ def test_scoring_says_whether_files_are_as_before_and_what_changed(example, assa
     assert said().endswith(f"Changed: settings level, inputs ac/{run.name}.")
     manifest = folder / "out" / "manifest.json"
     manifest.write_text(re.sub(r'("scores.csv": ")\w', r"\1-", manifest.read_text()))
-    assert said().endswith("Changed: nothing that the manifest tells, so what computes.")
+    assert said().endswith("Changed: no input or setting: perhaps Python or a package.")

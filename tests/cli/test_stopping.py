@@ -62,6 +62,9 @@ def test_a_container_without_a_temporary_folder_is_told_what_to_set(monkeypatch,
         "assay: No usable temporary directory found in ['/nowhere']. Name a folder that you may "
         "write to in TMPDIR.\n"
     )
+    with pytest.raises(SystemExit, match="2"):  # as os.getcwd raises it
+        denied(FileNotFoundError(2, "No such file or directory"))
+    assert "the folder that you are in: No such file" in capsys.readouterr().err
 
 
 def test_the_same_fault_over_and_over_ends_with_3_and_the_setting_holds(films):  # noqa: F811

@@ -247,7 +247,7 @@ def test_a_labeller_that_cannot_do_the_task_is_told_before_anything_is_asked(pla
 def test_recorded_labels_are_a_machines_and_leave_gaps_missing(tmp_path, place):
     """People's labels in an export are passed over: as the machine's they would be corrected by
     themselves, with intervals of no width."""
-    whose = ["llm", {"name": "human:KIM", "kind": "human", "params": {}}]
+    whose = ["llm", {"name": "human:KIM", "kind": "human", "params": {}}, "human:KIM"]
     rows = [
         {
             "task": "r2c2.entailment",
@@ -262,8 +262,8 @@ def test_recorded_labels_are_a_machines_and_leave_gaps_missing(tmp_path, place):
     (tmp_path / "people.jsonl").write_text(json.dumps(rows[1]))
     with Ledger.open(place) as ledger:
         made = RecordedLabeller(tmp_path / "r.jsonl")
-        tally = judge([("t", plan(ledger, made, requests(2)))], ledger)
-        assert (tally.asked, tally.unanswered) == (1, 1)
+        tally = judge([("t", plan(ledger, made, requests(3)))], ledger)
+        assert (tally.asked, tally.unanswered) == (1, 2)
         (label,) = ledger.labels()
         assert label.labeller.name == "recorded:r.jsonl"
         assert label.detail["recorded_from"] == "llm"

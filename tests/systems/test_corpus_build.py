@@ -424,6 +424,11 @@ def test_ids_cannot_lead_out_of_the_folder(tmp_path):
     write_passages(one, tmp_path / "out", Layout.DOCUMENTS)
     assert list(read_passages(tmp_path / "out")) == one
     assert not (tmp_path.parent / "x.json.gz").exists()
+    write_passages(passages("Con", "", "A page.", WordWindow()), tmp_path / "out", Layout.DOCUMENTS)
+    folder = tmp_path / "out" / "documents"
+    (folder / "%43on.json.gz").rename(folder / "Con.json.gz")  # as others may have named it
+    assert Documents(tmp_path / "out").get("Con") == "A page."
+    assert Documents(tmp_path / "out").get("x" * 500) is None
 
 
 def test_ids_that_differ_in_capitals_keep_their_texts_where_a_disk_does_not_tell_them_apart(

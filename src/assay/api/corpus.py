@@ -105,9 +105,8 @@ def build(
     how many passages are made, and which share of the source is done. What could not be
     read is in ``built.faults`` of the corpus.
 
-    It starts ``processes`` (one a core where None): a script calls it under
-    ``if __name__ == "__main__":``. Raises SettingsError for settings that cannot be used, and where
-    ``folder`` holds a corpus (``restart`` replaces it) or another build.
+    It starts ``processes`` (one a core where None). Raises SettingsError for settings that cannot
+    be used, and where ``folder`` holds a corpus (``restart`` replaces it) or another build.
     """
     if ids not in ("id", "title"):
         raise SettingsError("--ids is 'id' or 'title'.")

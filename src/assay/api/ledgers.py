@@ -77,7 +77,7 @@ def merge_ledgers(
         for source in sources:
             source.told = told
             source.checked()
-        with opened.open_ledger() as target:  # a shard's, too, whose labels out/ is not of
+        with opened.open_ledger() as target:  # out/ may be of more labels than a shard's own
             target.told = told
             return [(source.name, merge(target, source)) for source in sources]
 

@@ -62,7 +62,7 @@ def beside_before(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
             causes += [f"{entry} {key}" for key in {**a, **b} if a.get(key) != b.get(key)]
         elif a != b:
             causes.append(entry)
-    changed = listed(causes, 10) if causes else "nothing that the manifest tells, so what computes"
+    changed = listed(causes, 10) if causes else "no input or setting: perhaps Python or a package"
     return f"{counted(len(files), 'file')} not as before: {listed(files, 5)}. Changed: {changed}"
 
 

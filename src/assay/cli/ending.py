@@ -44,8 +44,10 @@ def denied(error: OSError) -> NoReturn:
     if error.filename is None and error.errno in _FULL:
         _forget_output()
         what = "no more could be written, to the output or a file: "
-    elif error.filename is None and error.errno == errno.ENOENT:  # only of tempfile
-        what, cure = "", "Name a folder that you may write to in TMPDIR."
+    elif error.filename is None and error.errno == errno.ENOENT:
+        temporary = "temporary" in str(error.strerror)  # or it is of os.getcwd
+        what = "" if temporary else "the folder that you are in: "
+        cure = "Name a folder that you may write to in TMPDIR." if temporary else "Go to another."
     elif error.filename is not None or cure is not None:
         what = "" if error.filename is None else f"{printable(os.fsdecode(error.filename))}: "
     else:

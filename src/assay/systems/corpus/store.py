@@ -53,6 +53,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "start": ("start", "start_char"),
 }
 _LISTS = ("passages", "chunks", "contents")
+_SAFE = "-_.,()'!&=+@ "
 _NO_NAME = re.compile(r"\.|(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 """What no file name begins with: such files are hidden, or on Windows devices."""
 _ROWS = 20_000
@@ -225,7 +226,8 @@ class Documents:
     def passages(self, doc: str) -> list[CutPassage]:
         """A document's passages in order; empty where there is no such document."""
         if self._by_file is not None:
-            for path in _places(self._by_file, doc):
+            plain = self._by_file / f"{quote(doc, safe=_SAFE)[:200]}.json.gz"  # written elsewhere
+            for path in (*_places(self._by_file, doc), plain):
                 found = list(_document(path)) if path.is_file() else []
                 if found and (found[0].doc == doc or found[0].doc.casefold() != doc.casefold()):
                     return found
@@ -278,7 +280,7 @@ def joined(passages: Iterable[CutPassage]) -> str:
 def file_name(doc: str) -> str:
     """A document id as a file name: everything but letters, digits and ``-_.,()' `` is escaped,
     so that no id can lead out of a folder, and the beginning of what Windows takes for a device."""
-    safe = quote(doc, safe="-_.,()'!&=+@ ")
+    safe = quote(doc, safe=_SAFE)
     if _NO_NAME.match(safe):
         safe = f"%{ord(safe[0]):02X}{safe[1:]}"
     return safe if len(safe) <= 200 else f"{safe[:160]}~{_digest(doc)}"
