@@ -69,11 +69,14 @@ def test_what_people_labelled_who_are_left_out_is_open_again(desk_of, tmp_path):
     for screen in desk.next(ann, ENTAILMENT, count=9):
         desk.give(ann, screen["unit"], yes(screen))
     assert desk.next(kim, ENTAILMENT) == []
-    for policy, left in (("majority without human:ANN", 4), ("majority", 0)):
+    for policy, left in (
+        ("majority without human:ANN", 4), ("majority", 0), ("only:human:KIM", 4),
+        ("only:human:ANN", 0),
+    ):  # fmt: skip
         desk.take_up(Opened.open(tmp_path / "f", policy=policy))
         assert len(desk.next(kim, ENTAILMENT, count=9)) == left
         assert desk.next(ann, ENTAILMENT) == []
-        (row,) = live.done(desk.state, desk.asked.left_out)
+        (row,) = live.done(desk, desk.state)
         assert (row.labels, row.left_out) == (4, left > 0)
 
 
@@ -164,7 +167,7 @@ def test_who_has_topics_is_given_these_and_nobody_else_is(desk_of, tmp_path):
     assert (topics(ann), topics(lee)) == ({"2"}, set())
 
 
-def test_topics_that_nobody_can_finish_are_told(desk_of):
+def test_topics_that_nobody_can_finish_are_told(desk_of, tmp_path):
     desk = desk_of('[ui]\npasses = 2\n[ui.topics]\nKMI = ["1"]\nKIM = ["2"]\nLEE = ["2", "3"]')
 
     def told():
@@ -185,8 +188,7 @@ def test_topics_that_nobody_can_finish_are_told(desk_of):
     assert "KIM (let in no more) and LEE, who are not asked what they skipped or practised on." in (
         told()
     )
-    desk.asked.left_out.append([ENTAILMENT, "KIM"])
-    desk.state.leave_out(desk.asked.left_out)
+    desk.take_up(Opened.open(tmp_path / "f", policy="people without human:KIM"))
     assert any(one.startswith("KIM (left out by the policy) and LEE,") for one in told())
 
 

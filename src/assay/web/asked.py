@@ -14,6 +14,7 @@ import orjson
 from assay.api.opened import Opened
 from assay.labellers.base import Request
 from assay.ledger import Ledger
+from assay.ledger.policy import Policy
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
@@ -59,17 +60,18 @@ class Asked:
         self.guidelines = {name: guideline(self.opened, one) for name, one in self.tasks.items()}
 
     @cached_property
-    def left_out(self) -> list[list[str]]:
-        """Tasks, each with somebody whom the policy of every protocol that asks it leaves out."""
-        without: dict[str, list[set[str]]] = {name: [] for name in self.tasks}
+    def _policies(self) -> dict[str, list[Policy]]:
+        """Those of the protocols that ask a task."""
+        found: dict[str, list[Policy]] = {}
         for part in self.opened.parts.values():
             for name in {one.name for one in (*part.tasks, *(step.task for step in part.steps))}:
-                without.setdefault(name, []).append(set(part.policy.without))
-        return [
-            [name, who.removeprefix("human:")]
-            for name, each in without.items()
-            for who in sorted(set.intersection(*each) if each else ())
-        ]
+                found.setdefault(name, []).append(part.policy)
+        return found
+
+    def leaves_out(self, task: str, person: str) -> bool:
+        """Whether the policy of every protocol that asks a task leaves somebody out."""
+        policies = self._policies.get(task, ())
+        return bool(policies) and not any(one.hears(f"human:{person}") for one in policies)
 
     @property
     def _ui(self) -> UiSection:

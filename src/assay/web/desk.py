@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, Self
 
 import orjson
@@ -140,8 +141,13 @@ class Desk:
         self.state.set_machines(self.asked.machines(each), each)
         people = each(self.ledger.by_people())
         self.state.set_given(self.asked.given(one) for one in people if self.asked.counts(one))
-        self.state.leave_out(self.asked.left_out)
+        self.leave_out()
         self.sync_takes = time.monotonic() - began
+
+    def leave_out(self) -> None:
+        """Count no labels of those whom policies leave out, of all whose names are known."""
+        pairs = product(self.tasks, (one.name for one in self.state.people()))
+        self.state.leave_out([[*each] for each in pairs if self.asked.leaves_out(*each)])
 
     def refresh(self) -> bool:
         """:meth:`sync` where labels may have opened more units, or came from elsewhere, if that
@@ -298,7 +304,7 @@ class Desk:
             for one in self._current(row)
             if one.labeller.is_human
             and mode_of(one) != ADJUDICATION
-            and [row.task, one.labeller.name.removeprefix("human:")] not in self.asked.left_out
+            and not self.asked.leaves_out(row.task, one.labeller.name.removeprefix("human:"))
         }
         return sorted(newest.values(), key=lambda one: one.uid)
 

@@ -65,7 +65,7 @@ class LabellerPair:
     table: Sequence[Sequence[tuple[int, Sequence[int]]]]
 
 
-def done(state: WorkbenchState, left_out: Sequence[Sequence[str]]) -> list[DoneByPerson]:
+def done(desk: Desk, state: WorkbenchState) -> list[DoneByPerson]:
     """What everybody has done, task by task."""
     rows = state.all(
         "SELECT name, task, COUNT(DISTINCT unit), SUM(given.at > ?) FROM given "
@@ -74,7 +74,7 @@ def done(state: WorkbenchState, left_out: Sequence[Sequence[str]]) -> list[DoneB
         time.time() - _HOUR,
     )
     return [
-        DoneByPerson(name, task, labels, last_hour, [task, name] in left_out)
+        DoneByPerson(name, task, labels, last_hour, desk.asked.leaves_out(task, name))
         for name, task, labels, last_hour in rows
     ]
 
@@ -129,7 +129,7 @@ def unattended(desk: Desk, state: WorkbenchState) -> list[str]:
     )
     for number, topic, task, passes in asked:
         named = given.get(topic, others)
-        counts = [one for one in named if [task, one] not in desk.asked.left_out]
+        counts = [one for one in named if not desk.asked.leaves_out(task, one)]
         able = [coming[one] for one in counts if one in coming]
         if len(able) >= passes and (task, number) not in passed:
             continue

@@ -316,6 +316,7 @@ class Bench:
                 f"{other} (--as, --invite); give somebody else another name."
             )
         person = state.person(name, role)
+        self.desk.leave_out()
         return person, f"{self.address}/enter?t={state.link(person, hours=_HOURS)}"
 
 

@@ -169,7 +169,7 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     def looked(state: WorkbenchState) -> dict[str, Any]:
         return {
             "by_task": [(task.title, live.topics(state, name)) for name, task in tasks],
-            "done": live.done(state, bench.desk.asked.left_out),
+            "done": live.done(bench.desk, state),
             "beside": live.said_beside(state),
             "unattended": live.unattended(bench.desk, state),
         }
