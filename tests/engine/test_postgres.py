@@ -204,10 +204,14 @@ def test_what_the_server_has_set_changes_no_label(postgres, on_postgres):
     with Ledger.open(on_postgres) as ledger:
         ledger.add([label(1, cost=0.1 + 0.2)])
         head = ledger.head()
-    given = {"bytea_output": "escape", "extra_float_digits": 0, "statement_timeout": 200}
+    given = {"bytea_output": "escape", "extra_float_digits": 0, "statement_timeout": 200,
+             "idle_in_transaction_session_timeout": 200}  # fmt: skip
     options = quote(" ".join(f"-c {name}={one}" for name, one in given.items()))
     with closing(PostgresStore(f"{on_postgres}&options={options}")) as store:
         store.execute("SELECT pg_sleep(.3)")
+        with Ledger(store).trial() as trial:
+            time.sleep(0.3)
+            trial.add([label(2)])
         # The server's end of a connection to a machine that is gone, with all that it holds.
         assert store.execute("SHOW tcp_keepalives_idle").fetchone() == ("30",)
         assert Ledger(store).checked() == head

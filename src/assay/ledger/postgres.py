@@ -43,6 +43,7 @@ _SESSION = {
     "client_encoding": "UTF8",
     "default_transaction_isolation": "read committed",
     "extra_float_digits": "3",
+    "idle_in_transaction_session_timeout": "0",  # what is tried is scored within one
     "jit": "off",
     "lock_timeout": "90s",  # longer than a machine that is gone can hold one
     "statement_timeout": "0",
