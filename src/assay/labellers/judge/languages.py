@@ -39,8 +39,10 @@ _SURELY_CHINESE = 20
 """Letters from which a text without any kana is not Japanese."""
 _COMMON = {
     "English": "a in on no as the of and to is was that it for with as his he be by this are from "
-    "at which have an or had not but they their were been has its who what when where did does "
-    "how why can will would could should may must than then there if so more most some such into",
+    "at which have an or had not but they their were been has its who what when where did do "
+    "does how why can will would could should may must than then there if so more most some such "
+    "into after before between during about because through these those we you your our only "
+    "other while many much each any",
     "German": "der die das und ist nicht mit von den dem ein eine einer eines wird wurde werden "
     "für auf sich auch als aus bei nach wie sind zu im zum zur wer wann welche welcher haben er "
     "sie ich wir ihr kein keine zwei drei vier noch mehr über unter durch wo warum dass hatte "
@@ -72,12 +74,12 @@ _LETTERS = {
 _WORDS = {name: frozenset(text.split()) for name, text in _COMMON.items()}
 _ENGLISH = _WORDS.pop("English")
 _OTHERS = frozenset().union(*_WORDS.values()) - _ENGLISH
-_EITHER = frozenset(["a", "in", "an", "was", "no", "on", "as", "is", "so"])
+_EITHER = frozenset(["a", "in", "an", "was", "no", "on", "as", "is", "so", "do"])
 """English words that are others' as well, and count for half."""
 _LETTER = r"[^\W\d_²³¹¼-¾⁰-₉]"
 _WORD = re.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*")
-_OF_NONE = re.compile(r"\b[A-Za-z]\s*=|\bet (?:al|cetera)\b")
-"""What stands in formulas and references of all languages."""
+_OF_NONE = re.compile(r"\b[A-Za-z]\s*=|\bet (?:al|cetera)\b|\bper cent\b")
+"""What stands in formulas and references of all languages; two foreign words that are English."""
 _ELIDED = re.compile(r"(?:[cjldnsmt]|qu)['’][aeiouyhàâéèêëîïôœùûü]", re.IGNORECASE)
 _PARTICLES = re.compile(
     r"\b([A-ZÀ-Þ][\w’'-]*)(?:\s(?:de|del|della|di|da|do|dos|das|du|des|la|las|los|le|el|al|van|von|"
