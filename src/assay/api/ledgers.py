@@ -87,9 +87,8 @@ def copy_ledger(
 ) -> tuple[int, Head]:
     """Copy a ledger, with its numbers and digests, to where none is, or what it has grown by to an
     earlier copy; ``told`` hears how it goes on. ``renames``, each as ``human:NAME=human:OTHER``,
-    have people under other names in the copy, without the reasons that they wrote. Returns how many
-    labels were written and the head of the copy. Raises LedgerError where the other holds something
-    else."""
+    have people under other names in the copy (:func:`renamed`). Returns how many labels were
+    written and the head of the copy. Raises LedgerError where the other holds something else."""
     names = dict(map(_rename, renames))
     places = place_named(source), place_named(target)
     if _same(*places):

@@ -319,7 +319,8 @@ def copy_command(
     renames: Annotated[
         list[str] | None,
         Option(
-            "A person's name in the copy, where the person's reasons are left out.",
+            "A person's name in the copy. The person's reasons are left out, unless it is the "
+            "same name in another spelling.",
             flag="--rename",
             metavar="human:NAME=human:OTHER",
         ),
@@ -329,7 +330,7 @@ def copy_command(
 
     Exports of both are the same to the byte, and manifests made from one hold for the other. To an
     earlier copy only what came since is written; anything else is left as it is. With --rename the
-    copy is a ledger of its own, in which somebody's name and words are not.
+    copy is a ledger of its own, in which people have other names.
     """
     with going() as shown:
         added, head = copy_ledger(source, target, shown.at, renames=renames or ())
