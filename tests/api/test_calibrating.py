@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -45,12 +45,13 @@ def judge(
     return Label(f"j{unit}", "", TASK, "1", unit, who, status, verdict, detail=detail)
 
 
-def pairs(*labels: Label, policy: str = "people") -> _Pairs:
-    return _pairs(cast("Ledger", Kept(labels)), SMALL, _policy([policy]))
+def pairs(*labels: Label, policies: Sequence[str] = ("people",)) -> _Pairs:
+    return _pairs(cast("Ledger", Kept(labels)), SMALL, _policy(policies))
 
 
-def learnt(*labels: Label, policy: str = "people") -> list[tuple[float, bool]]:
-    found = pairs(*labels, policy=policy).by_ability
+def learnt(*labels: Label, policy: str = "people", other: str = "people") -> list[Any]:
+    """Of a folder with two protocols."""
+    found = pairs(*labels, policies=(other, policy)).by_ability
     return list(zip(*found[Ability.C], strict=True)) if found else []
 
 
@@ -66,6 +67,7 @@ def test_people_whom_the_policy_leaves_out_teach_nothing() -> None:
     assert learnt(*labels) == [(0.9, False)]
     assert learnt(*labels, policy="people without human:LEE") == [(0.9, True)]
     assert learnt(*labels, policy="only:human:KIM") == [(0.9, True)]
+    assert learnt(*labels, policy="majority", other="only:human:KIM") == [(0.9, True)]
 
 
 def test_where_people_disagree_the_policy_says_who_teaches() -> None:

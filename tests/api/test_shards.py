@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay as package
+from assay.judging.progress import Tally
 from assay.judging.shards import Shard
 from assay.labellers.base import Request
 from assay.ledger import Ledger
@@ -171,6 +172,10 @@ def test_a_shard_says_what_waits(assay: Assay, tmp_path: Path):
     assert again.returncode == 0
     assert "Shard 1/2 is done." in again.stderr
     assert assay("judge", folder, "--shard", "3/2").returncode == 2
+
+
+def test_of_several_protocols_a_shard_that_is_waited_for_is_named_once():
+    assert (Tally(waiting_for=(2, 4)) + Tally(waiting_for=(1, 2))).waiting_for == (1, 2, 4)
 
 
 UNWELL: list[bool] = []

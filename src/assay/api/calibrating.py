@@ -127,7 +127,8 @@ def _policy(named: Sequence[str]) -> Policy:
     own = [Policy.parse(one) for one in named]
     rule = next((one for one in own if one.rule == "majority"), own[0])
     without = tuple(sorted({who for one in own for who in one.without}))
-    return replace(rule.of_drawn(_SAID), without=without)
+    alone = next((one.alone for one in own if one.alone), None)
+    return replace(rule.of_drawn(_SAID), without=without, alone=alone)
 
 
 class _Pairs(NamedTuple):

@@ -13,7 +13,7 @@ from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import TitledPlans
 from assay.judging.progress import Tally, saved_words, unpriced_words
 from assay.labellers.prices import checked
-from assay.model.wording import listed
+from assay.model.wording import listed, named
 from assay.page.tables import Table
 
 
@@ -79,8 +79,8 @@ def shard_done(shard: str, tally: Tally) -> str:
     if not tally.waiting:
         return f"Shard {shard} is done."
     waits = "step waits" if len(tally.waiting) == 1 else "steps wait"
-    numbers = sorted(set(tally.waiting_for))  # of several protocols, each has named its own
-    whose = f"shard{'s' if len(numbers) > 1 else ''} {listed(map(str, numbers), 8)}"
+    shards = named(len(tally.waiting_for), "shard")
+    whose = f"{shards} {listed(map(str, tally.waiting_for), 8)}"
     return (
         f"Shard {shard} is done; {len(tally.waiting)} {waits} for labels of {whose}: "
         f"{', '.join(tally.waiting)}. Run it again when this ledger has them."

@@ -113,9 +113,10 @@ class Tally:
         sums = {
             one.name: getattr(self, one.name) + getattr(other, one.name)
             for one in fields(self)
-            if one.name != "stopped"
+            if one.name not in ("stopped", "waiting_for")
         }
-        return Tally(**sums, stopped=self.stopped or other.stopped)
+        shards = tuple(sorted({*self.waiting_for, *other.waiting_for}))
+        return Tally(**sums, stopped=self.stopped or other.stopped, waiting_for=shards)
 
 
 def saved_words(dollars: float) -> str:
