@@ -7,7 +7,10 @@ import json
 import shutil
 import sqlite3
 import time
+import uuid
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -141,6 +144,22 @@ def test_a_person_of_no_role_is_told(tmp_path):
         state.execute("UPDATE people SET role = 'king'")
         with pytest.raises(AssayError, match="no role that there is"):
             state.people()
+
+
+def test_a_restart_in_a_container_without_an_id_lets_everybody_in_again(tmp_path, monkeypatch):
+    read = Path.read_text
+
+    def text(path, *how, **options):
+        if str(path) == "/etc/machine-id":
+            raise FileNotFoundError
+        return read(path, *how, **options)
+
+    monkeypatch.setattr(Path, "read_text", text)
+    monkeypatch.setattr(uuid, "getnode", count(1).__next__)  # as without a card for the network
+    with WorkbenchState(tmp_path / "w.sqlite") as state:
+        cookie = state.enter(state.link(state.person("ANN", Role.ORGANISER), hours=1))
+    with WorkbenchState(tmp_path / "w.sqlite") as state:
+        assert state.session(cookie)
 
 
 def test_a_copy_of_the_state_lets_nobody_in(tmp_path):

@@ -143,9 +143,13 @@ def hashed(token: str) -> bytes:
 
 def _place(path: Path) -> str:
     """Where a file is: this machine, and the file's number on it. Nobody elsewhere can guess it."""
-    machine = str(uuid.getnode())
-    with suppress(OSError):
-        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip() or machine
+    machine = ""
+    # Containers have no id of their own, and often no card whose number getnode could give: it
+    # makes up another one in each process then, so that whoever was in was out after a restart.
+    for name in ("/etc/machine-id", "/proc/sys/kernel/random/boot_id"):
+        with suppress(OSError):
+            machine = machine or Path(name).read_text(encoding="ascii").strip()
+    machine = machine or str(uuid.getnode())
     return hashlib.sha256(f"{machine} {path.stat().st_ino}".encode()).hexdigest()
 
 
