@@ -227,8 +227,11 @@ def test_two_sides_are_shown_in_an_order_of_each_person_s_own(desk_of, tmp_path)
             if name == "P1":
                 # A page that was made by another seed says itself what it showed.
                 given = {**said, "turned": not screen["turned"], "before": own.uid}
-                desk.give(who, screen["unit"], given)
+                uid = desk.give(who, screen["unit"], given)["uid"]
                 assert desk.screen(who, row)["own"]["verdict"]["preferred"] == "RIGHT"
+                # One that says nothing was made before there was an order.
+                desk.give(who, screen["unit"], {**given, "turned": None, "before": uid})
+                assert desk.labels(row)[-1].verdict["preferred"] == "LEFT"
     assert set(lefts[False]) == {"LEFT"}
     assert set(lefts[True]) == {"LEFT", "RIGHT"}  # P1 goes by the place
     shown = desk.screen(eve, row, "adjudication")["others"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import Any, Self
@@ -317,9 +317,8 @@ class Desk:
         Raises Refused with what is wrong."""
         row = self.row(number)
         task = self.tasks[row.task]
-        sides = self.asked.sides(person.name, task, row.hash)
-        if isinstance(said.get(TURNED), bool):  # by the seed that the page was made with
-            sides = replace(sides, turned=said[TURNED])
+        # As the page had them: by another seed, maybe, or made before they were turned.
+        sides = Sides(task, said.get(TURNED) is True)
         content = orjson.loads(row.content)
         unit = task.unit.model_validate(sides.content(content))
         given = said.get("verdict")
