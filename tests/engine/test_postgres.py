@@ -279,6 +279,8 @@ def test_a_url_comes_to_libpq_as_it_was_meant(postgres, monkeypatch):
             Ledger.open(url, create=False)
     with pytest.raises(LedgerError, match=r'parameter: "sslmod"\. Change the URL'):
         Ledger.open("postgresql://h/db?sslmod=require")
+    with pytest.raises(LedgerError, match=r"accepting TCP/IP connections\? See that"):
+        Ledger.open("postgresql://127.0.0.1:9/db")
     meant = Address.of("postgresql://h/db?password=a+b&options=-c%20x=1%2B1")
     assert meant.password == "a+b"
     assert conninfo_to_dict(meant.url)["options"] == "-c x=1+1"

@@ -219,17 +219,18 @@ class PostgresStore:
         password = self._address.password
         if password:
             text = text.replace(password, "…")
-        text = ". ".join(" ".join(one.split()).rstrip(".?") for one in text.splitlines())
+        lines = (" ".join(one.split()) for one in text.splitlines() if one.strip())
+        text = " ".join(one + "." * (one[-1] not in ".?:") for one in lines)
         connection: psycopg.Connection[Any] | None = getattr(self, "_connection", None)
         if connection is None and isinstance(error, psycopg.ProgrammingError):
-            return LedgerError(f"{self.name}: {text}. Change the URL.")
+            return LedgerError(f"{self.name}: {text} Change the URL.")
         if connection is None or connection.closed:
             return _Lost(
-                f"{self.name}: {text}. See that the server runs and lets you in (a password comes "
+                f"{self.name}: {text} See that the server runs and lets you in (a password comes "
                 "from PGPASSWORD or ~/.pgpass), and run again. What was written is kept."
             )
         of = self._address.schema, connection.info.user
-        return LedgerError(f"{self.name}: {text}. {cure(error, *of)}")
+        return LedgerError(f"{self.name}: {text} {cure(error, *of)}")
 
     # -- queries ---------------------------------------------------------------------------------
 
