@@ -306,6 +306,11 @@ def test_a_copy_holds_somebody_under_another_name_and_none_of_their_words(assay,
         *_, last = ledger.labels()
         assert (last.labeller, last.reason) == (kim, "call Kim")
         assert {who.name for who in ledger.labellers().values()} >= {"human:kim@x", "human:LEE"}
+    for other, code in (("human:KIM@X", 0), ("human:LEE", 2)):
+        renaming = ("--rename", "human:kim@x=human:P1", "--rename", f"{other}=human:P1")
+        target = tmp_path / f"{code}.sqlite"
+        assert assay("labels", "copy", file, target, *renaming).returncode == code
+        assert target.exists() == (code == 0)
 
 
 @pytest.mark.parametrize("served", [False, True])

@@ -58,17 +58,16 @@ def merge(target: Ledger, source: Ledger) -> Merged:
 
 
 def check_names(source: Ledger, names: Mapping[str, str]) -> None:
-    """Raise LedgerError where nobody in ``source`` has such a name, or somebody else the new
-    one: not whose name is the same in another spelling."""
+    """Raise LedgerError where nobody in ``source`` has such a name, or somebody else has or gets
+    the new one. Whose name is the same in another spelling is nobody else."""
     people = {who.name for who in source.labellers().values() if who.is_human}
     for name, other in names.items():
         if name not in people:
             there = listed(sorted(people)) or "nobody"
             raise LedgerError(f"{source.name}: {name} gave no label. People there: {there}.")
-        taken = people - {name}
-        if spelt_alike(name, [other]):
-            continue
-        if other in people or spelt_alike(other, taken) or [*names.values()].count(other) > 1:
+        others = {one for one in people - {name} if not spelt_alike(name, [one])}
+        got = {names[one] for one in others & names.keys()}
+        if other in others | got or spelt_alike(other, others | got):
             raise LedgerError(f"{source.name}: {other} is somebody else there. Take another name.")
 
 
