@@ -203,14 +203,17 @@ async def people(request: web.Request) -> web.StreamResponse:
     bench = bench_of(request)
     await bench.do(bench.desk.refresh)
     bench.keep_fresh()
-    state, now = bench.desk.state, time.time()
-    done = await bench.do(state.done)
-    return page(
-        request, "people.html", people=await bench.do(state.people),
-        practised=await bench.do(state.practised),
-        coming={one.id for one in await bench.do(state.coming)},
-        done={who: (units, ago(now - last)) for who, (units, last) in done.items()},
-    )  # fmt: skip
+    now = time.time()
+
+    def looked(state: WorkbenchState) -> dict[str, Any]:
+        return {
+            "people": state.people(),
+            "practised": state.practised(),
+            "coming": {one.id for one in state.coming()},
+            "done": {who: (n, ago(now - last)) for who, (n, last) in state.done().items()},
+        }
+
+    return page(request, "people.html", **await bench.beside(looked))
 
 
 @answered
