@@ -342,14 +342,9 @@ def test_linear_measures_are_sums_of_their_labels(tmp_path: Path):
             assert sums[run, measure] == pytest.approx(own[measure][0]), (run, measure)
 
 
-def test_a_measure_that_whole_topics_cannot_correct_names_the_draw_that_can(
-    tmp_path: Path, assay: Assay
-):
-    rows = [record(f"q{n}", "a right", ["x g3", "y"], ["a"]) for n in range(1, 5)]
-    rows.append(record("q5", "dunno", ["z"], answerable=False))  # where nothing can be correct
-    place = folder(tmp_path, {"main": rows})
-    scores(place)
-    drawn = ("draw", place, "--n", 4, "--task", "trec_rag.relevance", "--task", "r2c2.answer")
+def labelled_by_people(place: Path, assay: Assay, n: int) -> tuple[dict, dict]:
+    """The corrected scores of a draw that people label as the machine does, and what is refused."""
+    drawn = ("draw", place, "--n", n, "--task", "trec_rag.relevance", "--task", "r2c2.answer")
     assert assay(*drawn).returncode == 0
     opened = Opened.open(place, labeller="tests.rag.world:judge")
     with opened.ledger() as ledger:
@@ -363,15 +358,43 @@ def test_a_measure_that_whole_topics_cannot_correct_names_the_draw_that_can(
     assert assay("labels", "import", place, place / "kim.jsonl").returncode == 0
     with opened.ledger() as ledger:
         boards = correct(opened.parts, ledger).boards
-    refused = {name: why for board in boards for name, why in board.refused.items()}
-    assert refused["Correct"].endswith(
-        "Single labels can correct it: 'assay draw FOLDER --task r2c2.answer --design leverage "
-        "--n N'."
+    return (
+        {one.measure: one.value[0] for board in boards for one in board.found},
+        {name: why for board in boards for name, why in board.refused.items()},
     )
+
+
+def test_measures_are_corrected_over_the_topics_that_they_are_about(tmp_path: Path, assay: Assay):
+    rows = [
+        record(f"q{n}", f"a{n} {'right' * (n % 2)}", [f"x{n} g{n % 4}"], [f"a{n}"])
+        for n in range(1, 9)
+    ]
+    # Where there is no answer nothing can be correct.
+    rows += [record(f"q{n}", "dunno", [f"z{n}"], answerable=False) for n in (9, 10)]
+    place = folder(tmp_path, {"main": rows})
+    alone = scores(place)
+    found, refused = labelled_by_people(place, assay, 10)
+    assert found["Correct"] == pytest.approx(alone["Correct"][0]) == pytest.approx(0.5)
+    assert found["ContextRelevance"] == pytest.approx(alone["ContextRelevance"][0])
     # What nobody was asked about is the machine's, not corrected by a difference of nothing.
     assert {name for name, why in refused.items() if why.startswith("The draw is of ")} >= {
         "Faithfulness",
         "DeclinedWrongly",
     }
-    assert not any(one.found for one in boards)
-    assert "no value on 1 topic" in refused["ContextRelevance"]
+
+
+def test_a_measure_that_whole_topics_cannot_correct_names_the_draw_that_can(
+    tmp_path: Path, assay: Assay
+):
+    rows = [record(f"q{n}", f"a{n} right", ["x g3"], [f"a{n}"]) for n in range(1, 5)]
+    place = folder(tmp_path, {"main": rows})
+    SILENT.add("a4 right")
+    scores(place)
+    SILENT.clear()
+    found, refused = labelled_by_people(place, assay, 4)
+    assert "ContextRelevance" in found
+    assert refused["Correct"].startswith("It has no value on 1 topic by the machine's labels")
+    assert refused["Correct"].endswith(
+        "Single labels can correct it: 'assay draw FOLDER --task r2c2.answer --design leverage "
+        "--n N'."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from assay.api.corrected import SAME, Basis, Corrected, ranked
 from assay.ledger import Ledger
 from assay.ledger.draws import Draw
 from assay.ledger.policy import Policy
-from assay.measures.arrays import Floats
+from assay.measures.arrays import Bools, Floats
 from assay.measures.scores import PerTopic
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, sentence
@@ -42,6 +43,7 @@ def of_people(part: Evaluation, draw: Draw) -> Evaluation:
 class ByTopics:
     """Findings by the machine's labels, and by people's on the ``topics`` that were ``drawn``."""
 
+    part: Evaluation
     judge: Findings
     people: Findings
     topics: tuple[str, ...]
@@ -61,7 +63,7 @@ class ByTopics:
                 f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
             )
         people = of_people(part, draw).score(basis.ledger).findings
-        return cls(judge, people, topics, tuple(said[one] for one in topics), basis)
+        return cls(part, judge, people, topics, tuple(said[one] for one in topics), basis)
 
     def together(self, measure: str) -> bool:
         """Whether the runs are estimated together: a measure that is a mean over topics."""
@@ -79,11 +81,13 @@ class ByTopics:
         return "It is neither a mean over topics here nor a measure that an interval is known for."
 
     def _mean(self, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
-        drawn = np.array(self.drawn)
+        about = self._about(runs, measure)
+        drawn = np.array(self.drawn)[about]
         judge, people = (
             np.stack([topic_values(found.per_topic, run, measure, self.topics) for run in runs])
             for found in (self.judge, self.people)
         )
+        judge, people = judge[:, about], people[:, about]
         people[:, ~drawn] = np.nan
         for what, table, asks, or_else in (
             ("the machine's", judge, " --policy machine", ""),
@@ -107,6 +111,19 @@ class ByTopics:
         except ValueError as error:
             return sentence(error)
         return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=self.basis.level)
+
+    def _about(self, runs: tuple[str, ...], measure: str) -> Bools:
+        """Which topics have a value of the measure whatever anybody says. Those that were drawn are
+        a random draw of these, too."""
+        known = [self.judge.per_topic[run][measure] for run in runs]
+        if not all(topic in by_topic for by_topic in known for topic in self.topics):
+            known = [self._unlabelled.get(run, {}).get(measure, {}) for run in runs]
+        return np.array([any(topic in by_topic for by_topic in known) for topic in self.topics])
+
+    @cached_property
+    def _unlabelled(self) -> PerTopic:
+        """The values without any label, which are ranges."""
+        return self.part.quick().score(None).findings.per_topic
 
     def _confidence(self, runs: tuple[str, ...], measure: str) -> Corrected | str:
         """HMR and its parts, run by run; it is told which runs have none."""
