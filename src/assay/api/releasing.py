@@ -292,7 +292,10 @@ def _tested(result: Result, board: Board, per_topic: Path, note: Note) -> Compar
     measure = board.measures[0]
     runs = ranked(result.findings.scores, board)
     scores = [result.findings.scores[run].get(measure) for run in runs]
-    if result.evened is not None or len(runs) < 2 or any(s is None or s.missing for s in scores):
+    if result.evened is not None or len(runs) < 2:
+        return None
+    if any(score is None or score.missing for score in scores):
+        note(f"{board.title}: no letters by {measure}, as values are missing.")
         return None
     if not any(measure in by_measure for by_measure in result.findings.per_topic.values()):
         return None
