@@ -289,6 +289,11 @@ def test_several_protocols_have_a_page_over_all(tmp_path, monkeypatch):
     assert len(links) > 1
     assert all((public / one).is_file() for one in links)
     assert all((public / "dossier" / Path(one).parent / "report.html").is_file() for one in links)
+    for command in (("diff", public, folder), ("compare", public, "-m", "m")):
+        assert "dossier/PROTOCOL" in " ".join(run_here(*command).stderr.split())
+    (first, *_) = (path.parent.name for path in (public / "dossier").glob("*/manifest.json"))
+    done = run_here("diff", public / "dossier" / first, folder / "out" / first)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_table_longer_than_a_page_goes_on():

@@ -53,7 +53,7 @@ def read_outcome(path: Path) -> Outcome:
     faults = [
         Fault(str(file), 0, None, "There is no such file.",
               "Give an evaluation folder or its out/ ('assay score FOLDER' writes it), or a "
-              "release; of several protocols, out/PROTOCOL.")
+              "release (of several protocols, out/PROTOCOL or dossier/PROTOCOL).")
         for file in files.values()
         if not file.is_file()
     ]  # fmt: skip
