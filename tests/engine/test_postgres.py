@@ -132,7 +132,7 @@ def test_where_there_is_no_ledger_none_is_made(postgres, on_postgres):
         postgres.run(f"CREATE TABLE {Address.of(on_postgres).schema}.x ()")
 
 
-def test_who_may_only_read_can_look(postgres, on_postgres):
+def test_who_may_only_read_can_look(postgres, on_postgres, tmp_path):
     with Ledger.open(on_postgres) as ledger:
         ledger.add([label(1)])
     schema = Address.of(on_postgres).schema
@@ -149,8 +149,13 @@ def test_who_may_only_read_can_look(postgres, on_postgres):
     )
     with Ledger.open(url) as ledger:
         assert ledger.checked().labels == 1
-        with pytest.raises(LedgerError, match=missing):
+        with pytest.raises(LedgerError, match=missing) as caught:
             ledger.add([label(2)])
+        postgres.run(*re.findall("GRANT [^;.]+", str(caught.value)))
+        with Ledger.open(tmp_path / "l") as copy:
+            copy.copy_from(ledger)
+            copy.add([label(2)])
+            assert ledger.copy_from(copy) == 1
 
 
 def test_what_somebody_elses_role_is_asking_is_not_asked_beside_it(postgres, on_postgres):

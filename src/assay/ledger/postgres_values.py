@@ -43,7 +43,8 @@ def rights(schema: str, who: str) -> str:
     """What somebody has to be given who may not do something in a schema."""
     return (
         f'Whoever runs the database can let you: GRANT USAGE ON SCHEMA {schema} TO "{who}"; GRANT '
-        f'SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO "{who}". Where there is no ledger '
+        f'SELECT, INSERT ON ALL TABLES IN SCHEMA {schema} TO "{who}"; for copies into it also '
+        f'GRANT UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO "{who}". Where there is no ledger '
         f'yet: CREATE SCHEMA {schema} AUTHORIZATION "{who}" (docs/ledger.md, Rights).'
     )
 
