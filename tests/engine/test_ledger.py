@@ -231,6 +231,8 @@ def test_a_file_that_is_taken_away_takes_no_more_labels(tmp_path: Path, replaced
             shutil.copy(tmp_path / "other", tmp_path / "l.sqlite")
         with pytest.raises(LedgerError, match="was taken away"):
             ledger.add([label(2)])
+        with pytest.raises(LedgerError, match="was taken away"), ledger.trial() as trial:
+            trial.keep = True
 
 
 def test_a_copy_of_the_file_alone_has_what_was_written_before(tmp_path: Path, monkeypatch):

@@ -105,15 +105,17 @@ class SqliteStore(sqlite3.Connection):
                 self.text_factory = str
 
     def persistently(self, write: Callable[[bool], T]) -> T:
+        return write(False)
+
+    def commit(self) -> None:
         if self._file is not None and _file_at(self._file[0]) != self._file[1]:
             raise LedgerError(
                 f"{self.path}: the file was taken away, or another put in its place, while this "
                 "command had it open: what came since is lost with it. Put it back, if you can, "
                 "and run again."
             )
-        done = write(False)
+        super().commit()
         self._move_log()
-        return done
 
     def _move_log(self) -> None:
         """Have the file itself hold soon what its log does, so that a copy of the file alone has
