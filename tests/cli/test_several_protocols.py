@@ -81,13 +81,14 @@ def test_two_protocols_share_a_ledger_and_are_compared(assay, tmp_path, monkeypa
     # protocol would count.
     text = (folder / "assay.toml").read_text()
     one, two = "majority without human:KIM without human:LEE", "people without human:KIM"
-    for others, left_out in ((f'policy = "{two}"\n', [["trec_rag.support", "KIM"]]), ("", [])):
+    for others, left_out in ((f'policy = "{two}"\n', True), ("", False)):
         more = f'policy = "{one}"\n[settings."mine:TWO"]\n{others}'
         (folder / "assay.toml").write_text(text + more)
         opened = Opened.open(folder)
         assert opened.policy == "each protocol's own"
         with Desk.open(opened) as desk:
-            assert desk.asked.left_out == left_out
+            assert desk.asked.leaves_out("trec_rag.support", "KIM") == left_out
+            assert not desk.asked.leaves_out("trec_rag.support", "LEE")
     document = json.loads(assay("score", folder, "--json", env=env).stdout)
     assert document["policy"] == json.loads((out / "manifest.json").read_bytes())["policy"]
     assert document["policy"] == "each protocol's own"

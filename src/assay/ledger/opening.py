@@ -146,7 +146,7 @@ def opened(path: Path, kind: type[C]) -> C:
     if not writable(path):
         # Without a log the file is all there is. With one SQLite must see what the log holds.
         log, shared = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
-        alone = not shared.exists() and not (log.exists() and log.stat().st_size)
+        alone = not shared.exists() and not _size(log)
         where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
     return sqlite3.connect(where, timeout=PATIENCE, isolation_level=None, uri=is_uri, factory=kind)
 
@@ -170,7 +170,7 @@ def _check_log(path: Path) -> None:
     and would write what a killed process left over the backup that was put in the file's place."""
     real = path.resolve()
     log = real.with_name(f"{real.name}-wal")
-    if not log.exists() or not log.stat().st_size:
+    if not _size(log):
         return
     uri = real.as_uri()
     # A file without any table yet, or that cannot be read, has nothing that could be lost here.
@@ -188,6 +188,13 @@ def _check_log(path: Path) -> None:
             f"another ledger, or older. Move it away, with {real.name}-shm, to go on with "
             f"{path.name}; what it holds itself is in the file that it was left beside."
         )
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; none where it is not there, or not any more."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return path.stat().st_size
+    return 0
 
 
 def writable(path: Path) -> bool:
