@@ -22,6 +22,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+import assay
 from assay.cli.ui import show
 from assay.model.errors import SettingsError
 from assay.web import replies
@@ -82,6 +83,10 @@ def shared(serve_all, tmp_path_factory):
     client = Client(serve_all(folder))
     client.start()
     return client, folder
+
+
+def cells_of(page):
+    return re.findall(r"<td[^>]*>([\d.–]+) ?<small>([\d.–]+)</small></td>", page)
 
 
 def human_labels(folder):
@@ -254,6 +259,15 @@ def test_every_page_has_a_title_of_its_own(shared):
     titles = [re.search("<title>(.+?) · Small · Assay", client.get(path)[1]) for path in paths]
     assert all(titles)
     assert len({one[1] for one in titles}) == len(paths)
+
+
+def test_leaderboards_are_those_of_the_report(shared):
+    client, folder = shared
+    page, notebook = client.get("/runs")[1], assay.open(folder)._repr_html_()
+    assert len(cells_of(page)) > 20
+    assert cells_of(page)[:10] == cells_of(notebook)[:10]
+    assert "<td>1=</td>" in page
+    assert ">.30–.70<" in page  # an error that nobody knows, from the lower end to the higher
 
 
 def test_labellers_see_no_page_that_shows_what_others_said(server):

@@ -48,8 +48,8 @@ def labels(desk):
 
 def agreement(desk):
     (pair,) = live.agreements(desk).pairs
-    assert {low for *_, low, _ in pair.estimates} == {None}  # of two topics
-    return pair.n, {name: value for name, value, *_ in pair.estimates}["agreement"]
+    assert {one.interval for _, one in pair.estimates} == {None}  # of two topics
+    return pair.n, dict(pair.estimates)["agreement"].value
 
 
 def test_of_a_class_every_one_is_shown_not_every_two(desk):

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from assay.api import bank as banks
 from assay.model.wording import counted
+from assay.page.wording import NOTHING
 from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, body_of, page
 from assay.web.runs import ScoredFolder
@@ -88,7 +89,7 @@ def _wanted(
 
 def moved_in_words(before: ScoredFolder, after: ScoredFolder) -> str:
     """What an edit moves, for people: every score of the leaderboards that is another now."""
-    names = [name for _, measures in after.boards for name in measures]
+    names = [name for board in after.boards for name in board.measures]
     then = {(run, name): ends for run, name, *ends in _ends(before, names)}
     found: dict[str, list[str]] = {}
     for run, name, *ends in _ends(after, names):
@@ -112,7 +113,5 @@ def _ends(scored: ScoredFolder, names: Sequence[str]) -> Iterator[tuple[Any, ...
 
 
 def _shown(ends: Sequence[float | None]) -> str:
-    floor, ceiling = ends
-    if floor is None or ceiling is None:
-        return "–"
-    return f"{floor:.3f}" if floor == ceiling else f"{floor:.3f}–{ceiling:.3f}"
+    known = sorted({round(end, 3) for end in ends if end is not None})
+    return "–".join(f"{end:.3f}" for end in known) or NOTHING

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from assay.api.people import overlaps_of
-from assay.measures.bootstrap import ends_of
 from assay.model.labels import INDEPENDENT
 from assay.model.wording import counted, listed, listing
 from assay.protocols.people import FEWEST_TOPICS, Overlap
 from assay.statistics import agreement
+from assay.statistics.agreement import Estimate
 from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.desk import Desk
@@ -60,7 +60,7 @@ class LabellerPair:
     first: str
     second: str
     n: int
-    estimates: Sequence[tuple[str, float | None, float | None, float | None]]
+    estimates: Sequence[tuple[str, Estimate]]
     labels: Sequence[str]
     table: Sequence[Sequence[tuple[int, Sequence[int]]]]
 
@@ -260,9 +260,7 @@ def _agreement(
                 units.append(number)
             cells[row_at][column_at] = (count + 1, units)
         estimates = [
-            (what, one.value, *ends_of(one.interval))
-            for what, one in result.estimates.items()
-            if not what.startswith("kappa@")
+            (what, one) for what, one in result.estimates.items() if not what.startswith("kappa@")
         ]
         yield LabellerPair(
             task.name, name, _named(first), _named(second), len(found), estimates, labels, cells

@@ -12,6 +12,7 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.page.wording import interval, number, span
 from assay.web.desk import Refused
 from assay.web.security import NONCE, PERSON, TOKEN
 
@@ -29,6 +30,7 @@ PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+PAGES.globals.update(number=number, interval=interval, span=span)
 
 
 def bench_of(request: web.Request) -> Bench:

@@ -16,12 +16,30 @@ from assay.api.bank import item_analyses
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.labels import WORKBENCH
+from assay.page.page import Board
 from assay.protocols.exam.items import ItemAnalysis
+from assay.protocols.results import Result
+from assay.reports.leaderboards import Drawn, drawn
 from assay.web.desk import Desk
 from assay.web.state import UnitRow, WorkbenchState
 from assay.web.values import comparable, in_brief, reason_of
 
 MOST_FOUND = 100
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """A leaderboard as the report has it, and its measures as ``scores`` names them."""
+
+    title: str
+    measures: Sequence[str]
+    drawn: Drawn
+
+    @classmethod
+    def of(cls, prefix: str, result: Result, board: Board) -> Leaderboard:
+        """A board of ``result``; in a folder under several protocols their names come first."""
+        measures = [f"{prefix}{one}" for one in board.measures]
+        return cls(f"{prefix}{board.title}", measures, drawn(result.findings.scores, board))
 
 
 @dataclass
@@ -34,7 +52,7 @@ class ScoredFolder:
     scores: pl.DataFrame
     per_topic: pl.DataFrame
     labels: pl.DataFrame
-    boards: Sequence[tuple[str, Sequence[str]]]
+    boards: Sequence[Leaderboard]
     stands_on: Sequence[str]
     missing: int
     items: Sequence[ItemAnalysis]
@@ -54,10 +72,7 @@ class ScoredFolder:
             head = ledger.head()
             results = opened.score(ledger)
             boards = [
-                (
-                    f"{results.prefix(name)}{board.title}",
-                    [results.prefix(name) + one for one in board.measures],
-                )
+                Leaderboard.of(results.prefix(name), result.fair, board)
                 for name, result in results.by_protocol.items()
                 for board in result.findings.boards
             ]
@@ -73,26 +88,11 @@ class ScoredFolder:
                 time.monotonic() - began,
             )
 
-    def leaderboards(self) -> list[dict[str, Any]]:
-        """Each leaderboard: its measures, and the runs with a value or a range for each, by the
-        floor of the first measure."""
-        found = []
-        for title, measures in self.boards:
-            rows: dict[str, dict[str, Any]] = {}
-            own = self.scores.filter(pl.col("measure").is_in(list(measures)))
-            for row in own.iter_rows(named=True):
-                rows.setdefault(row["run"], {})[row["measure"]] = row
-            first = own.filter(pl.col("measure") == measures[0])
-            order = first.sort("floor", descending=True, nulls_last=True, maintain_order=True)
-            shown = [(run, self.number(run), rows[run]) for run in order["run"]]
-            found.append({"title": title, "measures": measures, "rows": shown})
-        return found
-
     def ranges(self) -> dict[str, float]:
         """How wide the ranges are on each topic, summed over runs, under the leaderboards' first
         measure that has values by topic."""
         there = set(self.per_topic["measure"])
-        measures = (one for _, measures in self.boards for one in measures if one in there)
+        measures = (one for board in self.boards for one in board.measures if one in there)
         width = pl.col("ceiling") - pl.col("floor")
         found = (
             self.per_topic.filter(pl.col("measure") == next(measures, ""))
@@ -105,7 +105,7 @@ class ScoredFolder:
         """The first measure; floor and ceiling of each run whose score hangs on missing labels."""
         if not self.boards or not self.missing:
             return "", {}
-        measure = self.boards[0][1][0]
+        measure = self.boards[0].measures[0]
         return measure, ranges_in(self.scores, measure)
 
     def number(self, run: str) -> int:

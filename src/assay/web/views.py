@@ -61,7 +61,8 @@ async def leaderboards(request: web.Request) -> web.StreamResponse:
     return page(
         request,
         "runs.html",
-        boards=scored.leaderboards(),
+        boards=scored.boards,
+        number=scored.number,
         stands_on=scored.stands_on,
         topics=scored.topics,
     )
@@ -182,7 +183,7 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
         request, "live.html", **found, still="still" in request.query, agreed=agreed,
         most_paired=live.MOST_PAIRED, most_said=live.MOST_SAID, age=ago(age), measure=measure,
         ranges=ranges,
-        boards=scored.leaderboards(), stands_on=scored.stands_on, missing=scored.missing,
+        boards=scored.boards, stands_on=scored.stands_on, missing=scored.missing,
         outlook=outlook, outlook_age=ago(outlook_age), queue=QUEUES["widest"],
     )  # fmt: skip
 
