@@ -23,6 +23,7 @@ from assay.labellers.refusals import (
     without_gaps,
 )
 from assay.labellers.undecided import called_mistake, dismissed, plainly_given, unsettled
+from assay.model.phrases import rules
 
 VERSION = 13
 """Of the rules here, of those on refusals, and of what the embedded judge does not read for its
@@ -51,125 +52,7 @@ _NUMBER_BEFORE = rf"(?<![{_DIGIT}])(?:(?<!\d[.,])|{_YEAR})(?<!(?<!\w)[-−–])"
 _NUMBER_AFTER = rf"(?![{_DIGIT}]|[.,]\d|{_GROUP})"
 """What stands beside a number that is whole: 5 is none in 12.5, 0,5, −5, 5 000 or 十五, and 1789 is
 one in 14.07.1789, July 14,1789 and "in 1789 100 men"."""
-_NOT = (
-    r"(?:not|never|neither|nor|except(?: for)?|(?<!none )(?<!no one )(?<!nobody )other than|"
-    r"(?:no ?one|nobody|no (?:man|woman|person)) (?:named|called)|"
-    r"rather than|instead of|anything but|"
-    r"(?:any|every) ?one but|all but|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|hasn't|"
-    r"hadn't|cannot|can't|couldn't|hardly|scarcely|(?<!not )unlike|contrary to|as opposed to|"
-    r"anders als|im gegensatz zu|contrairement à|a diferencia de|a differenza di|ao contrário de|"
-    r"в отличие от|toisin kuin|till skillnad från|w przeciwieństwie do|"
-    r"nicht|kein(?:e[nmrs]?)?|weder|pas|jamais|no es|no fue|no era|"
-    r"no son|no está|ni|non|né|não|nem|niet|geen|не|ни|ei(?:vät)?|ole|inte|ej|ikke|ingen|nie|ani|"
-    r"není|değil|bukan|ليس|ليست|لا|δεν|ne|nem|nu)"
-)
-_SOFT = (
-    r"(?:only|just|merely|simply|until|before|after|than|more|less|fewer|far|sure|certain|exactly|"
-    r"necessarily|always|nur|seulement|solo|sólo|soltanto|só|apenas|alleen|только|vain|bara|tylko|"
-    r"unlike|the first|known|that)"
-)
-_BUT = r"(?:but|sondern|mais|sino|ma|mas|bensì|maar|а|но|vaan|utan|men|lecz|ale|بل|बल्कि)"
-_IS = r"(?:is|was|are|were|ist|war|est|était|es|era|è|é|foi|on|oli|är|var|jest|był)"
-_WORD = rf"(?!(?:{_SOFT}|{_BUT})\b)[^\s,;:.!?()]+\s+"
-# "was not played by X", and not "who did not win was X".
-_BEFORE = re.compile(rf"(?<!\w){_NOT}\s+(?:{_WORD}(?:(?!{_IS}\b){_WORD})?)?$")
-_DOUBT = re.compile(
-    r"(?<!\w)(?:(?<!n't )(?<!not )(?<!never )(?<!no )"
-    r"(?<!without )(?<!without a )(?<!beyond )(?<!beyond a )doubt(?:s|ed|ful)?|"
-    r"(?:not|never|\w+n't) (?:really )?(?:think|believe|suppose|say|seem)|"
-    r"(?<!not )(?:false|untrue|wrong|incorrect|unlikely|impossible|not true|not correct|no way|"
-    r"not the case|an? (?:myth|lie|misconception|mistake|error))(?: that| to| it)|"
-    r"(?:glaube|denke|meine) nicht, dass|bezweifle, dass|(?:stimmt|wahr) nicht, dass|"
-    r"(?:crois|pense) pas que?|doute que?|faux que?|no (?:creo|pienso|es cierto) que|dudo que|"
-    r"(?:es|é|è) fals[oa] (?:que|che)|non (?:credo|penso|è vero) che|dubito che|"
-    r"não (?:creio|acho|acredito) que|duvido que|(?:denk|geloof) niet dat|betwijfel of|"
-    r"не думаю, что|сомневаюсь, что|неправда, что|en usko, että|epäilen, (?:että|onko)|"
-    r"tror inte att|tvivlar på att|nie sądzę, (?:że|by|aby|żeby)|wątpię, (?:że|czy|by|aby|żeby))\b"
-    rf"(?:(?!\b{_BUT}\b)[^,;:.!?()])*$"
-)
-_AFTER = re.compile(
-    r"^(?:[\"')]?\s+never \w|,? (?:perhaps|maybe|possibly|or) not\b|"
-    r"[\"')]?,? (?:was|were|is) (?:considered|suggested|proposed|rumou?red|approached|asked)\b"
-    r"[^.;]*\bbut\b|\W{0,2}\?\W*(?:never|jamais|nunca|mai|niemals|no|nope|nein|non|nee|нет|ei|"
-    r"nej|nie|いいえ|不)\b|"
-    r"\W{0,2}\s?(?:"
-    r"(?:is|was|are|were|did|does|do|has|had|have|would|could|can|will)(?:n't| not| never)\b"
-    rf"(?! {_SOFT}\b)|"
-    r"(?:is|was|seems|would be) (?:wrong|incorrect|false|unlikely|doubtful|no longer)\b|"
-    r"(?:is|was|can be|could be) (?:ruled out|excluded)\b|"
-    r"(?:ist|war) (?:falsch|unrichtig)\b|(?:est|était) (?:faux|inexact)\b|"
-    r"(?:es|era|è|é) (?:fals[oa]|incorrect[oa]|errad[oa]|sbagliat[oa])\b|"
-    r"(?:ist|war|hat) (?:es )?nicht\b|"
-    r"n'est pas\b|no (?:es|fue|era|lo es)\b|non (?:è|era|lo è)\b|não (?:é|foi)\b|не\b|değil\b|"
-    r"नहीं))"
-)
-_RUMOUR = re.compile(
-    r"(?<!\w)(?:some|many|most|several|everyone|everybody|people|they)(?: people| others)? "
-    r"(?:think|thought|believe|believed|say|said|claim|claimed|assume|assumed|guess)s? "
-    r"(?:that )?(?:(?:it|this|he|she)(?: is| was|'s) )?(?:the )?$"
-)
-"""What others say; beside another answer it is none."""
-_CJK_BEFORE = re.compile(
-    r"(?:不是|并非|並非|绝非|絕非|不会是|不會是|而非|非|不在|不叫|ではなく、?|"
-    r"不(?:认为|認為|觉得|覺得|相信)[是这這那它他她]{0,2})(?:the )?$"
-)
-_CJK_AFTER = re.compile(
-    r"^[」』”\"']?\s?(?:では?な(?:い|く)|じゃな(?:い|く)|ではありません|じゃありません|ではございません|でない|"
-    r"だ?とは?(?:思(?:わな|えな|いませ|えませ)|違|異な)|の?[はで]?はず(?:が|は)?ない|不同|"
-    r"不是|不对|不對|[과와]는?\s?달리|(?:이?라고는?|일\s?것\s?같지는?)\s?(?:생각(?:하지|되지)\s?)?않|"
-    r"[은는이가]?\s?아니|[은는이가]?\s?아닙|[은는이가]?\s?아닌)"
-)
-_KIN = (
-    r"(?:(?:half-?|step-?|god|foster |grand|great-){0,6}(?:father|mother|parent|brother|sister|"
-    r"sibling|twin|son|daughter|child|children|wife|husband|spouse|widow|widower|uncle|aunt|"
-    r"nephew|niece|"
-    r"cousin|friend|rival|assistant|student|teacher|predecessor|successor)s?(?:-in-law)?|"
-    r"vater|mutter|bruder|schwester|sohn|tochter|père|mère|frère|soeur|fils|fille|padre|madre|"
-    r"hermano|hermana|hijo|hija|fratello|sorella|figlio|figlia|pai|mãe|irmão|irmã|filho|filha|"
-    r"vader|moeder|broer|zus|zoon|dochter|отец|мать|брат|сестра|сын|дочь)"
-)
-_OF_KIN = re.compile(rf"\b{_KIN} (?:of|to|von|de|del|di|do|da|van)\s(?:the\s)?$|\b{_KIN} d'$")
-_KINS = re.compile(
-    rf"^(?:'s|s?')\s(?:[\w-]+\s){{0,2}}{_KIN}\b|"
-    r"^[のの的]\s?(?:父|母|兄|弟|姉|姐|妹|息子|娘|儿子|兒子|女儿|女兒|妻|夫|丈夫|友)|"
-    r"^의\s?(?:아버지|어머니|형|동생|누나|언니|오빠|아들|딸|아내|남편|친구)"
-)
-_ANY_KIN = re.compile(
-    rf"\b{_KIN}\b|[父母兄弟姉姐妹娘妻夫友]|息子|[儿兒]子|女[儿兒]|아버지|어머니|동생|아들|딸|아내|남편"
-)
-
-_NEGATED_QUESTION = re.compile(
-    r"\b(?:not|never|no|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|cannot|can't|except|"
-    r"without|"
-    r"nicht|kein\w*|pas|non|não|niet|geen|не|ei|inte|nie|neither|least)\b|ない|不|没|않|아닌|ليس|नहीं"
-)
-_EITHER = re.compile(
-    r"\b(?:either|entweder|soit|o bien|ofwel|либо|joko|antingen|enten|albo|ya da|baik)\b"
-)
-_OR = re.compile(
-    r"\s*[,;(]?\s*\b(?:and/or|or else|alternatively|failing that|if not|versus|vs\.?)[\s,]+"
-    r"|\s*\|\s*|\s*[,(]?\s+\(?"
-    r"(?:or|o|oder|ou|или|либо|tai|eller|lub|albo|czy|nebo|veya|ya da|atau|ή|soit|vai|"
-    r"أو|या)\s+"
-    r"|\s+/\s+|(?<!\d)/(?!\d)|[,;]\s+(?=(?:maybe|perhaps|possibly|vielleicht|peut-être)\s)"
-    r"|または|もしくは|あるいは|、それとも|それとも|或者|或是|或|还是|還是"
-    r"|또는|혹은|(?<=[\w])(?:이?거나) "
-)
-_AND = re.compile(r"\s*;\s+|\s*\n\s*|,?\s(?:and|und|et|y|ja|и|och|og|&)\s")
-_JOINED = r"(?:(?:and|und|et|y|e|ja|и|och|og|&|or|oder|ou|o)\s+)?"
-_ITEM = re.compile(rf"\s*(?:(?:[,;/、|]|\s[-–—]\s)\s*{_JOINED}|{_AND.pattern}|{_OR.pattern})\s*")
-_NUMBERED = re.compile(r"(?:^|\s+)\(?(?:\d{1,2}|[a-h])[).:]\s+")
-_OPENING = re.compile(
-    r"^(?:(?:it|they|that|this|the answer|answer)?\s?(?:is|was|are|were|could be|may be|might be|"
-    r"can be|must be|would be)?\s?(?:maybe|perhaps|possibly|probably|one of|among)?\s*)"
-)
-_MANY = r"(?!(?:was|is|has|does|this|its)\b)\w*[^s\W]s"
-_SET = re.compile(
-    r"\b(?:list|all|both|(?:which|what|name)(?: (?:the|some|other|are the|were the))? "
-    rf"(?:\w+ )?{_MANY}|(?:two|three|four|five|six|seven|eight|nine|ten|several|some) "
-    rf"(?:of|{_MANY})|"
-    r"who (?:are|were|all)|what (?:are|were)|examples?|(?:names|members|kinds|types|parts) of)\b"
-)
+_RULES = rules("assay.labellers", "denials.toml")
 
 
 def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
@@ -190,19 +73,21 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     places = _whole(place for one in wanted for place in _places(said, one))
     if not places:
         return None
-    if not _NEGATED_QUESTION.search(asked) and all(_denied(said, *place) for place in places):
+    if not _RULES["negated_question"].search(asked) and all(
+        _denied(said, *place) for place in places
+    ):
         return "It denies or doubts the gold answer."
     if (
-        not _NEGATED_QUESTION.search(asked)
+        not _RULES["negated_question"].search(asked)
         and len(answer.split()) <= LONGEST_PLAIN
         and all(called_mistake(said[:start], asked) for start, _ in places)
     ):
         return NOT_PLAIN
-    if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):
+    if not _RULES["any_kin"].search(asked) and all(_of_kin(said, *place) for place in places):
         return "It names the gold answer only to speak of somebody else."
     if len(answer) <= LONGEST and (
         _left_open(asked, answer, wanted)
-        or (not _SET.search(asked) and unsettled(answer, said, asked, gold))
+        or (not _RULES["asks_for_several"].search(asked) and unsettled(answer, said, asked, gold))
     ):
         return "It names several answers and settles on none."
     return None
@@ -213,7 +98,7 @@ def named_only(question: str, answer: str, gold: Sequence[str]) -> str | None:
     names a gold answer among words on answers and opinions that do not plainly give it. Whoever
     can read the answer should be certain before it counts as right."""
     asked, said = folded(question), folded(answer)
-    if len(answer.split()) > LONGEST_PLAIN or _NEGATED_QUESTION.search(asked):
+    if len(answer.split()) > LONGEST_PLAIN or _RULES["negated_question"].search(asked):
         return None
     if any(same_words(answer, one) for one in gold) or refusal_in(answer) is not None:
         return None
@@ -311,21 +196,21 @@ def _whole(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 def _denied(said: str, start: int, end: int) -> bool:
     """Whether ``said`` denies what it names from ``start`` to ``end``."""
     before, after = said[max(0, start - NEAR) : start], said[end : end + NEAR]
-    rest = f"{said[: max(0, start - NEAR)]}{_RUMOUR.sub('', before)} {after}"
-    if _RUMOUR.search(before) and re.search(r"\bbut\b|\b(?:is|was)\b|[;:]", rest):
+    rumour = _RULES["rumour"]
+    rest = f"{said[: max(0, start - NEAR)]}{rumour.sub('', before)} {after}"
+    if rumour.search(before) and re.search(r"\bbut\b|\b(?:is|was)\b|[;:]", rest):
         return True
     if dismissed(before, after):
         return True
-    return any(
-        (_BEFORE.search(before), _DOUBT.search(before), _CJK_BEFORE.search(before),
-         _AFTER.search(after), _CJK_AFTER.search(after))
-    )  # fmt: skip
+    return any(_RULES[name].search(before) for name in ("before", "doubt", "cjk_before")) or any(
+        _RULES[name].search(after) for name in ("after", "cjk_after")
+    )
 
 
 def _of_kin(said: str, start: int, end: int) -> bool:
     """Whether ``said`` speaks of a relation of what it names from ``start`` to ``end``."""
     before, after = said[max(0, start - NEAR) : start], said[end : end + NEAR]
-    return _OF_KIN.search(before) is not None or _KINS.match(after) is not None
+    return _RULES["of_kin"].search(before) is not None or _RULES["kins"].match(after) is not None
 
 
 def _left_open(asked: str, answer: str, gold: Sequence[str]) -> bool:
@@ -333,24 +218,26 @@ def _left_open(asked: str, answer: str, gold: Sequence[str]) -> bool:
     if any(len(_items(one)) > 1 for one in gold):
         return False  # the gold answer is a choice or a list itself
     said = folded(answer).strip(" .!?")
-    either = _EITHER.search(said)
+    either = _RULES["either"].search(said)
     if either is not None:
         before, clause = said[: either.start()], re.split(r"[.;(\n]", said[either.end() :])[0]
-        choices = [one for one in _OR.split(clause) if one.strip()]
+        choices = [one for one in _RULES["or"].split(clause) if one.strip()]
         right = [_is_any(one, gold) for one in choices]
         if any(right) and not all(right) and not _is_any(before, gold):
             return True
-    text = _OPENING.sub("", said, count=1)
-    choices = _named_in(text, answer, _OR, gold)
+    text = _RULES["opening"].sub("", said, count=1)
+    choices = _named_in(text, answer, _RULES["or"], gold)
     right = [_is_any(one, gold) for one in choices]
     if any(right) and not all(right):
         return True
-    numbered = len(_NUMBERED.findall(text)) > 1
-    between = _NUMBERED if numbered else _ITEM
-    joined = _named_in(text, answer, between, gold) if numbered or _AND.search(text) else []
+    numbered = len(_RULES["numbered"].findall(text)) > 1
+    between = _RULES["numbered"] if numbered else _RULES["joint"]
+    joined = (
+        _named_in(text, answer, between, gold) if numbered or _RULES["and"].search(text) else []
+    )
     items = joined or [one.strip(" .\"'()") for one in _items(text)]
     listed = len(items) >= LISTED and all(_is_short(one, answer, gold) for one in items)
-    if _SET.search(asked) or not (joined or listed):
+    if _RULES["asks_for_several"].search(asked) or not (joined or listed):
         return False
     named = [one for one in items if _is_any(one, gold)]
     return len(named) == 1 and _core(named[0]) in gold
@@ -364,9 +251,11 @@ def _stuffed(asked: str, answer: str, gold: Sequence[str]) -> bool:
     lists = [
         each
         for one, each in zip(gold, several, strict=True)
-        if len(each) > 2 or _AND.search(one) or (len(each) > 1 and _SET.search(asked))
+        if len(each) > 2
+        or _RULES["and"].search(one)
+        or (len(each) > 1 and _RULES["asks_for_several"].search(asked))
     ]
-    text = _OPENING.sub("", folded(answer).strip(" .!?"), count=1)
+    text = _RULES["opening"].sub("", folded(answer).strip(" .!?"), count=1)
     items = [one.strip(" .\"'()") for one in _items(text)]
     if not lists or len(items) <= max(map(len, lists)):
         return False
@@ -381,7 +270,7 @@ def _stuffed(asked: str, answer: str, gold: Sequence[str]) -> bool:
 
 def _named_in(text: str, answer: str, between: re.Pattern[str], gold: Sequence[str]) -> list[str]:
     """What stands between the joints of ``text`` where it is nothing but names, and joined."""
-    parts = [_OPENING.sub("", one) for one in between.split(text) if one.strip()]
+    parts = [_RULES["opening"].sub("", one) for one in between.split(text) if one.strip()]
     return parts if len(parts) > 1 and all(_is_name(one, answer, gold) for one in parts) else []
 
 
@@ -415,4 +304,4 @@ def _as_written(text: str, answer: str) -> str:
 
 
 def _items(text: str) -> list[str]:
-    return [one for one in _ITEM.split(text) if one.strip()]
+    return [one for one in _RULES["joint"].split(text) if one.strip()]

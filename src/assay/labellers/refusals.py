@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import html
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple
 
+from assay.model.phrases import Phrases, phrases_in
 from assay.tasks.r2c2 import Act
 
 LONGEST = 1500
@@ -150,22 +149,18 @@ def _bare(text: str) -> str:
 
 @cache
 def _phrases() -> _Phrases:
-    text = resources.files("assay.labellers").joinpath("refusals.toml").read_text("utf-8")
     # As texts are folded; all of it is in lower case but for escapes.
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", phrases_in("assay.labellers", "refusals.toml"))
     for one, other in (("ß", "ss"), ("ς", "σ"), ("œ", "oe"), ("æ", "ae")):
         text = text.replace(one, other)
-    document = tomllib.loads(text)
-    parts: dict[str, str] = {}
-    for name, part in document["parts"].items():
-        parts[name] = _filled(part, parts)
+    found = Phrases(text)
+    parts = found.parts
 
     def acts(kind: str) -> dict[Act, re.Pattern[str]]:
-        found = {}
-        for act, by_language in document[kind].items():
-            every = (_filled(one, parts) for own in by_language.values() for one in own)
-            found[Act(act)] = re.compile("|".join(f"(?:{one})" for one in every))
-        return found
+        return {
+            Act(act): found.pattern([one for own in by_language.values() for one in own])
+            for act, by_language in found.tables[kind].items()
+        }
 
     end = r"(?:\s*[,:.!、。–—]+\s*|\s+|$|(?<=[^\x00-\x7f])(?=[^\x00-\x7f]))"
     return _Phrases(
@@ -179,10 +174,6 @@ def _phrases() -> _Phrases:
         courtesy=re.compile(f"{parts['OFFER']}|{parts['REASON']}"),
         guess=re.compile(parts["GUESS"]),
     )
-
-
-def _filled(pattern: str, parts: Mapping[str, str]) -> str:
-    return re.sub(r"<([A-Z]+)>", lambda name: parts[name.group(1)], pattern)
 
 
 def is_title(text: str) -> bool:

@@ -21,6 +21,7 @@ from assay.labellers.judge.frames import asserts, reported
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import MOST_PARTS, Ability, sentences
 from assay.labellers.unasserted import found, without_affirming
+from assay.model.phrases import rules
 
 HELD = 0.75
 """Share of the claim's words from which a sentence is looked at more closely."""
@@ -49,64 +50,7 @@ LONGEST_TAIL = 15
 NEAR = 9
 """Words before a claim among which its denial stands."""
 
-_UNTRUE = re.compile(
-    r"fals\w*|untrue|untruth\w*|wrong\w*|incorrect\w*|inaccura\w*|mistake\w*|mistook|erroneous\w*|"
-    r"myth\w*|legend|fiction\w*|fictitious|fabricat\w*|fake\w*|fallac\w*|hoax|rumou?r\w*|lie|lies|"
-    r"lied|misconception|misbelief|misinformation|disinformation|nonsens\w*|delusion\w*|"
-    r"old wives|hearsay|gossip|bogus|invented|made up"
-)
-"""What is called so is not so, unless it is *no myth* or *not false*."""
-_NEGATING = re.compile(
-    r"not|no|never|none|nobody|nothing|neither|nor|without|cannot|\w+n't|hardly|scarcely|unless|"
-    r"error|misle\w+|misreport\w*|misstat\w*|"
-    r"den(?:y|ies|ied|ying|ial)|doubt\w*|dubious|question(?:ed|able)|skeptic\w*|sceptic\w*|"
-    r"disput\w*|disprov\w*|debunk\w*|refut\w*|rebut\w*|reject\w*|dismiss\w*|contradict\w*|"
-    r"disagree\w*|disbelie\w*|discredit\w*|invalid\w*|overturn\w*|retract\w*|withdr\w+|recant\w*|"
-    r"unfounded|baseless|groundless|unproven|unsupported|unsubstantiated|unverified|unconfirmed|"
-    r"unlikely|implausible|impossible|improbable|unthinkable|absurd\w*|ridiculous|"
-    r"preposterous|ludicrous|opposite|contrary|fail\w*|lack\w*|refrain\w*|quash\w*|ruled|threw|"
-    r"thrown"
-)
-_PLAIN = re.compile(r"not|no|never|nothing|hardly|scarcely|\w+n't")
-_TRUE = re.compile(
-    r"true|truth|correct|right|so|case|happen\w*|occur\w*|pro(?:ven?|ved|of)|shown?|confirm\w*|"
-    r"support\w*|hold|holds|stand|stands|accurate|real|fact|evidence|basis|kind|sort|place"
-)
-_OPEN = re.compile(
-    r"whether|wonder\w*|ask\w*|inquir\w*|enquir\w*|unclear|unknown|uncertain|unsure|undecided|"
-    r"unresolved|debat\w*|investigat\w*|"
-    r"if|suppos\w*|imagin\w*|assum\w*|hypothe\w*|pretend\w*|dream\w*|wish\w*|hop(?:e|es|ed|ing)|"
-    r"would|could|might|fantas\w*|speculat\w*|conceivabl\w*|perhaps|maybe|possibly|allegedly|"
-    r"supposedly|purported\w*|reputed\w*|wants?|argue[ds]?|suggest\w*"
-)
-"""Asked or supposed."""
-_ITSELF = re.compile(
-    r"\b(?:this|the|above|following|present|given|our|below)(?: \w+)? (?:passage|text|document|"
-    r"page|"
-    r"paragraph|excerpt|snippet|extract|article|webpage|website|section|context|content|source|"
-    r"entry|answer|response)\b|\b(?:here|herein|above|below)\b", re.IGNORECASE
-)  # fmt: skip
-_BEARS_OUT = re.compile(
-    r"\b(?:support\w*|prove[sdn]?|proving|proof|confirm\w*|verif\w+|establish\w*|entail\w*|"
-    r"back(?:s|ed|ing)?|"
-    r"bears? out|corroborat\w*|justif\w+|substantiat\w*|demonstrat\w*|evidence|relevant|answers?|"
-    r"everything|all|fully|clearly|complete(?:ly)?)\b", re.IGNORECASE
-)  # fmt: skip
-_GRADES = re.compile(
-    r"\b(?:label|verdict|grade|score|rating|relevance|judg(?:e?ment|ed)|decision|assessment|"
-    r"status)\s*"
-    r"(?:[:=–—]|is\b|\d)|\b(?:assessors?|annotators?|graders?|evaluators?|entail\w*)\b|"
-    r"\b(?:supported|relevant|correct|true|yes|entailed)\s*[:–—]|\bhighly relevant\b", re.IGNORECASE
-)  # fmt: skip
-_CHECKED = re.compile(
-    r"\b(?:fact[ -]?check\w*|(?:check|test|verification)s? (?:passed|complete\w*|ok)|verified|"
-    r"entail\w*|supported)\b", re.IGNORECASE
-)  # fmt: skip
-_ADDITION = re.compile(r"\s*(?:[–—(-]|,\s*(?:or|as|so|but|yet|though|although|which|however)\b)")
-_QUIZ = re.compile(
-    r"\b(?:true|false|right|correct|fact|myth|agree|know|believe|statement|claim)\b", re.IGNORECASE
-)
-_ANSWERS = re.compile(r"\b(?:answer(?:s|ed|ing)?|question|query)\b", re.IGNORECASE)
+_RULES = rules("assay.labellers.judge", "assertions.toml")
 _TELLING_WORDS = (
     "answer answers answered answering question questions query explain explains explained "
     "explaining describe describes discuss discusses cover covers covered provide provides "
@@ -121,15 +65,6 @@ _TELLING_WORDS = (
     "truly really very"
 )
 _TELLING = frozenset(_TELLING_WORDS.split())
-_TAKEN_BACK = re.compile(
-    r"(?:this|that|it|which|these|those|none|nothing|the (?:above|claim|statement|story|former|"
-    r"idea))\b"
-)
-_AFTERWARDS = re.compile(
-    r"^\W*+(?:(?:which|but|however|yet|though|this|that|it|and)\s*)?"
-    r"(?:(?:this|that|it|all)\s*)?(?:is|was|are|were|has|have|had|did|does|has been|can|could|"
-    r"seems?|turned out|proved)\b"
-)
 _CLAUSE_END, _SENTENCE_END = re.compile(r"[.;!?]\s"), re.compile(r"[.!?]\s")
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"(?<=[.!?])(?<!\b\w\.)\s+(?=[^\WA-Z])")
@@ -299,7 +234,7 @@ def _answers_nothing(asked: _Sought, words: Sequence[str], sentence: str) -> boo
     """Whether a sentence has nothing that the question has not, but praise of itself."""
     if _asks(sentence):
         return True
-    if not asked.open and not _ANSWERS.search(sentence):
+    if not asked.open and not _RULES["answers"].search(sentence):
         return False
     return not set(words) - asked.own - COMMON - _TELLING
 
@@ -324,17 +259,17 @@ def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place, 
     said = without_affirming(_CLAUSE.split(before)[-1])
     lead = [word for word in _words(said)[-NEAR:] if word not in asked.own]
     tail = _words(rest)[: NEAR + 3]
-    follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
+    follows = _RULES["afterwards"].match(rest) or _RULES["afterwards"].match(after)
     if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
         return False
-    if _ADDITION.match(after) and any(map(_UNTRUE.fullmatch, tail)):
+    if _RULES["addition"].match(after) and any(map(_RULES["untrue"].fullmatch, tail)):
         return False
-    if any(_OPEN.fullmatch(word) for word in lead):
+    if any(_RULES["open"].fullmatch(word) for word in lead):
         return False
     beside = f"{before} … {rest}"
-    if _GRADES.search(beside):
+    if _RULES["grades"].search(beside):
         return False
-    if _ITSELF.search(beside) and _BEARS_OUT.search(beside):
+    if _RULES["itself"].search(beside) and _RULES["bears_out"].search(beside):
         return False
     if not repeated:
         return True
@@ -377,8 +312,10 @@ def _whole(asked: _Sought, words: Sequence[str]) -> int | None:
 def _announced(before: str) -> bool:
     """Whether a short sentence asks if what follows is true, or grades it."""
     if _asks(before):
-        return _QUIZ.search(before) is not None
-    return _GRADES.search(before) is not None or _CHECKED.search(before) is not None
+        return _RULES["quiz"].search(before) is not None
+    return (
+        _RULES["grades"].search(before) is not None or _RULES["checked"].search(before) is not None
+    )
 
 
 def _taken_back(asked: _Sought, after: str) -> bool:
@@ -387,7 +324,7 @@ def _taken_back(asked: _Sought, after: str) -> bool:
     if not words or len(words) > NEAR or _asks(after) or set(stems(after)) & asked.content:
         return False
     said = " ".join(words)
-    return _denies(words) and (len(words) <= 3 or _TAKEN_BACK.match(said) is not None)
+    return _denies(words) and (len(words) <= 3 or _RULES["taken_back"].match(said) is not None)
 
 
 def _unsaid(asked: _Sought, before: str, after: str) -> bool:
@@ -414,20 +351,22 @@ def _words(text: str) -> list[str]:
 def _calls_untrue(words: Sequence[str]) -> bool:
     """Whether what is said of the claim behind it is that it is not so; what else *was not* there
     is no matter of it."""
-    plain = [at for at, word in enumerate(words) if _PLAIN.fullmatch(word)]
-    if plain and not any(map(_UNTRUE.fullmatch, words)):
-        return any(_TRUE.fullmatch(word) for at in plain for word in words[at + 1 : at + 4])
+    plain = [at for at, word in enumerate(words) if _RULES["plain"].fullmatch(word)]
+    if plain and not any(map(_RULES["untrue"].fullmatch, words)):
+        return any(
+            _RULES["true"].fullmatch(word) for at in plain for word in words[at + 1 : at + 4]
+        )
     return _denies(words)
 
 
 def _denies(words: Sequence[str]) -> bool:
     """Whether ``words`` deny what stands beside them: something in them is called untrue, or an odd
     number of them negates (*no doubt* affirms). *Not only* denies nothing."""
-    untrue = [at for at, word in enumerate(words) if _UNTRUE.fullmatch(word)]
+    untrue = [at for at, word in enumerate(words) if _RULES["untrue"].fullmatch(word)]
     negating = [
         at
         for at, word in enumerate(words)
-        if _NEGATING.fullmatch(word) and words[at + 1 : at + 2] not in (["only"], ["just"])
+        if _RULES["negating"].fullmatch(word) and words[at + 1 : at + 2] not in (["only"], ["just"])
     ]
     if untrue:
         return not any(0 < untrue[0] - at <= 2 for at in negating)

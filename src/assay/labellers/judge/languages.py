@@ -8,6 +8,7 @@ network's vocabulary, and hardly one is of English.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from functools import cache, lru_cache
@@ -15,6 +16,7 @@ from functools import cache, lru_cache
 import orjson
 
 from assay.labellers.judge.packages import vocabulary
+from assay.model.phrases import phrases_in
 
 _READ = 200
 """Words that are looked at."""
@@ -24,54 +26,15 @@ _UNKNOWN = 4
 _TOLD = 6
 """One word in so many must be of a language's own, and more than of any other's, to name it."""
 
-_SCRIPTS = (
-    ("HIRAGANA", "Japanese"), ("KATAKANA", "Japanese"), ("HALFWIDTH KATAKANA", "Japanese"),
-    ("HANGUL", "Korean"), ("HALFWIDTH HANGUL", "Korean"), ("CJK", "Chinese"),
-    ("CYRILLIC", "a language in Cyrillic letters"), ("ARABIC", "a language in Arabic letters"),
-    ("HEBREW", "Hebrew"), ("GREEK", "Greek"), ("DEVANAGARI", "a language in Devanagari"),
-    ("BENGALI", "Bengali"), ("THAI", "Thai"), ("TAMIL", "Tamil"), ("TELUGU", "Telugu"),
-    ("GEORGIAN", "Georgian"), ("ARMENIAN", "Armenian"),
-)  # fmt: skip
+_TABLES = tomllib.loads(phrases_in("assay.labellers.judge", "languages.toml"))
+_SCRIPTS: dict[str, list[str]] = _TABLES["scripts"]
 _DENSE = frozenset(("Japanese", "Korean", "Chinese"))
 """Of these a letter is a syllable or a word."""
 _DENSITY = 3
 _SURELY_CHINESE = 20
 """Letters from which a text without any kana is not Japanese."""
-_COMMON = {
-    "English": "a in on no as the of and to is was that it for with as his he be by this are from "
-    "at which have an or had not but they their were been has its who what when where did do "
-    "does how why can will would could should may must than then there if so more most some such "
-    "into after before between during about because through these those we you your our only "
-    "other while many much each any",
-    "German": "der die das und ist nicht mit von den dem ein eine einer eines wird wurde werden "
-    "für auf sich auch als aus bei nach wie sind zu im zum zur wer wann welche welcher haben er "
-    "sie ich wir ihr kein keine zwei drei vier noch mehr über unter durch wo warum dass hatte "
-    "ihre ihren sein seine seiner vom oder aber etwa rund seit bis zwischen",
-    "French": "le la les de des en est et une dans du que qui pour pas sur au aux avec par ce "
-    "cette son sa ses sont être été il elle nous ne où quand quel quelle ont je tu vous leur mais "
-    "donc fut deux trois ces leurs était étaient entre chez depuis après avant aussi même très "
-    "environ vers cent mille cinq sept huit neuf dix vingt trente peut doit ou",
-    "Spanish": "el los las de del que en una es por con para se su sus al lo como más fue ha este "
-    "esta pero son qué quién cuándo dónde cuál un quien donde cuando cual tres y no la está "
-    "están puede desde hasta también muy hay",
-    "Italian": "il lo gli di che è e una per con del della dei delle non si nel nella sono da al "
-    "alla come più anche ha chi quando dove quale un la questo questa nei essere stato",
-    "Portuguese": "os de do da dos das que em uma um é para com não na por se foi ao mais são ele "
-    "ela quem quando onde qual pelo pela no pode até muito nos nas sem está ou",
-    "Dutch": "de het een en van is dat niet met op voor zijn werd wordt aan ook bij naar uit door "
-    "die wie wanneer waar welke hoe",
-    "Swedish": "och att det som en ett är av för på med den till inte var har om vem när vad",
-    "Polish": "na że się nie do jest to przez od po jak był była kto kiedy gdzie który",
-    "Finnish": "ja on ei että se oli hän mutta kun tai joka kuka milloin missä mikä ovat",
-    "Japanese": "wa wo desu deshita masu imasu arimasu shita shimashita kara nani dare doko itsu",
-}  # fmt: skip
-_LETTERS = {
-    "German": "äöüßé", "French": "éèêëàâæçîïôùûüœÿ", "Spanish": "áéíñóúü", "Italian": "àèéìòù",
-    "Portuguese": "áâàãçéêíóõúü", "Dutch": "éèëïöüó", "Swedish": "åäöé", "Polish": "ąćęłńóśźż",
-    "Finnish": "äöå", "Japanese": "āēīōūâêîôû",
-}  # fmt: skip
-"""Those that English lacks. A language that lacks one of a text's is not the text's."""
-_WORDS = {name: frozenset(text.split()) for name, text in _COMMON.items()}
+_LETTERS: dict[str, str] = _TABLES["letters"]
+_WORDS = {name: frozenset(text.split()) for name, text in _TABLES["words"].items()}
 _ENGLISH = _WORDS.pop("English")
 _OTHERS = frozenset().union(*_WORDS.values()) - _ENGLISH
 _EITHER = frozenset(["a", "in", "an", "was", "no", "on", "as", "is", "so", "do"])
@@ -190,4 +153,4 @@ def _script(char: str) -> str:
     if char.isascii():
         return ""
     name = unicodedata.name(char, "")
-    return next((language for start, language in _SCRIPTS if name.startswith(start)), "")
+    return next((one for one, starts in _SCRIPTS.items() if name.startswith(tuple(starts))), "")

@@ -12,29 +12,14 @@ import re
 from assay.systems.corpus.accounting import Account
 from assay.systems.corpus.deadends import without_dead_ends
 from assay.systems.corpus.mending import MOST_PASSES, leftovers, mended, outer_bars
-from assay.systems.corpus.names import listed, name_set
+from assay.systems.corpus.names import NAMES, RULES, name_set
 from assay.systems.corpus.templates import COMPUTED
 
 VERBATIM_OPEN = "\ue000"  # marks text that is shown as it stands (nowiki, math, code)
 VERBATIM_CLOSE = "\ue001"
 
-_ELEMENTS = listed(
-    """
-    abbr address area article audio b base bdi bdo big blockquote body br button canvas caption
-    center cite code col colgroup data dd del details dfn dialog div dl dt em embed fieldset
-    figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input
-    ins kbd label legend li link main mark meta meter nav noscript object ol optgroup option p
-    param picture pre progress q rb rp rt rtc ruby s samp script section select small span
-    strike strong style sub summary sup svg table tbody td textarea tfoot th thead time title tr
-    track tt u ul var video wbr gallery nowiki math ref references poem includeonly noinclude
-    onlyinclude syntaxhighlight source timeline score imagemap mapframe maplink graph
-    templatestyles templatedata hiero indicator languages ce chem inputbox categorytree
-    charinsert dynamicpagelist rss section translate tvar youtube tabber tabview infobox
-    verbatim aside mainpage-leftcolumn-start mainpage-endcolumn mainpage-rightcolumn-start
-    """
-)
 _TAG = re.compile(
-    rf"</?(?:{'|'.join(sorted(set(_ELEMENTS), key=len, reverse=True))})\b[^<>]*>", re.I
+    rf"</?(?:{'|'.join(sorted(name_set(NAMES['elements']), key=len, reverse=True))})\b[^<>]*>", re.I
 )
 _OPEN_COMMENT = re.compile(r"<!--[^\n]*")
 _REF = re.compile(
@@ -43,13 +28,8 @@ _REF = re.compile(
 _OPEN_REF = re.compile(
     r"<ref\b[^<>]*>[ \t]*(?:\{\{[^{}\n]*(?:\{\{[^{}\n]*\}\}[^{}\n]*)*\}\}|\[http[^\]\n<]*\])?", re.I
 )
-_DROPPED = name_set(
-    """
-    templatestyles templatedata timeline score imagemap mapframe maplink graph hiero references
-    indicator inputbox categorytree dynamicpagelist rss style script youtube
-    """
-)
-_VERBATIM = name_set("nowiki math ce chem pre syntaxhighlight source code")
+_DROPPED = name_set(NAMES["elements_dropped"])
+_VERBATIM = name_set(NAMES["elements_verbatim"])
 _EXTENSION = re.compile(
     rf"<(/?)({'|'.join(sorted(_DROPPED | _VERBATIM | {'gallery'}))})\b[^<>]*>", re.I
 )
@@ -66,11 +46,6 @@ _LONE_BULLET = re.compile(r"^[ \t]*[-#*:;]+[ \t]*$", re.M)
 _SPACES = re.compile(r"[^\S\n]+")
 _LINE_ENDS = re.compile(r" *\n *")
 _MANY_LINES = re.compile(r"\n{3,}")
-_EMPTY_BRACKETS = re.compile(
-    r"\((?:see(?: also)?|cf\.|pronounced|pronunciation|listen|lit\.|from|in|of|or|and|born|about|"
-    r"equal to|equivalent to|[\s,;:/–—-])*\)|\[\s*\]",
-    re.I,
-)
 _COMPUTED_BRACKETS = re.compile(
     rf"(?:,?[ \t]+)?\((?:[^()\n\d]{{0,40}}(?:equal|equivalent|approx\w*|about|worth|around|aged?)"
     r"[^()\n\d]{0,20}|[^\w()\n]*)"
@@ -217,7 +192,7 @@ def after_parsing(text: str, verbatim: Verbatim, account: Account) -> str:
     text = _BULLETS.sub("- ", text)
     text = _LONE_BULLET.sub("", text)
     if "(" in text:
-        text = _EMPTY_BRACKETS.sub("", text)
+        text = RULES["empty_brackets"].sub("", text)
     text = _BEFORE_STOP.sub("", text)
     text = _SPACES.sub(" ", text)
     text = _no_markup(text)  # what was taken out may have brought two halves together
@@ -234,18 +209,9 @@ def caption(options: list[str]) -> str:
     """The caption among the options of a file link: the last that is no setting."""
     for option in reversed(options):
         word = option.strip()
-        if word and not _FILE_OPTION.fullmatch(word):
+        if word and not RULES["file_option"].fullmatch(word):
             return word
     return ""
-
-
-_FILE_OPTION = re.compile(
-    r"(?:thumb|thumbnail|frame|framed|frameless|border|right|left|center|centre|none|baseline|"
-    r"sub|super|top|text-top|middle|bottom|text-bottom|upright|miniatur|mini|vignette|droite|"
-    r"gauche|(?:\d+|\d*x\d+)\s*px|(?:thumb|upright|link|alt|lang|page|class|start|end|thumbtime)"
-    r"\s*=.*)",
-    re.I | re.S,
-)
 
 
 def _gallery(inside: str) -> str:

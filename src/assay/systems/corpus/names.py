@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from importlib.resources import files
 from typing import Any
+
+from assay.model.phrases import phrases_in, rules
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -20,18 +21,12 @@ def name_set(text: str) -> frozenset[str]:
     return frozenset(listed(text))
 
 
-NAMES: dict[str, Any] = tomllib.loads(
-    files("assay.systems.corpus").joinpath("names.toml").read_text("utf-8")
-)
+NAMES: dict[str, Any] = tomllib.loads(phrases_in("assay.systems.corpus", "names.toml"))
 """The tables of ``names.toml``."""
 
 
-def _pattern(name: str) -> str:
-    return str(NAMES[name]).replace("\n", "")
-
-
-DROPPED = re.compile(f"(?:{_pattern('dropped')})$")
-CITES = re.compile(_pattern("cites"))
+RULES = rules("assay.systems.corpus", "patterns.toml")
+"""The patterns of ``patterns.toml``."""
 LISTS, FIRST, SECOND, QUOTES, DATES, RELEASES = (
     name_set(NAMES[name]) for name in ("lists", "first", "second", "quotes", "dates", "releases")
 )

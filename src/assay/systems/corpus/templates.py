@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 from assay.systems.corpus.names import (
     DATES,
-    DROPPED,
     FIRST,
     LISTS,
     MONEY,
     QUOTES,
     RELEASES,
+    RULES,
     SECOND,
     SYMBOLS,
     UNITS,
@@ -64,7 +64,7 @@ COMPUTED = "\ue002"  # stands for what the wiki would compute, until the last pa
 
 def dropped(name: str) -> bool:
     """Whether a template of this name says nothing that belongs to the text."""
-    return DROPPED.match(name) is not None and name not in _SAID
+    return RULES["dropped"].match(name) is not None and name not in _SAID
 
 
 def sayer(name: str) -> Say | None:

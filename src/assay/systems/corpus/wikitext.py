@@ -22,24 +22,12 @@ from assay.systems.corpus.markup import (
     before_parsing,
     caption,
 )
-from assay.systems.corpus.names import CITES, name_set, namespace
+from assay.systems.corpus.names import RULES, name_set, namespace
 from assay.systems.corpus.tables import TableCell, markdown, one_line, span
 from assay.systems.corpus.templates import COMPUTED, Call, dropped, sayer, template_name
 from assay.systems.corpus.unwrapping import is_layout, said
 
 _DEEPEST = 60  # nested nodes; a page made to hurt nests deeper
-_REDIRECT = re.compile(
-    r"\s*#\s*(?:redirect\w*|weiterleitung|redirection|redirección|redirecionamento|rinvia|"
-    r"doorverwijzing|przekieruj|перенаправление|перенаправлення|転送|リダイレクト|重定向|넘겨주기|"
-    r"omdirigering|ohjaus|patrz|yönlendirme|تحويل|הפניה|alih|đổi)\s*:?\s*\[\[",
-    re.I,
-)
-_DISAMBIGUATION = re.compile(
-    r"\{\{\s*(?:(?:[\w -]+ )?(?:disambig(?:uation)?(?: page)?|dab|hndis|geodis|surname|given name|"
-    r"mil-unit-dis|numberdis|schooldis|hospitaldis|letter-numbercombdisambig)|begriffsklärung|"
-    r"homonymie|desambiguación|disambigua|aimai|неоднозначность|多义|曖昧さ回避)\s*(?:\||\}\})",
-    re.I,
-)
 _OPEN_TABLE = re.compile(r"\{\|.*?\n\|\}", re.S)
 _CELL_ATTRIBUTE = re.compile(
     r"(rowspan|colspan|style|class|align|valign|scope|width|height|bgcolor|data-sort-value)"
@@ -61,12 +49,12 @@ class CleanSettings:
 
 def is_redirect(wikitext: str) -> bool:
     """Whether the page only points to another."""
-    return _REDIRECT.match(wikitext) is not None
+    return RULES["redirect"].match(wikitext) is not None
 
 
 def is_disambiguation(wikitext: str) -> bool:
     """Whether the page lists the meanings of a name (it carries a template that says so)."""
-    return _DISAMBIGUATION.search(wikitext) is not None
+    return RULES["disambiguation"].search(wikitext) is not None
 
 
 def clean(
@@ -256,7 +244,7 @@ class _Renderer:
         """An infobox: named so, or at least three parameters with a name, each on its line."""
         if "infobox" in name:
             return True
-        if CITES.match(name):
+        if RULES["cites"].match(name):
             return False
         named = [parameter for parameter in node.params if parameter.showkey]
         if len(named) < 3 or len(named) * 2 < len(node.params):

@@ -1,0 +1,53 @@
+"""Phrases by which texts are known, as data: files of regular expressions, in TOML.
+
+An entry is an expression, or a list of alternatives; its line breaks are layout. ``<NAME>`` in one
+stands for an entry of ``[parts]``, or for all forms of the verbs of one of ``[verbs]``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from typing import Any
+
+_NAMED = re.compile(r"<([A-Z]+)>")
+
+
+class Phrases:
+    """What a file of phrases says: its tables, and its parts, filled in."""
+
+    def __init__(self, text: str) -> None:
+        self.tables: dict[str, Any] = tomllib.loads(text)
+        self.parts = {
+            name: _forms(own.split()) for name, own in self.tables.get("verbs", {}).items()
+        }
+        for name, part in self.tables.get("parts", {}).items():
+            self.parts[name] = self._filled(part)
+
+    def pattern(self, said: str | Iterable[str]) -> re.Pattern[str]:
+        """An entry as a pattern."""
+        if isinstance(said, str):
+            return re.compile(self._filled(said))
+        return re.compile("|".join(f"(?:{self._filled(one)})" for one in said))
+
+    def _filled(self, expression: str) -> str:
+        return _NAMED.sub(lambda hit: self.parts[hit.group(1)], expression.replace("\n", ""))
+
+
+def phrases_in(package: str, file: str) -> str:
+    """A file of phrases beside the modules of ``package``, as text."""
+    return resources.files(package).joinpath(file).read_text("utf-8")
+
+
+def rules(package: str, file: str) -> Mapping[str, re.Pattern[str]]:
+    """The patterns of the table ``[rules]`` of a file, by name."""
+    found = Phrases(phrases_in(package, file))
+    return {name: found.pattern(own) for name, own in found.tables["rules"].items()}
+
+
+def _forms(verbs: list[str]) -> str:
+    """All forms of regular verbs, as an expression."""
+    stems = sorted({one.removesuffix("e").removesuffix("y") for one in verbs})
+    return rf"(?:(?:{'|'.join(stems)})(?:e|y|s|es|ed|d|ies|ied|ying|ing|)\b)"
