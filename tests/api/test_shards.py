@@ -100,7 +100,8 @@ def films(place: Path) -> Path:
 
 def trec_rag(place: Path) -> Path:
     labellers, settings = {"default": ORACLE}, {**FEW, "nuggets": "always"}
-    return Stage(place, "trec-rag", labellers=labellers, settings=settings).folder
+    inputs = {"nuggets": None}  # one step after another makes them
+    return Stage(place, "trec-rag", labellers=labellers, settings=settings, inputs=inputs).folder
 
 
 def exam(place: Path) -> Path:
@@ -199,6 +200,15 @@ def test_steps_wait_for_what_failed_elsewhere_where_it_is_asked_again(tmp_path: 
     for shard in ("2/2", "1/2"):
         assert package.open(folder).judge(shard=shard, retry_failed=True).waiting == ()
     assert package.open(folder).judge(retry_failed=True).asked == 0
+
+
+def test_no_step_waits_for_labels_that_it_makes_no_use_of(tmp_path: Path):
+    judge = {"default": "tests.trec_rag.judge:judge"}
+    folder = Stage(tmp_path / "f", "trec-rag", labellers=judge).folder
+    first = package.open(folder).judge(shard="1/2")
+    left = {row["task"] for row in package.open(folder).missing.iter_rows(named=True)}
+    assert left == {"trec_rag.support", "trec_rag.assignment"}  # some of each is shard 2's
+    assert first.waiting == ()  # assignments are no matter of support
 
 
 # -- batch files ----------------------------------------------------------------------------------

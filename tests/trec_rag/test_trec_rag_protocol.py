@@ -74,10 +74,11 @@ def rows_of(path: Path) -> list[dict]:
 def test_the_whole_way_through_the_command_line(assay: Assay, tmp_path: Path):
     folder = make(tmp_path / "e")
     ahead = assay("judge", folder, "--dry-run", "--json", env=ENV)
-    assert [row["task"] for row in json.loads(ahead.stdout)["ahead"]][:2] == [
-        "sub-narratives, draft",
-        "sub-narratives",
-    ]
+    forecast = json.loads(ahead.stdout)
+    steps = [row["task"] for row in forecast["ahead"]]
+    assert steps[:2] == ["sub-narratives, draft", "sub-narratives"]
+    waiting = ", ".join(step for step in steps[1:] if step != "support")
+    assert forecast["notes"] == [f"More may be asked once labels before it are known: {waiting}."]
     done = assay("evaluate", folder, "--json", env=ENV)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)

@@ -93,12 +93,7 @@ def answer_command(
             return
         assumed = sum(count for _, count in forecasts)
         note = f"For {assumed} answers that are not there yet, a short one is assumed."
-        print_ahead(
-            plans,
-            price_cure="--price IN/OUT",
-            notes=[note] if assumed else [],
-            answers_assumed=assumed,
-        )
+        print_ahead(plans, price_cure="--price IN/OUT", notes=[note] if assumed else [])
         return
     shown = answers_shown(Teller(jobs[0].sources, by_document=options.is_rag))
     done: list[Done] = []

@@ -198,10 +198,7 @@ def report_command(
 
 def _print_ahead(opened: Opened) -> None:
     outlook = opened.look_ahead()
-    notes = (*outlook.repeats, *filter(None, (outlook.note,)))
-    print_ahead(
-        outlook.plans, notes=notes, answers_assumed=bool(outlook.note), repeats=outlook.repeats
-    )
+    print_ahead(outlook.plans, notes=[*outlook.repeats, *filter(None, [outlook.note])])
 
 
 def _batch(

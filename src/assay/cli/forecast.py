@@ -98,15 +98,13 @@ def print_ahead(
     *,
     price_cure: str = '[prices."MODEL"] in assay.toml',
     notes: Sequence[str] = (),
-    **more: Any,
 ) -> None:
-    """Calls, tokens and cost of ``plans``; ``more`` goes into the JSON document."""
+    """Calls, tokens and cost of ``plans``, and what the figures rest on."""
     with going() as shown:
         rows = forecast_rows(plans, shown.at)
     cells = (row.values() for row in rows)
-    present(
-        lambda: {"ahead": rows, **more}, _people(rows, price_cure, notes), (COLUMNS, cells), notes
-    )
+    document = {"ahead": rows, "notes": list(notes)}
+    present(lambda: document, _people(rows, price_cure, notes), (COLUMNS, cells), notes)
 
 
 def _people(

@@ -271,6 +271,7 @@ class Step:
     asked_as: AskedAs | None = None
     strict: bool = False
     repeats: bool = False
+    feeds: bool = True
     of_people: Requests | None = None
 
     @classmethod

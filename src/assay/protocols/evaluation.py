@@ -167,7 +167,8 @@ class Evaluation:
                 if step.repeats and (each.todo or others)
             ]
             groups = [repeated, *groups] if repeated else groups
-            others = set().union(*elsewhere)
+            fed = (own for step, own in zip(group, elsewhere, strict=True) if step.feeds)
+            others = set().union(*fed)
             if others and groups:
                 later = (step.title for waiting in groups for step in waiting)
                 return replace(total, waiting=tuple(later), waiting_for=tuple(sorted(others)))
@@ -188,7 +189,7 @@ class Evaluation:
                 # What the inputs lack may be why it is asked at all.
                 notes = (f"Note: {one}" for one in self.warnings[:_NOTES])
                 raise SettingsError("\n".join((refusal, *notes)))
-            pending = pending or asks
+            pending = pending or (step.feeds and asks)
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> TitledPlans:
         """All that can be asked before any further label is known (for batch files)."""
@@ -206,12 +207,12 @@ class Evaluation:
             (step.title, stepping.plan(step, (step.assumed or step).requests(book)))
             for step in self.steps
         )
-        asks = [bool(each.todo) for _, each in plans]
-        waiting = [
-            step.title
-            for step, before, own in zip(self.steps, (False, *asks), asks, strict=False)
-            if step.assumed is None and ((step.waits and before) or (step.repeats and own))
-        ]
+        pending, waiting = False, []
+        for step, (title, each) in zip(self.steps, plans, strict=True):
+            more = (step.waits and pending) or (step.repeats and bool(each.todo))
+            if more and step.assumed is None:
+                waiting.append(title)
+            pending = pending or (step.feeds and (more or bool(each.todo)))
         notes = [
             step.assumed.note
             for step in self.steps

@@ -145,7 +145,8 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
             asked = partial(_relevance, way)
             yield step(f"relevance ({way})", WAYS[way].task, asked, waits=not place)
         if settings.support and inputs.answers:
-            yield step("support", support_task(settings), support_requests, waits=False)
+            support = step("support", support_task(settings), support_requests, waits=False)
+            yield replace(support, feeds=False)
         if plain.makes_nuggets:
             creators = [_creator(spec) for spec in settings.creators]
             for place, name in enumerate(creators or [""]):
