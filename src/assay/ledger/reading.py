@@ -97,7 +97,10 @@ class Reading:
                 "ON newest = labels.id GROUP BY error",
                 [task, *by],
             ).fetchall()
-        return by_reason(rows)
+        found: Counter[str] = Counter()
+        for error, count in rows:
+            found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
+        return found
 
     def of_other_versions(self, versions: Mapping[str, str]) -> int:
         """How many labels these tasks have from other versions of them."""
@@ -190,7 +193,10 @@ class Reading:
         for chunk in _chunks(labels):
             found = {one.rowid: one for one in self.of_numbers(one.rowid for one in chunk)}
             for one in chunk:
-                yield as_told(found[one.rowid], one)
+                yield found[one.rowid]._replace(
+                    task=one.task, version=one.version, unit=one.unit, verdict=one.verdict,
+                    detail=one.detail,
+                )  # fmt: skip
 
     def numbers(self) -> dict[bytes, int]:
         """The number of every label, by its uid as it is stored (:func:`packed`)."""
@@ -245,7 +251,7 @@ class Reading:
             labellers, tasks = self.labellers(), self.task_names()
             for number, uid, key, task, version, unit, who, *said in rows:
                 about = (number, uid, key, tasks[task], version, unit, labellers[who])
-                yield label_of(*about, *said)
+                yield _label(*about, *said)
 
     def labellers(self) -> dict[int, LabellerId]:
         """Every labeller that ever wrote a label, by the number that rows refer to."""
@@ -355,15 +361,7 @@ def _chunks(values: Iterable[V]) -> Iterator[list[V]]:
     return iter(lambda: list(islice(wanted, _CHUNK)), [])
 
 
-def by_reason(errors: Iterable[tuple[str | None, int]]) -> Counter[str]:
-    """How many labels failed for each reason, by how many have each error."""
-    found: Counter[str] = Counter()
-    for error, count in errors:
-        found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
-    return found
-
-
-def label_of(
+def _label(
     number: int,
     uid: bytes,
     key: bytes | str,
@@ -390,14 +388,6 @@ def label_of(
         None if verdict is None else orjson.loads(verdict), reason, error, sample,
         None if overrules is None else unpacked(overrules), tokens_in, tokens_out, cost, seconds,
         created, {} if detail == "{}" else orjson.loads(detail), number,
-    )  # fmt: skip
-
-
-def as_told(whole: Label, label: Label) -> Label:
-    """A whole label as what it tells under another task, perhaps."""
-    return whole._replace(
-        task=label.task, version=label.version, unit=label.unit, verdict=label.verdict,
-        detail=label.detail,
     )  # fmt: skip
 
 
