@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import typer
 from click.testing import CliRunner
 
-from assay.cli.commands import COMMANDS, app
+from assay.cli.commands import COMMANDS, app, command_of
 
 
 def commands() -> list[str]:
     """Every command as it is typed, groups with their commands after them."""
     found = [""]
-    for name, (module, attribute, _) in COMMANDS.items():
+    for name in COMMANDS:
         found.append(name)
-        target = getattr(import_module(module), attribute)
+        target = command_of(name)
         if isinstance(target, typer.Typer):
             group = typer.main.get_command(target)
             found += [f"{name} {one}" for one in group.commands]  # type: ignore[attr-defined]

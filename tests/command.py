@@ -118,8 +118,7 @@ def _made(name: str, target: object) -> Any:
 
 def loaded(name: str) -> Any:
     """A command, which is made of its function once: that takes longer than most commands do."""
-    module, attribute, _ = commands.COMMANDS[name]
-    return _made(name, getattr(importlib.import_module(module), attribute))
+    return _made(name, commands.command_of(name))
 
 
 @cache

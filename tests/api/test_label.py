@@ -177,7 +177,7 @@ def test_faults_of_records_come_all_at_once():
     with pytest.raises(FormatError) as caught:
         package.label("support", records, Judge())
     assert [fault.line for fault in caught.value.faults] == [1, 2, 3, 4, 5, 5, 6]
-    with pytest.raises(SettingsError, match="no task 'supports'"):
+    with pytest.raises(SettingsError, match="task is 'supports'; it is one of 'support'"):
         package.label("supports", [])  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="neither a frame nor a list"):
         package.label("support", "file.jsonl")

@@ -202,45 +202,72 @@ class ListedBank:
             yield (one.number, one.at, one.by, one.action, one.query, identity, *sides)
 
 
+EDITS: Mapping[str, tuple[str, ...]] = {
+    "add": ("query", "weight", "gold", "facet"),
+    "reword": ("text",),
+    "drop": (),
+    "restore": (),
+    "weigh": ("weight",),
+    "key": ("gold",),
+}
+"""The actions of an edit, each with what it takes beside the question; the first is needed."""
+
+
 @dataclass(frozen=True, slots=True)
-class AddedQuestion:
-    """A question to be added."""
-
-    query: str
-    text: str
-    weight: float | None
-    gold: Sequence[str]
-    facet: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedQuestion:
-    """What becomes of the question ``identity``, in one query or whichever has it."""
+class WantedEdit:
+    """What is to become of a question: ``of`` is its id, or the words of one to ``add``; in one
+    ``query`` or whichever has it. Raises SettingsError for what does not go together."""
 
     action: str
-    identity: str
-    query: str | None
-    more: Mapping[str, Any]
+    of: str
+    query: str | None = None
+    text: str | None = None
+    weight: float | None = None
+    gold: Sequence[str] = ()
+    facet: str | None = None
 
+    def __post_init__(self) -> None:
+        takes = EDITS[self.action]
+        for name in ("text", "weight", "gold", "facet"):
+            if getattr(self, name) not in (None, (), []) and name not in takes:
+                raise SettingsError(
+                    f"--{name} does not go with --{self.action}: an edit changes one thing."
+                )
+        if takes and getattr(self, takes[0]) in (None, "", (), []):
+            raise SettingsError(f"--{self.action} needs --{takes[0]}.")
 
-def edit_bank(given: Path, by: str, wanted: AddedQuestion | ChangedQuestion) -> str:
-    """Change one question of a bank, record who did it, and say what was done."""
-    path = bank_path(given, must_exist=isinstance(wanted, ChangedQuestion))
-    if isinstance(wanted, AddedQuestion):
-        weight = 1.0 if wanted.weight is None else wanted.weight
-        where, before, action = wanted.query, None, "add"
-        after = BankQuestion(
-            question_id(where, wanted.facet, wanted.text), wanted.text, facet=wanted.facet,
-            origin=by, gold=tuple(wanted.gold), weight=weight,
+    def made(self, by: str) -> BankQuestion:
+        """The question that is added."""
+        where, weight = self.query or "", 1.0 if self.weight is None else self.weight
+        return BankQuestion(
+            question_id(where, self.facet, self.of), self.of, facet=self.facet, origin=by,
+            gold=tuple(self.gold), weight=weight,
         )  # fmt: skip
+
+    def changed(self, question: BankQuestion) -> BankQuestion:
+        """What a question becomes."""
+        if self.action == "reword":
+            return replace(question, text=" ".join((self.text or "").split()))
+        if self.action == "weigh":
+            return replace(question, weight=self.weight or 0.0)
+        if self.action == "key":
+            return replace(question, gold=tuple(self.gold))
+        return replace(question, active=self.action == "restore")
+
+
+def edit_bank(given: Path, by: str, wanted: WantedEdit) -> str:
+    """Change one question of a bank, record who did it, and say what was done."""
+    path = bank_path(given, must_exist=wanted.action != "add")
+    so = ""
+    if wanted.action == "add":
+        where, before, after = wanted.query or "", None, wanted.made(by)
+        if where not in open_bank(path).queries:
+            so = f"; the query '{where}' is new to the bank"
     else:
-        action = wanted.action
-        where, before = find(read_bank(path).require(), wanted.identity, wanted.query)
-        after = replace(before, **wanted.more)
-    is_new = isinstance(wanted, AddedQuestion) and where not in open_bank(path).queries
-    made = edit(path, by, action, where, before, after)
-    so = f"; the query '{where}' is new to the bank" if is_new else ""
-    return f"Version {made.number}: {action} {after.id} ({history_path(path).name}){so}"
+        where, before = find(read_bank(path).require(), wanted.of, wanted.query)
+        after = wanted.changed(before)
+    made = edit(path, by, wanted.action, where, before, after)
+    return f"Version {made.number}: {wanted.action} {after.id} ({history_path(path).name}){so}"
 
 
 def bank_differences(

@@ -133,11 +133,11 @@ def score_runs(
     judged = {k: Judged @ k for k in sorted({one.k for one in wanted.values() if one.k})}
     every = (*wanted.values(), *judged.values())
     try:
-        found = score_run_files(qrels, files, every, note=note, only=only)
+        found, judgements = score_run_files(qrels, files, every, note=note, only=only)
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
-    scores = {printable(name): one for name, one in found.by_name(note).items()}
-    mask = np.ones(len(found.judged.topics), dtype=np.bool_)
+    scores = {printable(name): one for name, one in found.items()}
+    mask = np.ones(len(judgements.topics), dtype=np.bool_)
     for run, one in scores.items():
         _say_what_lacks(run, one, note)
         if answered:

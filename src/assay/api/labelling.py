@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from assay.api.arguments import budget_of, path_or_none, price_of
+from assay.api.arguments import budget_of, one_of, path_or_none, price_of
 from assay.api.ledgers import known_at, ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.reading import Note, used, warn
@@ -21,7 +21,7 @@ from assay.formats.jsonl import dump_line
 from assay.formats.pairs import FIELDS, GOLD, Id, Pair, pairs_of, read_pairs
 from assay.formats.pairs import PairTask as PairTask
 from assay.judging.engine import Plan, plan
-from assay.judging.progress import Progress, Silent, Tally
+from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller, Request
 from assay.labellers.custom import AnyLabeller, as_spec
 from assay.labellers.judge.packages import judge_of
@@ -56,10 +56,6 @@ class PairKind:
     task: AnyTask
     unit: Callable[[Pair], Unit]
     level: Callable[[Mapping[str, Any]], str]
-
-    def request(self, pair: Pair) -> Request:
-        """What is asked about ``pair``."""
-        return Request(self.task, self.unit(pair))
 
 
 def _rated(verdict: Mapping[str, Any]) -> str:
@@ -165,6 +161,8 @@ class PairLabel(NamedTuple):
 
 
 COLUMNS = PairLabel._fields
+TITLE = "Labels"
+"""What asking for them is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,6 @@ class PairJob:
     task: PairTask
     pairs: Sequence[Pair]
     labeller: Labeller
-    title: str = "Labels"
 
     @property
     def kind(self) -> PairKind:
@@ -182,7 +179,7 @@ class PairJob:
 
     def requests(self) -> list[Request]:
         """What is asked, in the order of the pairs."""
-        return [self.kind.request(pair) for pair in self.pairs]
+        return [Request(self.kind.task, self.kind.unit(pair)) for pair in self.pairs]
 
     def look_ahead(self, ledger: Path | None, *, retry_failed: bool) -> Plan:
         """What would be asked, given the ledger if there is one yet. Asks nobody."""
@@ -191,14 +188,28 @@ class PairJob:
                 known, self.labeller, self.requests(), retry_failed=retry_failed, across_tasks=False
             )
 
-    def label(self, asker: Asker) -> list[PairLabel]:
-        """The pairs' labels, in their order; asks for those that the ledger lacks."""
-        found = asker.ask(self.title, self.requests())
-        stopped = asker.spending.tally.stopped is not None
-        return [
-            self._labelled(pair, label, stopped)
-            for pair, label in zip(self.pairs, found, strict=True)
-        ]
+    def labels(
+        self,
+        ledger: Path | None,
+        *,
+        progress: Progress,
+        budget: float | None = None,
+        retry_failed: bool = False,
+    ) -> tuple[list[PairLabel], Tally]:
+        """The pairs' labels, in their order, and what was done for them, within ``budget`` US
+        dollars. What the ledger holds is not asked again; without one, one is made for this call.
+
+        Raises LabellerUnreachable and KeyboardInterrupt with what was answered kept; where the
+        ledger was this call's own it then stays, and a note of the exception names it.
+        """
+        with ledger_at(ledger) as opened:
+            opened.checked()  # before anything is asked that rests on a label
+            spending = Spending(budget)
+            asker = Asker(opened, self.labeller, progress, spending, retry_failed)
+            found = asker.ask(TITLE, self.requests())
+        stopped = spending.tally.stopped is not None
+        pairs = zip(self.pairs, found, strict=True)
+        return [self._labelled(pair, label, stopped) for pair, label in pairs], spending.tally
 
     def _labelled(self, pair: Pair, label: Label | None, stopped: bool) -> PairLabel:
         level = yes = reason = None
@@ -208,30 +219,6 @@ class PairJob:
             reason = label.reason
         said = warning(self.task, self.kind, pair, label, level, stopped=stopped)
         return PairLabel(pair.id, self.task.value, level, yes, reason, said)
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How far judging may go: ``budget`` in US dollars, and whether unusable replies are asked
-    for again."""
-
-    budget: float | None = None
-    retry_failed: bool = False
-    progress: Progress = field(default_factory=Silent)
-
-
-def label_pairs(job: PairJob, ledger: Path | None, bounds: Bounds) -> tuple[list[PairLabel], Tally]:
-    """The labels of a job's pairs, and what was done for them. What the ledger at ``ledger`` holds
-    is not asked again; without a path, one is made for this call.
-
-    Raises LabellerUnreachable and KeyboardInterrupt with what was answered kept; where the ledger
-    was this call's own it then stays, and a note of the exception names it.
-    """
-    with ledger_at(ledger) as opened:
-        opened.checked()  # before anything is asked that rests on a label
-        spending = Spending(bounds.budget)
-        asker = Asker(opened, job.labeller, bounds.progress, spending, bounds.retry_failed)
-        return job.label(asker), spending.tally
 
 
 def pair_job(
@@ -259,21 +246,14 @@ def pair_job(
     return PairJob(task, pairs, who)
 
 
-def label_file(
-    job: PairJob, file: Path, ledger: Path | None, output: Path | None, bounds: Bounds
-) -> tuple[list[PairLabel], Tally]:
-    """:func:`label_pairs` of a file, written to ``output`` (JSON Lines, or CSV or TSV where it is
-    called so) with its manifest."""
-    labels, tally = label_pairs(job, ledger, bounds)
-    if output is not None:
-        rows = (dump_line(one._asdict()) for one in labels)
-        table = is_table(output)
-        write_bytes(output, csv_bytes(COLUMNS, labels, output) if table else b"".join(rows))
-        settings, who = {"task": job.task.value}, [job.labeller.id]
-        write_run_manifest(
-            output, "label", settings, labellers=who, inputs=[file], outputs=[output]
-        )
-    return labels, tally
+def write_labels(job: PairJob, labels: Sequence[PairLabel], file: Path, output: Path) -> None:
+    """Write the labels of a file's pairs as JSON Lines, or CSV or TSV where ``output`` is called
+    so, with their manifest."""
+    rows = (dump_line(one._asdict()) for one in labels)
+    table = is_table(output)
+    write_bytes(output, csv_bytes(COLUMNS, labels, output) if table else b"".join(rows))
+    settings, who = {"task": job.task.value}, [job.labeller.id]
+    write_run_manifest(output, "label", settings, labellers=who, inputs=[file], outputs=[output])
 
 
 def label(
@@ -302,7 +282,7 @@ def label(
     ``label`` and ``yes`` are null where there is none, and ``warning`` says why. Raises FormatError
     with all faults of the records, and what stops a run: SettingsError, LabellerUnreachable.
     """
-    kind = _task_of(task)
+    kind = one_of(PairTask, task, "task")
     parsed = pairs_of(_rows(records), kind)
     pairs = used(parsed, warn)
     who = _labeller_of(labeller, price_of(price))
@@ -312,7 +292,7 @@ def label(
     path = path_or_none(ledger, "ledger")
 
     labels, tally = outside_a_loop(
-        lambda told: label_pairs(job, path, Bounds(budget, retry_failed, told)),
+        lambda told: job.labels(path, progress=told, budget=budget, retry_failed=retry_failed),
         progress_of(progress),
     )
     if tally.unanswered:
@@ -327,14 +307,6 @@ def frame_of(labels: Sequence[PairLabel]) -> pl.DataFrame:
     found = frame(COLUMNS, (one._replace(id=str(one.id)) for one in labels))
     numbers = bool(labels) and all(isinstance(one.id, int) for one in labels)
     return found.cast({"id": int}) if numbers else found
-
-
-def _task_of(task: str) -> PairTask:
-    try:
-        return PairTask(task)
-    except ValueError:
-        known = ", ".join(f"'{one.value}'" for one in PairTask)
-        raise SettingsError(f"There is no task {task!r} for pairs. Tasks: {known}.") from None
 
 
 def _rows(records: Any) -> Iterable[object]:

@@ -63,7 +63,7 @@ def measure(
     wanted = measures_of(measures)
     given = [runs] if isinstance(runs, str | PathLike) else runs
     if _are_files(given) and isinstance(qrels, str | PathLike):
-        scored = score_run_files(
+        scored, _ = score_run_files(
             Path(qrels),
             [Path(one) for one in given],
             wanted,
@@ -73,7 +73,7 @@ def measure(
             g_max=g_max,
         )
         named = {str(one): one for one in wanted}
-        return frame(rows(scored.by_name(warn), named, topics, per_topic=per_topic)).select(COLUMNS)
+        return frame(rows(scored, named, topics, per_topic=per_topic)).select(COLUMNS)
     if _are_files(given):
         read = [_run_of(one) for one in given]
         require_own_names([name for name, _ in read], [Path(one) for one in given])

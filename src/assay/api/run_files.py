@@ -225,7 +225,7 @@ def scored(
     ``only``. Raises FormatError with all faults, SettingsError for what cannot be measured."""
     over = TOPICS[0] if only else cast("Topics", topics)
     try:
-        found = score_run_files(
+        found, judged = score_run_files(
             qrels,
             runs,
             measures.values(),
@@ -237,36 +237,28 @@ def scored(
         )
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    return ScoredRuns(found.by_name(note), measures, found.judged, over, ties, ideal, only)
+    return ScoredRuns(found, measures, judged, over, ties, ideal, only)
 
 
-class FileScores(NamedTuple):
-    """The scores of runs, each with the name that it gives itself and its file, and what they were
-    judged by."""
-
-    names: list[str]
-    files: list[Path]
-    scores: list[RunScores]
-    judged: Judgements
-
-    def by_name(self, note: Note) -> dict[str, RunScores]:
-        """The scores by run; runs of one name get their files' names added, which ``note``
-        hears."""
-        if len(set(self.files)) < len(self.files):
-            raise SettingsError("A run file is given twice: give each file once.")
-        twice = {name for name in self.names if self.names.count(name) > 1}
-        shown = [
-            f"{name} ({printable(str(path))})" if name in twice else name
-            for name, path in zip(self.names, self.files, strict=True)
-        ]
-        if len(set(shown)) < len(shown):  # one name looks like another one with its path
-            shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
-        if twice:
-            note(
-                f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
-                "their paths are added to the names."
-            )
-        return dict(zip(shown, self.scores, strict=True))
+def _by_name(
+    names: Sequence[str], files: Sequence[Path], scores: Sequence[RunScores], note: Note
+) -> dict[str, RunScores]:
+    """The scores by run; runs of one name get their files' names added, which ``note`` hears."""
+    if len(set(files)) < len(files):
+        raise SettingsError("A run file is given twice: give each file once.")
+    twice = {name for name in names if names.count(name) > 1}
+    shown = [
+        f"{name} ({printable(str(path))})" if name in twice else name
+        for name, path in zip(names, files, strict=True)
+    ]
+    if len(set(shown)) < len(shown):  # one name looks like another one with its path
+        shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
+    if twice:
+        note(
+            f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
+            "their paths are added to the names."
+        )
+    return dict(zip(shown, scores, strict=True))
 
 
 def require_own_names(names: Sequence[str], files: Sequence[Path]) -> None:
@@ -292,9 +284,10 @@ def score_run_files(
     ties: Ties = "trec",
     ideal: Ideal = "qrels",
     g_max: float | None = None,
-) -> FileScores:
-    """The scores of every run. Everything is read, so that all faults of all files come at once
-    (FormatError); warnings go to ``note``. ``only`` is a file of the topics that are scored."""
+) -> tuple[dict[str, RunScores], Judgements]:
+    """The scores of every run by its name, and what they were judged by. Everything is read, so
+    that all faults of all files come at once (FormatError); warnings go to ``note``. ``only`` is a
+    file of the topics that are scored."""
     wanted = list(measures)
     by_subtopic = any(isinstance(measure, AlphaNDCG) for measure in wanted)
     judged, faults = _judgements(qrels, g_max, note, by_subtopic=by_subtopic)
@@ -323,7 +316,7 @@ def score_run_files(
         faults += error.faults
     if faults or judged is None:
         raise FormatError(faults)
-    return FileScores(names, files, scores, judged)
+    return _by_name(names, files, scores, note), judged
 
 
 def _judgements(

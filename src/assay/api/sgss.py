@@ -1,28 +1,19 @@
-"""SGSS: weights learned from preferences, and degraded versions of summaries."""
+"""SGSS: weights learned from preferences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from assay.formats.summaries import read_summaries, write_summaries
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import json_bytes, write_bytes
-from assay.protocols.sgss.inputs import DEGRADED, SgssSettings
+from assay.protocols.sgss.inputs import SgssSettings
 from assay.protocols.sgss.labels import judge_all, tasks
 from assay.protocols.sgss.learning import Learned, learn
 from assay.protocols.sgss.protocol import SGSS
-
-
-class Strategy(StrEnum):
-    """How a version is made."""
-
-    NO_HEADINGS = "NoHeadings"
-    NO_SECTION_1 = "NoSection1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +54,3 @@ def learn_weights(
     document = learned.document(settings)
     write_bytes(target, json_bytes(document))
     return LearnedWeights(learned, target, document)
-
-
-def degrade(file: Path, strategy: Strategy, into: Path) -> int:
-    """Write degraded versions of summaries that have sections; returns how many. Raises FormatError
-    with all faults."""
-    made = [DEGRADED[strategy](one) for one in read_summaries(file).require() if one.sections]
-    write_bytes(into, write_summaries(made))
-    return len(made)

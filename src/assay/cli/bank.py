@@ -12,9 +12,8 @@ import typer
 from assay.api.bank import (
     COLUMNS,
     HISTORY_COLUMNS,
-    AddedQuestion,
-    ChangedQuestion,
     ListedBank,
+    WantedEdit,
     bank_differences,
     edit_bank,
     generate,
@@ -145,46 +144,9 @@ def edit_command(
     if len(given) != 1:
         raise typer.BadParameter(f"give one of {', '.join('--' + name for name in chosen)}")
     ((action, value),) = given.items()
-    more = {"--text": text, "--weight": weight, "--gold": gold, "--facet": facet}
-    for name, said in more.items():
-        if said not in (None, []) and name not in _WITH.get(action, ()):
-            why = f"{name} does not go with --{action}: an edit changes one thing"
-            raise typer.BadParameter(why)
-    wanted: AddedQuestion | ChangedQuestion
-    if action == "add":
-        if query is None:
-            raise typer.BadParameter("--add needs the query: --query ID")
-        wanted = AddedQuestion(query, value, weight, gold or (), facet)
-    else:
-        wanted = ChangedQuestion(action, value, query, _new_values(action, text, weight, gold))
+    answers = [one.strip() for one in gold or () if one.strip()]
+    wanted = WantedEdit(action, value, query, text, weight, answers, facet)
     say(edit_bank(bank, by, wanted))
-
-
-_WITH = {
-    "add": ("--weight", "--gold", "--facet"), "reword": ("--text",), "weigh": ("--weight",),
-    "key": ("--gold",),
-}  # fmt: skip
-"""What else an edit takes."""
-
-
-def _new_values(
-    action: str, text: str | None, weight: float | None, gold: list[str] | None
-) -> Mapping[str, Any]:
-    """What an edit gives a question."""
-    if action == "reword":
-        if not (text and text.strip()):
-            raise typer.BadParameter("--reword needs the new words: --text")
-        return {"text": " ".join(text.split())}
-    if action == "weigh":
-        if weight is None:
-            raise typer.BadParameter("--weigh needs --weight")
-        return {"weight": weight}
-    if action == "key":
-        key = tuple(one.strip() for one in gold or () if one.strip())
-        if not key:
-            raise typer.BadParameter("--key needs the answer: --gold")
-        return {"gold": key}
-    return {"active": action == "restore"}
 
 
 @app.command("diff")

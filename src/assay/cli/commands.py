@@ -18,57 +18,58 @@ from assay.model.places import TRUSTED
 from assay.model.version import __version__
 from assay.model.wording import printable
 
-# name -> (module, attribute, one line for --help). A Typer attribute is a command group.
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "init": ("assay.cli.start", "init_command", "Write a folder for a protocol."),
-    "status": ("assay.cli.status", "status_command", "What is there, what comes next."),
-    "evaluate": ("assay.cli.evaluate", "evaluate_command", "Judge, score and report a folder."),
-    "judge": ("assay.cli.evaluate", "judge_command", "Ask labellers for the labels that miss."),
-    "score": ("assay.cli.evaluate", "score_command", "Compute every score from the labels."),
-    "report": ("assay.cli.evaluate", "report_command", "Write the HTML report."),
-    "release": ("assay.cli.release", "release_command", "Pages, tables and files to publish."),
-    "validate": ("assay.cli.validate", "validate_command", "Check files, list all faults."),
-    "ui": ("assay.cli.ui", "ui_command", "The workbench: people label in a browser."),
-    "draw": ("assay.cli.draw", "draw_command", "Draw at random what people label."),
-    "plan": ("assay.cli.plan", "plan_command", "What to label next, and what that buys."),
-    "trust": ("assay.cli.trust", "trust_command", "Scores corrected by what people labelled."),
-    "import": ("assay.cli.importing", "import_command", "Answers from traces and data sets."),
-    "gate": ("assay.cli.gate", "gate_command", "Whether a run may go out: bounds, a baseline."),
-    "diff": ("assay.cli.diff", "diff_command", "Two evaluations, topic by topic."),
-    "calibrate": (
-        "assay.cli.calibrate",
-        "calibrate_command",
-        "The embedded judge fitted to people's labels.",
-    ),
-    "audit": ("assay.cli.audit", "audit_command", "What the judge can be fooled by."),
-    "label": ("assay.cli.label", "label_command", "Judge a list of pairs one by one."),
-    "measure": ("assay.cli.measure", "measure_command", "Ranking measures of TREC runs."),
-    "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),
-    "nuggets": ("assay.cli.nuggets", "app", "Nugget scores of assignment files; edit nuggets."),
-    "support": ("assay.cli.support", "support_command", "Support scores of label files."),
-    "rubrics": ("assay.cli.rubrics", "app", "Scores of answers graded by weighted rubrics."),
-    "battles": ("assay.cli.battles", "battles_command", "Ratings of runs from judged battles."),
-    "sgss": ("assay.cli.sgss", "app", "SGSS: weights from preferences, degraded versions."),
-    "bank": ("assay.cli.bank", "app", "Question banks: generate, list, edit, diff."),
-    "exam": ("assay.cli.exam", "exam_command", "EXAM++ scores of graded passages."),
-    "agree": ("assay.cli.agree", "agree_command", "Agreement of two label files."),
-    "correlate": ("assay.cli.correlate", "correlate_command", "Correlation of two score tables."),
-    "compare": ("assay.cli.compare", "compare_command", "Which differences of runs are real."),
-    "samplesize": ("assay.cli.samplesize", "samplesize_command", "How many topics are needed."),
-    "corpus": ("assay.cli.corpus", "app", "From dumps and wikitext to passages."),
-    "index": ("assay.cli.index", "app", "From passages to a BM25 index and vectors."),
-    "retrieve": ("assay.cli.retrieve", "retrieve_command", "From topics to runs."),
-    "answer": ("assay.cli.answer", "answer_command", "From passages to answers."),
-    "recalibrate": (
-        "assay.cli.recalibrate",
-        "recalibrate_command",
-        "Confidences mended by what was seen.",
-    ),
-    "mcp": ("assay.cli.mcp", "mcp_command", "A folder for programs that speak MCP."),
-    "labels": ("assay.cli.labels", "app", "See, export and import labels."),
-    "models": ("assay.cli.models", "app", "Embedded models: list and fetch."),
-    "doctor": ("assay.cli.doctor", "doctor_command", "What is installed, what answers."),
+COMMANDS: dict[str, str] = {
+    "init": "Write a folder for a protocol.",
+    "status": "What is there, what comes next.",
+    "evaluate": "Judge, score and report a folder.",
+    "judge": "Ask labellers for the labels that miss.",
+    "score": "Compute every score from the labels.",
+    "report": "Write the HTML report.",
+    "release": "Pages, tables and files to publish.",
+    "validate": "Check files, list all faults.",
+    "ui": "The workbench: people label in a browser.",
+    "draw": "Draw at random what people label.",
+    "plan": "What to label next, and what that buys.",
+    "trust": "Scores corrected by what people labelled.",
+    "import": "Answers from traces and data sets.",
+    "gate": "Whether a run may go out: bounds, a baseline.",
+    "diff": "Two evaluations, topic by topic.",
+    "calibrate": "The embedded judge fitted to people's labels.",
+    "audit": "What the judge can be fooled by.",
+    "label": "Judge a list of pairs one by one.",
+    "measure": "Ranking measures of TREC runs.",
+    "confidence": "HMR and calibration of a CSV.",
+    "nuggets": "Nugget scores of assignment files; edit nuggets.",
+    "support": "Support scores of label files.",
+    "rubrics": "Scores of answers graded by weighted rubrics.",
+    "battles": "Ratings of runs from judged battles.",
+    "sgss": "SGSS: weights from preferences.",
+    "bank": "Question banks: generate, list, edit, diff.",
+    "exam": "EXAM++ scores of graded passages.",
+    "agree": "Agreement of two label files.",
+    "correlate": "Correlation of two score tables.",
+    "compare": "Which differences of runs are real.",
+    "samplesize": "How many topics are needed.",
+    "corpus": "From dumps and wikitext to passages.",
+    "index": "From passages to a BM25 index and vectors.",
+    "retrieve": "From topics to runs.",
+    "answer": "From passages to answers.",
+    "recalibrate": "Confidences mended by what was seen.",
+    "mcp": "A folder for programs that speak MCP.",
+    "labels": "See, export and import labels.",
+    "models": "Embedded models: list and fetch.",
+    "doctor": "What is installed, what answers.",
 }
+"""What there is, each in a line for ``--help``."""
+
+_ELSEWHERE = {
+    "init": "start",
+    "judge": "evaluate",
+    "score": "evaluate",
+    "report": "evaluate",
+    "import": "importing",
+}
+"""Commands whose module is not called as they are."""
 
 
 class LazyGroup(TyperGroup):
@@ -80,7 +81,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][2])
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -100,14 +101,19 @@ class LazyGroup(TyperGroup):
             raise
 
 
+def command_of(name: str) -> Any:
+    """A command's function, or the group of commands that it is."""
+    module = import_module(f"assay.cli.{_ELSEWHERE.get(name, name)}")
+    return getattr(module, f"{name}_command", None) or module.app
+
+
 def _load(name: str) -> Any:
-    module, attribute, short = COMMANDS[name]
-    target = getattr(import_module(module), attribute)
+    target = command_of(name)
     if isinstance(target, typer.Typer):
         target.info.name = name
         return typer.main.get_command(target)
     wrapper = typer.Typer(add_completion=False, rich_markup_mode=None)
-    wrapper.command(name, short_help=short)(target)
+    wrapper.command(name, short_help=COMMANDS[name])(target)
     return typer.main.get_command(wrapper)
 
 

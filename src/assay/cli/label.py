@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assay.api.labelling import COLUMNS, Bounds, PairJob, PairLabel, PairTask, label_file, pair_job
+from assay.api.labelling import COLUMNS, TITLE, PairJob, PairLabel, PairTask, pair_job, write_labels
 from assay.cli.common import FORM, forms, present, remark, tell
 from assay.cli.forecast import done_in_words, print_ahead, print_prompts
 from assay.cli.judging import (
@@ -82,19 +82,22 @@ def label_command(
         path = output.with_suffix(".sqlite")
     if show_prompts or dry_run:
         outlook = job.look_ahead(None if show_prompts else path, retry_failed=retry_failed)
-        plans = [(job.title, outlook)]
+        plans = [(TITLE, outlook)]
         if show_prompts:
             print_prompts(plans, show_prompts)
         else:
             print_ahead(plans, price_cure="--price IN/OUT")
         return
-    bounds = Bounds(budget, retry_failed, judging_bar())
     try:
-        labels, tally = label_file(job, file, path, output, bounds)
+        labels, tally = job.labels(
+            path, progress=judging_bar(), budget=budget, retry_failed=retry_failed
+        )
     except BaseException as error:
         for note in getattr(error, "__notes__", ()):
             tell(note)
         raise
+    if output is not None:
+        write_labels(job, labels, file, output)
     present(
         lambda: {
             "task": job.task.value,

@@ -1,4 +1,4 @@
-"""``assay sgss``: weights learned from preferences, and degraded versions of summaries."""
+"""``assay sgss``: weights learned from preferences."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from assay.api.sgss import LearnedWeights, Strategy, degrade, learn_weights
-from assay.cli.common import Paragraph, forms, group, present, say, tell
+from assay.api.sgss import LearnedWeights, learn_weights
+from assay.cli.common import Paragraph, forms, group, present, tell
 from assay.cli.judging import LabellerOption, PolicyOption
 from assay.model.options import Argument, Option
 from assay.model.wording import counted
@@ -15,7 +15,7 @@ from assay.page.tables import Table
 from assay.protocols.sgss.inputs import CRITERIA
 from assay.protocols.sgss.learning import Learned
 
-app = group("SGSS: weights from preferences, degraded versions.")
+app = group("SGSS: weights from preferences.")
 
 
 @app.command("weights")
@@ -106,15 +106,3 @@ def _verdict(learned: Learned) -> str:
     if high < 0:
         return "They agree less than the default weights: keep the defaults."
     return "Whether they agree better than the default weights cannot be told."
-
-
-@app.command("degrade")
-@forms()
-def degrade_command(
-    file: Annotated[Path, Argument("SUMMARIES.jsonl")],
-    strategy: Annotated[Strategy, Option("What is taken away.")],
-    into: Annotated[Path, Option("The new file.", flag="--out")],
-) -> None:
-    """Write degraded versions of summaries. ('degrade' in [settings] makes them by itself.)"""
-    count = degrade(file, strategy, into)
-    say(f"{counted(count, 'summary', 'summaries')} written to {into}")

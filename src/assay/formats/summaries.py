@@ -9,11 +9,11 @@ Abandonment: a table with ``line, count``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.formats.cells import read_cells
-from assay.formats.jsonl import dump_line, one_id, read_values
+from assay.formats.jsonl import one_id, read_values
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
 from assay.model.summaries import CitedText, Document, Preference, Summary, SummarySection
@@ -164,31 +164,6 @@ class _SummaryReader:
             for place, one in enumerate(statements, 1)
         ]
         return SummarySection(heading, tuple(one for one in made if one is not None))
-
-
-def write_summaries(summaries: Iterable[Summary]) -> bytes:
-    """Summaries as JSON Lines."""
-    return b"".join(dump_line(_row(summary)) for summary in summaries)
-
-
-def _row(summary: Summary) -> dict[str, Any]:
-    def cited(one: CitedText) -> dict[str, Any]:
-        return {"text": one.text, "citations": list(one.citations)}
-
-    row: dict[str, Any] = {
-        "query_id": summary.query,
-        "query": summary.query_text,
-        "summariser": summary.run,
-        "overview": cited(summary.overview),
-        "sections": [
-            {"heading": one.heading, "statements": [cited(s) for s in one.statements]}
-            for one in summary.sections
-        ],
-        "doclist": [document._asdict() for document in summary.documents.values()],
-    }
-    if summary.overview_last:
-        row["overview_position"] = "end"
-    return row
 
 
 @reads_file

@@ -3,13 +3,14 @@ they are seen, with what an edit moves."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from aiohttp import web
 
-from assay.api import bank as banks
+from assay.api.bank import EDITS, ListedBank, WantedEdit
 from assay.model.wording import counted
 from assay.page.wording import NOTHING
 from assay.web.desk import Refused
@@ -18,7 +19,6 @@ from assay.web.runs import ScoredFolder
 from assay.web.security import PERSON
 from assay.web.values import anchor
 
-_ACTIONS = ("reword", "drop", "restore", "weigh", "add")
 _MOST_MOVED = 20
 
 
@@ -34,7 +34,7 @@ async def show(request: web.Request) -> web.StreamResponse:
     bench = bench_of(request)
     if "exam" not in bench.opened.parts:
         raise web.HTTPNotFound(text="This folder has no question bank.")
-    listed = banks.ListedBank.read(bench.opened.folder.path)
+    listed = ListedBank.read(bench.opened.folder.path)
     scored = await bench.scored()
     items = {(one.query, one.question): one for one in scored.items}
     rows = [
@@ -54,37 +54,26 @@ async def change(request: web.Request) -> Any:
     who, bench = request[PERSON], bench_of(request)
     if not who.organises:
         raise Refused("Only organisers edit the bank.", 403)
-    if "exam" not in bench.opened.parts or said.get("action") not in _ACTIONS:
+    if "exam" not in bench.opened.parts or said.get("action") not in tuple(EDITS):
         raise Refused("There is no such thing to do.", 404)
-    rows = banks.ListedBank.read(bench.opened.folder.path).rows(None)
-    wanted = _wanted(said, {str(row["query"]) for row in rows})
-    return await bench.edited_bank(wanted, f"human:{who.name}")
+    return await bench.edited_bank(_wanted(said, bench.opened.folder.path), f"human:{who.name}")
 
 
-def _wanted(
-    said: dict[str, Any], queries: Collection[str]
-) -> banks.AddedQuestion | banks.ChangedQuestion:
+def _wanted(said: Mapping[str, Any], folder: Path) -> WantedEdit:
+    """What a page asks for, which may hold anything. Raises Refused."""
     action, text = said["action"], " ".join(str(said.get("text", "")).split())
-    query, identity = str(said.get("query", "")), str(said.get("id", ""))
+    query, weight = str(said.get("query", "")), said.get("weight")
     if action in ("reword", "add") and not text:
         raise Refused("The question has no words.", 422)
-    if action == "add":
-        if query not in queries:
-            raise Refused(
-                f"The bank has no query {query!r}; 'assay bank edit FOLDER --add' makes one.", 422
-            )
-        return banks.AddedQuestion(query, text, None, (), None)
-    more: dict[str, Any] = {}
-    if action == "reword":
-        more = {"text": text}
-    elif action == "weigh":
-        weight = said.get("weight")
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < 1e6:
-            raise Refused("A weight is a number from 0.", 422)
-        more = {"weight": float(weight)}
-    elif action in ("drop", "restore"):
-        more = {"active": action == "restore"}
-    return banks.ChangedQuestion(action, identity, query, more)
+    if action == "weigh" and type(weight) not in (int, float):
+        raise Refused("A weight is a number from 0.", 422)
+    if action != "add":
+        return WantedEdit(action, str(said.get("id", "")), query, text or None, weight)
+    if query not in ListedBank.read(folder).bank.queries:
+        raise Refused(
+            f"The bank has no query {query!r}; 'assay bank edit FOLDER --add' makes one.", 422
+        )
+    return WantedEdit(action, text, query)
 
 
 def moved_in_words(before: ScoredFolder, after: ScoredFolder) -> str:

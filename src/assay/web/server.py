@@ -25,7 +25,7 @@ from typing import Any, ParamSpec, TypeVar
 from aiohttp import web
 from aiohttp.log import server_logger
 
-from assay.api.bank import AddedQuestion, ChangedQuestion, edit_bank
+from assay.api.bank import WantedEdit, edit_bank
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.ledger.claims import claim
@@ -245,7 +245,7 @@ class Bench:
     async def _head(self) -> Head:
         return await self.do(lambda: self.desk.ledger.head())
 
-    async def edited_bank(self, wanted: AddedQuestion | ChangedQuestion, by: str) -> dict[str, str]:
+    async def edited_bank(self, wanted: WantedEdit, by: str) -> dict[str, str]:
         """Edit the folder's question bank, take the folder up anew, and say what moved."""
         before = await self.scored()
         told = await self.do(self._edit_bank, wanted, by)
@@ -257,7 +257,7 @@ class Bench:
         before, after = self._scored, await self.scored()
         return "" if before is None or before is after else moved_in_words(before, after)
 
-    def _edit_bank(self, wanted: AddedQuestion | ChangedQuestion, by: str) -> str:
+    def _edit_bank(self, wanted: WantedEdit, by: str) -> str:
         done = edit_bank(self.opened.folder.path, by, wanted)
         self.opened = Opened.of(Folder.open(self.opened.folder.path))
         self.desk.take_up(self.opened)
