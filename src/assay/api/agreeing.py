@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -245,7 +245,7 @@ class Agreed:
                 )
                 for one in result.by_label
             ],
-            "pair_orders": asdict(result.orders),
+            "pair_orders": result.orders,
             "outside": [
                 {
                     "file": sides[one.labeller],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -219,7 +219,7 @@ class BattleScores:
             "failed": self.failed,
             "both_bad": self.both_bad,
             "tie_parameter": self.rated.tie,
-            "orders": asdict(self.orders),
+            "orders": self.orders,
             "reason": self.rated.reason,
             "settings": {**self.settings._asdict(), "level": LEVEL},
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ class ConfidenceScores:
                 explained(dict(zip(VALUE_COLUMNS, row, strict=True)), reason)
                 for row, reason in self._each()
             ],
-            "runs": {run: asdict(one) for run, one in self.counts.items()},
+            "runs": self.counts,
         }
 
     def undefined(self, mark: str) -> Iterator[str]:

@@ -10,11 +10,12 @@ import numpy as np
 from assay.api.corrected import Corrected
 from assay.api.correcting import Evaluations, Trusted, correct
 from assay.ledger import Ledger
+from assay.measures.arrays import Floats
 from assay.measures.scores import Score
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.page.parts import Part, Table
-from assay.page.wording import narrow
+from assay.page.wording import interval, narrow, number
 from assay.reports.publishing import PublishedBoard
 
 
@@ -25,18 +26,14 @@ def corrected_table(title: str, one: Corrected) -> Table:
     worst = one.worst or (None,) * len(one.runs)
     sign = 1 if one.lower_is_better else -1
     order = sorted(range(len(one.runs)), key=lambda at: (best[at] or 0, sign * one.value[at]))
-    shares = bool(((one.judge >= 0) & (one.judge <= 1)).all())
     human = [""] * len(one.runs)
     if one.human is not None and one.human_low is not None and one.human_high is not None:
-        human = [
-            _with_ends(value, low, high, shares=shares)
-            for value, low, high in zip(one.human, one.human_low, one.human_high, strict=True)
-        ]
+        human = _with_ends(one, one.human, one.human_low, one.human_high)
+    value = _with_ends(one, one.value, one.low, one.high)
     rows = [
         (
-            _ranks(best[at], worst[at]), one.runs[at],
-            _with_ends(one.value[at], one.low[at], one.high[at], shares=shares),
-            _short(one.judge[at]), narrow(f"{one.judge[at] - one.value[at]:+.3f}"), human[at],
+            _ranks(best[at], worst[at]), one.runs[at], value[at], narrow(number(one.judge[at])),
+            narrow(f"{one.judge[at] - one.value[at]:+.3f}"), human[at],
         )
         for at in order
     ]  # fmt: skip
@@ -53,7 +50,7 @@ def families_table(title: str, one: Corrected) -> Table:
         (
             f"{each.family}, beyond {each.beyond}" if each.beyond else each.family,
             "" if each.beyond else each.runs,
-            f"{narrow(f'{each.off:+.3f}')} {_ends(each.low, each.high)}",
+            f"{narrow(f'{each.off:+.3f}')} {interval(each.low, each.high)}",
         )
         for each in one.families
     ]
@@ -68,20 +65,22 @@ def _ranks(best: int | None, worst: int | None) -> str:
     return str(best) if best == worst else f"{best}–{worst}"
 
 
-def _short(value: float) -> str:
-    return narrow(f"{value:.3f}")
+def _possible(one: Corrected, *ends: Floats) -> list[list[float]]:
+    """Each run's values; shares within what these can be, as ``trust.csv`` need not be: estimates
+    that are cut are off on average."""
+    found = np.array(ends)
+    if ((one.judge >= 0) & (one.judge <= 1)).all():
+        found = found.clip(0, 1)
+    rows: list[list[float]] = found.T.tolist()
+    return rows
 
 
-def _with_ends(value: float, low: float, high: float, *, shares: bool) -> str:
-    """A score with its interval; of ``shares`` within what these can be, as ``trust.csv`` need not
-    be: estimates that are cut are off on average."""
-    if shares:
-        value, low, high = (min(max(one, 0.0), 1.0) for one in (value, low, high))
-    return f"{_short(value)} {_ends(low, high)}"
-
-
-def _ends(low: float, high: float) -> str:
-    return "–".join(narrow(f"{one:.2f}") for one in (low, high))
+def _with_ends(one: Corrected, value: Floats, low: Floats, high: Floats) -> list[str]:
+    """Each run's score with its interval."""
+    return [
+        f"{narrow(number(score))} {interval(start, end)}"
+        for score, start, end in _possible(one, value, low, high)
+    ]
 
 
 def order_in_words(one: Corrected) -> str:
@@ -173,13 +172,11 @@ def published_corrected(found: Trusted) -> Iterator[PublishedBoard]:
 
 
 def _corrected_scores(one: Corrected) -> dict[str, Score]:
-    """By run, the best first; shares are within what these can be, as in :func:`_with_ends`."""
-    ends = np.array([one.value, one.low, one.high])
-    if ((one.judge >= 0) & (one.judge <= 1)).all():
-        ends = ends.clip(0, 1)
+    """By run, the best first."""
+    ends = _possible(one, one.value, one.low, one.high)
     scores = {
         run: Score(run, one.measure, value, low, high, 0, 0, value, value)
-        for run, (value, low, high) in zip(one.runs, ends.T.tolist(), strict=True)
+        for run, (value, low, high) in zip(one.runs, ends, strict=True)
     }
     sign = 1 if one.lower_is_better else -1
     return dict(sorted(scores.items(), key=lambda each: sign * (each[1].value or 0)))

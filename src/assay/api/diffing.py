@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import isclose
@@ -151,15 +151,15 @@ class Difference:
         return {
             "first": str(self.first.path),
             "second": str(self.second.path),
-            "orders": [asdict(one) for one in self.orders],
-            "flips": [asdict(one) for one in self.flips],
-            "tests": [asdict(one) for one in self.tests],
-            "changed": [asdict(one) for one in self.changed],
+            "orders": self.orders,
+            "flips": self.flips,
+            "tests": self.tests,
+            "changed": self.changed,
             "relabelled": {
                 task: {"labelled_in_both": both, "another_verdict": other}
                 for task, (both, other) in self.relabelled.items()
             },
-            "moves": [asdict(one) for one in self.moves if not one.flip],
+            "moves": [one for one in self.moves if not one.flip],
             "runs_of_one_alone": list(self.apart),
             "topics_of_one_alone": dict(zip(("first", "second"), self.topics_apart, strict=True)),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,7 +49,7 @@ class Recalibrated:
         return {
             "method": self.method,
             "parameters": self.fitted.parameters,
-            "effects": [asdict(one) for one in self.effects],
+            "effects": self.effects,
             "notes": self.notes,
             "output": None if self.output is None else str(self.output),
         }

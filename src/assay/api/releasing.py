@@ -60,15 +60,6 @@ class Released:
     seal: str
     left_out: Sequence[str]
 
-    def document(self) -> dict[str, object]:
-        """As JSON has it."""
-        return {
-            "folder": str(self.folder),
-            "seal": self.seal,
-            "left_out": self.left_out,
-            "files": self.files,
-        }
-
 
 def release(
     opened: Opened,

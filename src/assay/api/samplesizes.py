@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ class Designs:
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
         return {
-            "rows": [asdict(row) for row in self.rows],
+            "rows": self.rows,
             "variance": self.variance.value,
             "degrees": self.variance.degrees if self.estimated else None,
             "matrices": [one.document() for one in self.experiments],
@@ -122,7 +122,7 @@ class SimulatedDesigns:
         """As JSON has it."""
         return {
             "measure": self.measure,
-            "rows": [asdict(row) for row in self.rows],
+            "rows": self.rows,
             "matrices": [
                 {
                     **_about(path, matrix),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,12 +30,6 @@ class Fix:
     file: Path
     fixed: Path | None
     changes: tuple[Mended, ...]
-
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        fixed = None if self.fixed is None else str(self.fixed)
-        changes = [asdict(change) for change in self.changes]
-        return {"file": str(self.file), "fixed": fixed, "changes": changes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +58,7 @@ class Validated:
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
-        mended = {} if self.fixes is None else {"fixes": [one.document() for one in self.fixes]}
+        mended = {} if self.fixes is None else {"fixes": self.fixes}
         return {
             "ok": not self.exit_status,
             "files": [_document(one) for one in self.report.files],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,7 +90,7 @@ def list_command(
     if history:
         edits = list(found.history())
         present(
-            lambda: [asdict(one) for one in found.edits],
+            lambda: found.edits,
             [Table(f"Edits of {found.path.name}", HISTORY_COLUMNS, edits)],
             (HISTORY_COLUMNS, edits),
         )

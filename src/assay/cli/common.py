@@ -294,16 +294,18 @@ def print_json(document: Any) -> None:
     nothing in it that a terminal acts on."""
     import orjson  # noqa: PLC0415 (of one form)
 
-    text = orjson.dumps(document, default=_ends, option=orjson.OPT_INDENT_2).decode()
+    text = orjson.dumps(document, default=_plain, option=orjson.OPT_INDENT_2).decode()
     if not text.isascii():
         text = ACTED_ON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
     put([text.encode(), b"\n"])
 
 
-def _ends(value: object) -> list[object]:
-    """A range, which orjson does not know, from its floor to its ceiling."""
+def _plain(value: object) -> object:
+    """What orjson does not know: a range, from its floor to its ceiling, and a path."""
     if isinstance(value, tuple):
         return list(value)
+    if isinstance(value, Path):
+        return str(value)
     raise TypeError
 
 

@@ -8,7 +8,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Annotated
@@ -73,7 +73,7 @@ def doctor_command(
         for one in findings
     ]
     table = Table(f"Assay {__version__}", ("", "", ""), cells)
-    present(lambda: [asdict(finding) for finding in findings], [table])
+    present(lambda: findings, [table])
     if any(finding.needed and not finding.ok for finding in findings):
         raise typer.Exit(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -146,7 +146,7 @@ def judge_command(
             )
     tell_of(tally)
     if FORM.get():
-        print_json(asdict(tally))
+        print_json(tally)
     elif how.shard is not None and not tally.stopped:
         tell(shard_done(how.shard, tally))
     if tally.failed or tally.known_failed or tally.unanswered or tally.skipped or tally.waiting:
@@ -215,7 +215,7 @@ def _batch(
     with opened.ledger(scores=False) as ledger:
         if batch_in:
             taken = opened.import_batch(ledger, *batch_in, retry_failed=retry_failed)
-            document["imported"] = asdict(taken)
+            document["imported"] = taken
             lines.append(
                 f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
                 f"were known, {taken.unanswered} not answered, {taken.unasked} not asked for."
@@ -268,7 +268,7 @@ def _show(
         lambda: {
             "policy": results.policy,
             "labellers": results.labellers,
-            "judging": None if tally is None else asdict(tally),
+            "judging": tally,
             "scores": [*map(score_document, results.scores)],
             "to_compare": [*map(score_document, results.fair.scores)] if results.uneven else None,
             **results.document,

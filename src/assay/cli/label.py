@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -102,7 +101,7 @@ def label_command(
         lambda: {
             "task": job.task.value,
             "labeller": job.labeller.id.name,
-            "judging": asdict(tally),
+            "judging": tally,
             "labels": [one._asdict() for one in labels],
             "file": None if output is None else str(output),
         },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Annotated
 
 from assay.api.labels import tasks_named
@@ -31,7 +30,7 @@ def people_command(
     """
     found = people_of(folder, (tasks_named(task) or [""])[0])
     present(
-        lambda: [asdict(one) for one in found],
+        lambda: found,
         _agreement(found),
         (COLUMNS, (row for one in found for row in one.rows())),
         [f"{short_name(one.task)} {one.field}: {n}" for one in found for n in one.remarks],

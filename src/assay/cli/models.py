@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from assay.cli.common import forms, group, present, say
-from assay.cli.screen import err
+from assay.cli.judging import FetchLines
 from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import cached, fetch_model
@@ -73,12 +72,5 @@ def fetch_command(
     name: Annotated[str, typer.Argument(help=f"One of: {', '.join(MODELS)}.")] = DEFAULT_MODEL,
 ) -> None:
     """Fetch a model into the cache and verify it; nothing is done where it is there already."""
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), DownloadColumn())
-    with Progress(*columns, console=err(), transient=True) as bar:
-        task = bar.add_task(name, total=None)
-
-        def tell(what: str, done: int, size: int) -> None:
-            bar.update(task, description=what, completed=done, total=size)
-
-        file = fetch_model(name, tell)
+    file = fetch_model(name, FetchLines())
     say(f"{name}: {file.path}")

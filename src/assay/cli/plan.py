@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -55,8 +54,8 @@ def plan_command(
 def _document(found: LabelPlan, aim: Aim) -> dict[str, Any]:
     return {
         "measure": found.measure, "task": found.task, "runs": found.runs, "pairs": found.pairs,
-        "settled": found.settled, "offers": [asdict(one) for one in found.offers],
-        "cheapest": None if found.cheapest is None else asdict(found.cheapest),
+        "settled": found.settled, "offers": found.offers,
+        "cheapest": found.cheapest,
         "command": found.command or None, "looks": aim.looks, "level": aim.level,
         "deciding_level": aim.deciding, "notes": found.notes,
     }  # fmt: skip

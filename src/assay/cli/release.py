@@ -40,4 +40,4 @@ def release_command(
     if found.left_out:
         said.append(f"No room on the public page for: {listed(found.left_out, 10)}.")
     said.append(f"Seal (SHA-256 of the manifest): {found.seal}")
-    present(found.document, [Paragraph(one) for one in said])
+    present(lambda: found, [Paragraph(one) for one in said])

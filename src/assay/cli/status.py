@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +23,7 @@ def status_command(
     'assay' alone in a folder says the same. Exit status 1 where something is missing.
     """
     found = status(folder)
-    present(lambda: asdict(found), _people(found))
+    present(lambda: found, _people(found))
     if found.lacks:
         raise typer.Exit(1)
 

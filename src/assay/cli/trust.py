@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any, cast
 
@@ -128,7 +127,7 @@ def _board(one: Corrected) -> dict[str, Any]:
     return {
         "measure": one.measure, "ranks": ranks, "pairs": one.pairs, "decided": one.decided,
         "tau": one.tau, "judge_weight": one.weight, "warnings": one.warnings,
-        "families": [asdict(each) for each in one.families],
+        "families": one.families,
     }  # fmt: skip
 
 

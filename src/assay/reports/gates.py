@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from assay.measures.ranges import Range
+from assay.model.wording import listed
 from assay.page.gates import Gate, Gated, Lost, Tested, Verdict
 from assay.page.tables import Table, Value
 from assay.page.wording import narrow, number, shortened, span
@@ -127,8 +128,7 @@ def compared(gate: Gate) -> Iterator[str]:
 
 
 def _ids(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_IDS} more" if len(names) > _MOST_IDS else ""
-    return ", ".join(shortened(one, 60) for one in names[:_MOST_IDS]) + more
+    return listed((shortened(one, 60) for one in names), _MOST_IDS)
 
 
 # -- Markdown -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from assay.api.bank import EDITS, ListedBank, WantedEdit
 from assay.model.wording import counted
-from assay.page.wording import NOTHING
+from assay.page.wording import span
 from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, body_of, page
 from assay.web.runs import ScoredFolder
@@ -83,8 +83,8 @@ def moved_in_words(before: ScoredFolder, after: ScoredFolder) -> str:
     found: dict[str, list[str]] = {}
     for run, name, *ends in _ends(after, names):
         if then.get((run, name)) != ends:
-            old = _shown(then.get((run, name), [None, None]))
-            found.setdefault(name, []).append(f"{run} {old} → {_shown(ends)}")
+            old = span(*then.get((run, name), (None, None)))
+            found.setdefault(name, []).append(f"{run} {old} → {span(*ends)}")
     if not found:
         return "No score moves."
     lines = [
@@ -99,8 +99,3 @@ def moved_in_words(before: ScoredFolder, after: ScoredFolder) -> str:
 def _ends(scored: ScoredFolder, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     rows = scored.scores.filter(pl.col("measure").is_in(names))
     return rows.select("run", "measure", "floor", "ceiling").iter_rows()
-
-
-def _shown(ends: Sequence[float | None]) -> str:
-    known = sorted({round(end, 3) for end in ends if end is not None})
-    return "–".join(f"{end:.3f}" for end in known) or NOTHING

@@ -7,7 +7,7 @@ with connections of its own (:mod:`assay.web.server`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -196,32 +196,35 @@ class Desk:
                     "UPDATE reserved SET until = ? WHERE unit = ? AND person = ?",
                     (until, number, person.id),
                 )
-            rows = db.queue(
-                queue, task, person, gold=self._gold, rests=self.asked.rests.get(task, ()),
-                topics=self.ui.topics, count=count, without=without,
-            )  # fmt: skip
+            rows = self._finding(db, person, task)(queue, count=count, without=without)
             for row in rows:
                 db.execute(
                     "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)", (row.id, person.id, until)
                 )
         return rows
 
+    def _finding(
+        self, state: WorkbenchState, person: Person, task: str
+    ) -> Callable[..., list[UnitRow]]:
+        """What finds the units of a task that somebody may have, by their queue."""
+        rests = self.asked.rests.get(task, ())
+        return partial(
+            state.queue, task=task, person=person, gold=self._gold, topics=self.ui.topics,
+            rests=rests,
+        )  # fmt: skip
+
     def waits(
         self, person: Person, task: str, queue: str, state: WorkbenchState | None = None
     ) -> str:
         """What is open in a queue and not this person's now, in words; empty where there is none.
         By a ``state`` of any thread."""
-        db, rests = state or self.state, self.asked.rests.get(task, ())
-
-        def count(rests: Sequence[str]) -> int:
-            found = db.queue(
-                queue, task, person, gold=self._gold, rests=rests, topics=self.ui.topics,
-                count=_COUNTED, in_order=False, also_held=True,
-            )  # fmt: skip
-            return len(found)
-
-        held = count(rests)
-        later = count(()) - held if rests else 0
+        rests = self.asked.rests.get(task, ())
+        found = partial(
+            self._finding(state or self.state, person, task),
+            queue, count=_COUNTED, in_order=False, also_held=True,
+        )  # fmt: skip
+        held = len(found())
+        later = len(found(rests=())) - held if rests else 0
         told = []
         if held:
             told.append(
@@ -466,10 +469,7 @@ class Desk:
             )[0]  # fmt: skip
             if not units and task.by_people:
                 continue
-            found_in = partial(
-                state.queue, task=name, person=person, gold=self._gold, topics=self.ui.topics,
-                rests=self.asked.rests.get(name, ()), in_order=False,
-            )  # fmt: skip
+            found_in = partial(self._finding(state, person, name), in_order=False)
             queues = {
                 # Whoever settles is told there what others have before them.
                 queue: bool(found_in(queue, count=1, also_held=queue == "disagreements"))

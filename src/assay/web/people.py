@@ -29,7 +29,6 @@ SESSION = 90 * 86400
 _MOST_BEGUN = 20
 """Sessions of one link that did nothing yet: then they end, and the next is the only one."""
 
-_VERSION = 2
 _TABLES = files("assay.web").joinpath("tables.sql").read_text("utf-8")
 
 
@@ -47,9 +46,6 @@ class Database:
             self.db.execute("PRAGMA synchronous = NORMAL")
             # Whoever moves the log waits for the disk: nobody who labels (assay.web.server).
             self.db.execute(f"PRAGMA wal_autocheckpoint = {LONGEST_LOG}")
-            if self.db.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
-                self.db.execute("DROP TABLE IF EXISTS given")  # found again in the ledger
-                self.db.execute(f"PRAGMA user_version = {_VERSION}")
             self.db.executescript(_TABLES)
 
     def _refuse_programs(self) -> None:
