@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 import assay as assay_package
-from assay.api import corrected_tables
 from assay.api.corrected import ranked
 from assay.api.opened import Opened
+from assay.page.wording import narrow, number
 from assay.statistics import corrected
 from assay.web.desk import Desk
 from tests.command import run_here
@@ -622,7 +622,7 @@ def test_a_draw_that_was_altered_or_taken_out_is_seen(assay, judged):
     ("value", "shown"), [(10.5, "10.500"), (20.25, "20.250"), (0.25, ".250"), (-0.5, "-.500")]
 )
 def test_numbers_are_printed_as_they_are(value, shown):
-    assert corrected_tables._short(value) == shown
+    assert narrow(number(value)) == shown
 
 
 def test_a_draw_may_be_of_some_tasks(assay, judged):
