@@ -103,7 +103,8 @@ class LazyGroup(TyperGroup):
 
 def command_of(name: str) -> Any:
     """A command's function, or the group of commands that it is."""
-    module = import_module(f"assay.cli.{_ELSEWHERE.get(name, name)}")
+    where = f"assay.cli.{_ELSEWHERE.get(name, name)}"
+    module = import_module(where)
     return getattr(module, f"{name}_command", None) or module.app
 
 
