@@ -402,6 +402,8 @@ def test_alpha_ndcg_reads_the_subtopics_of_the_second_column(tmp_path, assay):
     assert got["r", "all", "alpha_nDCG(alpha=1)@3"] == 1
     assert got["r", "all", "α-nDCG@3"] == pytest.approx(1)  # b and c bring a half each
     assert got["r", "all", "AP"] == 1
+    diverse = table(assay(*both, "-m", "I-rec@1", "-m", "D#-nDCG@1", "-m", "D♯-nDCG@3").stdout)
+    assert list(diverse.values()) == [1, 1, 1]
     plain = assay(*both, "-m", "AP")
     assert plain.returncode == 2
     assert "c" in plain.stderr

@@ -128,8 +128,29 @@ def _worth(covered: set[object], above: Sequence[set[object]], alpha: float) -> 
     return math.fsum((1 - alpha) ** sum(one in other for other in above) for one in covered)
 
 
+def d_sharp_ndcg(grades: Sequence[Sequence[float]], ideal, gamma: float, k: int) -> float:
+    """D♯-nDCG of documents in their order, by their grades for each subtopic, as those of the
+    ``ideal`` pool."""
+
+    def dcg(gains: Iterable[float]) -> float:
+        return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
+
+    covered, there = ({at for one in some for at, grade in enumerate(one) if grade >= 1}
+                      for some in (grades[:k], ideal))  # fmt: skip
+    best = sorted(map(sum, ideal), reverse=True)[:k]
+    relevance = _share(dcg(map(sum, grades[:k])), dcg(best))
+    return gamma * _share(len(covered), len(there)) + (1 - gamma) * relevance
+
+
+def _i_rec(measure, grades, best, ideal, g_max):
+    """All relevant documents cover the same subtopic."""
+    return float(bool(_found(measure, grades)))
+
+
+_ndcg = _discounted(lambda measure, rank: math.log2(rank + 1))
+
 FORMS = {
-    "nDCG": _discounted(lambda measure, rank: math.log2(rank + 1)),
+    "nDCG": _ndcg,
     "nDCG-JK": _discounted(lambda measure, rank: math.log(max(rank, measure.b), measure.b)),
     "Q": _q,
     "AP": _ap,
@@ -146,6 +167,11 @@ FORMS = {
     ),
     "Success": lambda measure, grades, *_: float(bool(_found(measure, grades))),
     "α-nDCG": _alpha,
+    "I-rec": _i_rec,
+    "D-nDCG": _ndcg,
+    "D#-nDCG": lambda measure, *lists: (
+        measure.gamma * _i_rec(measure, *lists) + (1 - measure.gamma) * _ndcg(measure, *lists)
+    ),
     "Judged": lambda measure, grades, *_: _share(
         sum(one is not None for one in grades), len(grades)
     ),

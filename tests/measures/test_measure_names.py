@@ -79,6 +79,8 @@ def test_canonical_names_parse_and_print_back_the_same(text: str, measure: Measu
         ("success_5", "Success@5"),
         ("Rprec", "Rprec"),
         ("alpha-nDCG@5", "α-nDCG@5"),
+        ("D♯-nDCG@5", "D#-nDCG@5"),
+        ("dsharp_ndcg(exp)@5", "D#-nDCG(gain=exp)@5"),
         ("alpha_ndcg(alpha=0.2)@5", "α-nDCG(alpha=0.2)@5"),
         ("ndcg_jk@5", "nDCG-JK@5"),
         ("NDCG_CUT_5", "nDCG@5"),
@@ -124,6 +126,8 @@ def test_other_spellings(text: str, canonical: str) -> None:
         ("nDCG-JK(b=1)", "base b must be above 1"),
         ("AP(rel=0)", "rel must be above 0"),
         ("α-nDCG(alpha=2)", "alpha must be from 0 to 1"),
+        ("D#-nDCG(gamma=2)", "gamma must be from 0 to 1"),
+        ("I-rec(rel=0)", "rel must be above 0"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, message: str) -> None:
@@ -180,6 +184,9 @@ _PARAMETERS: dict[str, dict[str, st.SearchStrategy[object]]] = {
     "Recall": {"rel": _rels},
     "Success": {"rel": _rels},
     "α-nDCG": {"alpha": st.floats(min_value=0, max_value=1), "rel": _rels},
+    "I-rec": {"rel": _rels},
+    "D-nDCG": {"gain": _gains},
+    "D#-nDCG": {"gain": _gains, "rel": _rels, "gamma": st.floats(min_value=0, max_value=1)},
     "Judged": {},
 }
 

@@ -155,6 +155,50 @@ def test_ndeval(covered: dict[str, dict[str, int]], ranking: list[str], k: int):
     assert ours == pytest.approx(expected, abs=EXACT)
 
 
+def test_d_sharp_ndcg_by_hand():
+    names = ["I-rec@3", "D-nDCG@3", "D#-nDCG@3", "D♯-nDCG(gamma=0.2)@3", "D-nDCG(exp)@3"]
+    covered = {"i": {"a": 2, "b": 1}, "j": {"b": 1, "c": 3}, "k": {"d": 1}}
+    judged = {"t": {"a": 2.0, "b": 1.0, "c": 3.0, "d": 1.0, "e": 0.0}}
+    wanted = [parse_measure(name) for name in names]
+    run = {"t": ["a", "e", "c", "d"]}
+    found = evaluate_runs(judged, {"r": run}, wanted, subtopics={"t": covered})["r"]
+    third, half = 1 / 1.5849625007211562, 1 / 2  # discounts of ranks 2 and 3
+    recall, relevance = 2 / 3, (2 + 3 * half) / (3 + 2 * third + 2 * half)
+    exp = (3 + 7 * half) / (7 + 3 * third + 2 * half)
+    expected = [recall, relevance, (recall + relevance) / 2, 0.2 * recall + 0.8 * relevance, exp]
+    assert [found.mean(one) for one in wanted] == pytest.approx(expected, abs=1e-12)
+
+
+@given(
+    subtopics,
+    st.lists(st.sampled_from(DOCUMENTS), unique=True, min_size=1),
+    st.sampled_from([1, 5, 20]),
+    st.floats(0, 1),
+    st.booleans(),
+)
+def test_d_sharp_ndcg_is_its_definition(covered, ranking, k: int, gamma: float, own: bool):
+    """Also with other topics before and behind, and with an ideal list of what is shown."""
+    measure = parse_measure(f"D#-nDCG(gamma={gamma!r})@{k}")
+    documents = dict.fromkeys(doc for docs in covered.values() for doc in docs)
+    judged = {doc: max(docs.get(doc, 0.0) for docs in covered.values()) for doc in documents}
+    other = {"s": {"x": {"o": 1}, "y": {"o": 2}, "z": {"p": 1}}}
+    found = evaluate_runs(
+        {"s": {"o": 2.0, "p": 1.0}, "t": judged, "u": {"q": 1.0}},
+        {"r": {"t": ranking, "s": ["p"], "u": ["q"]}},
+        [measure],
+        subtopics={**other, "t": covered, "u": {"x": {"q": 1}}},
+        ideal="run" if own else "qrels",
+    )["r"]
+
+    def graded(some):
+        return [[docs.get(doc, 0) for docs in covered.values()] for doc in some]
+
+    pool = [doc for doc in documents if doc in ranking] if own else documents
+    expected = plain.d_sharp_ndcg(graded(ranking), graded(pool), gamma, k)
+    assert found.values[measure][1] == pytest.approx(expected, abs=1e-12)
+    assert found.values[measure][2] == pytest.approx(1.0)
+
+
 @given(qrels_and_run, st.none() | st.integers(4, 6))
 def test_whole_runs_score_as_their_definitions_say(
     case: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]], g_max: int | None

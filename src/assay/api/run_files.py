@@ -18,7 +18,6 @@ from assay.measures.frames import Ideal, RunScores, run_scores, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties
-from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
 from assay.model.errors import Fault, FormatError, SettingsError, in_lines, placed
 from assay.model.options import Option
@@ -289,7 +288,7 @@ def score_run_files(
     that all faults of all files come at once (FormatError); warnings go to ``note``. ``only`` is a
     file of the topics that are scored."""
     wanted = list(measures)
-    by_subtopic = any(isinstance(measure, AlphaNDCG) for measure in wanted)
+    by_subtopic = any(measure.by_subtopic for measure in wanted)
     judged, faults = _judgements(qrels, g_max, note, by_subtopic=by_subtopic)
     try:
         if only is not None:

@@ -45,8 +45,8 @@ def measure_command(
     """Measure runs against relevance grades: nDCG, Q, AP, ERR and more.
 
     Files may be compressed with gzip or bzip2; columns are separated by tabs or spaces. For
-    alpha-nDCG the second column of the qrels is the subtopic. R2C2 PR runs are measured against
-    qrels of passage keys (RUN;RANK), in the order of their ranks.
+    alpha-nDCG, I-rec, D-nDCG and D#-nDCG the second column of the qrels is the subtopic. R2C2 PR
+    runs are measured against qrels of passage keys (RUN;RANK), in the order of their ranks.
     """
     only = topics_file(options["topics"])
     try:

@@ -26,7 +26,10 @@ __all__ = [
     "MEASURES",
     "RBP",
     "RR",
+    "DSharp_nDCG",
+    "D_nDCG",
     "Gain",
+    "I_rec",
     "Judged",
     "Measure",
     "P",
@@ -59,6 +62,9 @@ RR = relevance.RR()
 Recall = relevance.Recall()
 Success = relevance.Success()
 alpha_nDCG = subtopics.AlphaNDCG()
+I_rec = subtopics.IRec()
+D_nDCG = subtopics.DNDCG()
+DSharp_nDCG = subtopics.DSharpNDCG()
 Judged = relevance.Judged()
 
 

@@ -22,7 +22,7 @@ MEASURES: dict[str, type[Measure]] = {}
 """Every measure of ranking that is defined somewhere, by the name it is written with."""
 
 
-_ABOUT = {"name", "cutoff", "only_gains", "uses_g_max"}
+_ABOUT = {"name", "cutoff", "only_gains", "uses_g_max", "by_subtopic"}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -49,6 +49,8 @@ class Measure(ABC):
     """Whether a document of grade 0 or below is the same to it as one that was not judged."""
     uses_g_max: ClassVar[bool] = False
     """Whether it sets grades against the highest one of the scale, so that none may be above it."""
+    by_subtopic: ClassVar[bool] = False
+    """Whether it looks at the grades of each subtopic."""
 
     parameters: ClassVar[Mapping[str, Any]] = {}
     """The parameters but the cutoff, and their defaults."""

@@ -87,7 +87,7 @@ def evaluate_runs(
     ``ScoredDoc`` tuples. ``measures``: measures or their names. ``g_max``: the highest grade of the
     scale; by default the highest in the qrels. ``ties``: what decides between equal scores.
     ``ideal``: what the ideal lists are made of. ``subtopics``: topic → subtopic → document id →
-    grade, for α-nDCG. Raises ValueError where a name is no measure, a table lacks a column, a
+    grade. Raises ValueError where a name is no measure, a table lacks a column, a
     document is ranked or judged twice, a score or grade is not a finite number, or a grade is above
     ``g_max``.
     """

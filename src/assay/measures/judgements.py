@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -70,6 +71,14 @@ class Ideals:
         which it takes one of those that are worth the same."""
         return (np.ones((count, 1), dtype=np.bool_) for count in self.relevant(rel).tolist())
 
+    def globally(self, hits: Hits, gain: Gain) -> Hits:
+        """The hits with their global gains as grades: those for all subtopics, added up."""
+        return replace(hits, grades=hits.gains(gain))
+
+    def globally_best(self, gain: Gain) -> Hits:
+        """Each topic's ideal list by global gains, likewise."""
+        return self.globally(self.best, gain)
+
     def where(self, number: int) -> str:
         """How a message about a list begins."""
         return ""
@@ -83,10 +92,10 @@ class Judgements(Ideals):
     ``grades``: topic → document id → grade. ``g_max``: the highest grade of the scale; by default
     the highest in *grades* and *ideals*. ``ideals``: topic → all grades of its ideal list, for
     topics whose ideal list is not to be taken from *grades*: the scores of normalised measures, and
-    R, then rest on these. ``subtopics``: topic → subtopic → document id → grade, for α-nDCG.
-    ``own``: a run's hits, where *ideals* are made of what it shows. Raises ValueError where there
-    is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or a grade or *g_max* is
-    not a finite number, or a grade is above *g_max*.
+    R, then rest on these. ``subtopics``: topic → subtopic → document id → grade, for measures that
+    look at these. ``own``: a run's hits, where *ideals* are made of what it shows. Raises
+    ValueError where there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or
+    a grade or *g_max* is not a finite number, or a grade is above *g_max*.
     """
 
     def __init__(
@@ -201,15 +210,44 @@ class Judgements(Ideals):
             rows = [places[document] for document in sorted(places, reverse=True)]
             yield covering[[row for row in rows if own is None or row in own]]
 
+    def globally(self, hits: Hits, gain: Gain) -> Hits:
+        if not self.subtopics:
+            return super().globally(hits, gain)
+        return replace(hits, grades=self._global_gains(gain)[hits.rows])
+
+    def globally_best(self, gain: Gain) -> Hits:
+        if not self.subtopics:
+            return super().globally_best(gain)
+        rows = np.arange(len(self.flat)) if self._own is None else np.unique(self._own.rows)
+        return Hits.ideal(self.lists[rows], self._global_gains(gain)[rows], len(self.topics))
+
+    def _global_gains(self, gain: Gain) -> Floats:
+        """For each judgement the sum of its document's gains for all subtopics."""
+        by_subtopic, _ = self._by_subtopic
+        gains = by_subtopic.gains(gain)
+        return np.bincount(by_subtopic.rows, gains, len(self.flat)).astype(np.float64, copy=False)
+
     def _covering(self, rel: float) -> Bools:
         """Which of its topic's subtopics (columns) the document of each judgement covers."""
-        columns = max(map(len, self.subtopics.values()))
-        found = np.zeros((len(self.flat), columns), dtype=np.bool_)
-        for places, topic in zip(self.places, self.topics, strict=True):
-            for column, documents in enumerate(self.subtopics.get(topic, {}).values()):
-                covering = (one for one, grade in documents.items() if grade >= rel)
-                found[[places[one] for one in covering if one in places], column] = True
+        by_subtopic, columns = self._by_subtopic
+        covering = by_subtopic.grades >= rel
+        found = np.zeros((len(self.flat), max(map(len, self.subtopics.values()))), dtype=np.bool_)
+        found[by_subtopic.rows[covering], columns[covering]] = True
         return found
+
+    @cached_property
+    def _by_subtopic(self) -> tuple[Hits, Integers]:
+        """The grades for subtopics, a list a topic; and the number of each one's subtopic."""
+        found = [
+            (number, places[document], column, grade)
+            for number, (topic, places) in enumerate(zip(self.topics, self.places, strict=True))
+            for column, documents in enumerate(self.subtopics.get(topic, {}).values())
+            for document, grade in documents.items()
+            if document in places
+        ]
+        table = np.array(found, dtype=np.float64).reshape(-1, 4)
+        lists, rows, columns = table[:, :3].astype(np.int64).T
+        return Hits(lists, rows, rows, table[:, 3], self.best.shown), columns
 
 
 def flattened(grades: Sequence[Collection[float]]) -> tuple[Integers, Floats]:

@@ -63,7 +63,7 @@ def evaluate(
     the run has. ``ties``: what decides between equal scores, see :data:`assay.measures.order.Ties`.
     ``g_max``: the highest grade of the scale; by default the highest in the qrels. ``ideal``: what
     the ideal lists, and R, are made of: everything judged (``qrels``), or what the ``run`` itself
-    shows. ``subtopics``: topic → subtopic → document id → grade, for α-nDCG. Returns a table with
+    shows. ``subtopics``: topic → subtopic → document id → grade. Returns a table with
     the columns ``run``, ``topic`` (``all`` for the mean), ``measure``, ``value`` and ``reason``. A
     value that is not defined is null, and its reason says why; otherwise the reason is null. No
     value is NaN. Raises ValueError where a name is no measure, a setting is unknown, a table lacks

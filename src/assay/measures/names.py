@@ -16,9 +16,9 @@ from typing import Any
 from assay.measures.base import MEASURES, Measure
 
 _NAME = re.compile(
-    r"(?P<name>[A-Za-zα][A-Za-z_-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
+    r"(?P<name>[A-Za-zα][A-Za-z_#♯-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
 )
-_ALMOST = re.compile(r"\s*(?P<name>[A-Za-zα_-]+)(?P<rest>.*)", re.DOTALL)
+_ALMOST = re.compile(r"\s*(?P<name>[A-Za-zα_#♯-]+)(?P<rest>.*)", re.DOTALL)
 _TREC_EVAL_CUT = re.compile(r"(?P<stem>ndcg_cut|map_cut|p|recall|success)[._](?P<k>[0-9]+)")
 _TREC_EVAL_STEMS = {
     "ndcg_cut": "nDCG",
@@ -28,7 +28,7 @@ _TREC_EVAL_STEMS = {
     "success": "Success",
 }
 _TREC_EVAL_NAMES = {"ndcg": "nDCG", "map": "AP", "recip_rank": "RR"}
-_SPELLINGS = {"alpha-ndcg": "α-ndcg"}
+_SPELLINGS = {"alpha-ndcg": "α-ndcg", "d♯-ndcg": "d#-ndcg", "dsharp-ndcg": "d#-ndcg"}
 _ELSEWHERE = {
     "r": "Recall", "precision": "P", "r-precision": "Rprec", "hit-rate": "Success",
     "ndcg-burges": "nDCG(gain=exp)",
@@ -40,9 +40,10 @@ def parse_measure(text: str) -> Measure:
     """The measure that a name stands for.
 
     Capitals do not matter in the name (``ndcg@10``), and ``_`` may stand for ``-``; ``α`` may be
-    written ``alpha``. A parameter that is chosen from a list may be given by its value alone
-    (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are understood: ``ndcg``, ``ndcg_cut_10``,
-    ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``, ``recall_100``, ``success_5``, ``Rprec``.
+    written ``alpha``, ``#`` also ``♯``. A parameter that is chosen from a list may be given by its
+    value alone (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are understood: ``ndcg``,
+    ``ndcg_cut_10``, ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``, ``recall_100``,
+    ``success_5``, ``Rprec``.
     Raises ValueError where the text is no measure name, or a parameter or cutoff is unknown,
     missing, given twice or out of range. The message says what would be right.
     """

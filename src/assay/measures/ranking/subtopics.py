@@ -1,4 +1,5 @@
-"""α-nDCG: gain for what is new, where documents are judged by the subtopics that they cover."""
+"""α-nDCG, and I-rec, D-nDCG and D♯-nDCG: where documents are judged by the subtopics (intents) that
+they cover. All subtopics are as likely. Where nobody judged by subtopic there is a single one."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.measures.base import Measure
-from assay.measures.grades import RELEVANT
+from assay.measures.grades import RELEVANT, Gain
 
 if TYPE_CHECKING:
     from assay.measures.arrays import Floats
@@ -14,7 +15,14 @@ if TYPE_CHECKING:
     from assay.measures.judgements import Ideals
 
 
-class AlphaNDCG(Measure):
+class SubtopicMeasure(Measure):
+    """A measure that looks at the grades of each subtopic."""
+
+    only_gains: ClassVar[bool] = True
+    by_subtopic: ClassVar[bool] = True
+
+
+class AlphaNDCG(SubtopicMeasure):
     """α-nDCG: nDCG whose gain shrinks by 1 − α each time a subtopic was covered before.
 
     The gain of a document is Σ (1 − α)^c over the subtopics it covers (grade of at least ``rel``),
@@ -27,7 +35,6 @@ class AlphaNDCG(Measure):
     alpha: float = 0.5
     rel: float = RELEVANT
     name: ClassVar[str] = "α-nDCG"
-    only_gains: ClassVar[bool] = True
 
     def check(self) -> None:
         self._require(0 <= self.alpha <= 1, f"alpha must be from 0 to 1, got {self.alpha}")
@@ -48,3 +55,59 @@ class AlphaNDCG(Measure):
             self, lambda _: alpha_ideals(judged.pools(self.rel), alpha=self.alpha, k=self.k)
         )
         return judged.share(values, ideals)
+
+
+class IRec(SubtopicMeasure):
+    """I-rec, intent recall: of the subtopics that some document of the ideal list covers (a grade
+    of at least ``rel``) the share that the list covers. Source: Sakai & Song 2011."""
+
+    rel: float = RELEVANT
+    name: ClassVar[str] = "I-rec"
+
+    def check(self) -> None:
+        self._require(0 < self.rel < math.inf, f"rel must be above 0, got {self.rel}")
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        import numpy as np  # noqa: PLC0415
+
+        covers = judged.covers(hits, self.rel)
+        covered = np.zeros((len(hits.shown), covers.shape[1]), dtype=np.bool_)
+        places, subtopics = covers.nonzero()
+        covered[hits.lists[places], subtopics] = True
+        there = [pool.any(axis=0).sum() for pool in judged.pools(self.rel)]
+        return judged.share(covered.sum(axis=1), np.array(there))
+
+
+class DNDCG(SubtopicMeasure):
+    """D-nDCG: nDCG (Microsoft version) whose gains are global, the sum of a document's gains for
+    all subtopics. Source: Sakai & Song 2011."""
+
+    gain: Gain = Gain.LINEAR
+    name: ClassVar[str] = "D-nDCG"
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return _global_ndcg(hits, judged, self.gain, self.k)
+
+
+class DSharpNDCG(IRec):
+    """D♯-nDCG: γ I-rec + (1 − γ) D-nDCG, for both diversity and relevance. Source: Sakai & Song
+    2011; NTCIREVAL ``D#-nDCG``."""
+
+    gain: Gain = Gain.LINEAR
+    gamma: float = 0.5
+    name: ClassVar[str] = "D#-nDCG"
+
+    def check(self) -> None:
+        self._require(0 <= self.gamma <= 1, f"gamma must be from 0 to 1, got {self.gamma}")
+        super().check()
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        relevance = _global_ndcg(hits, judged, self.gain, self.k)
+        return self.gamma * super().scores(hits, judged) + (1.0 - self.gamma) * relevance
+
+
+def _global_ndcg(hits: Hits, judged: Ideals, gain: Gain, k: int | None) -> Floats:
+    own, best = judged.globally(hits, gain), judged.globally_best(gain).cut(k)
+    return judged.share(
+        own.total(own.grades / own.log_ranks()), best.total(best.grades / best.log_ranks())
+    )
