@@ -223,7 +223,6 @@ def test_the_threshold_decides_not_the_sign(margin: float, expected: bool) -> No
             "margin": margin,
             "threshold": -0.5,
             "mass": 0.99,
-            "calibrated": True,
         }
     ]
     assert outcome.detail["sha256"] == MODELS[DEFAULT_MODEL].sha256
@@ -345,21 +344,10 @@ def test_what_it_can_and_cannot_do() -> None:
     assert "rules" in (judge.refusal(DIALOGUE_ACT) or "")
 
 
-def test_a_model_at_chance_is_refused_unless_it_is_wanted() -> None:
+def test_a_model_at_chance_is_refused() -> None:
     refusal = EmbeddedLabeller("smollm2-135m", Renderer()).refusal(ENTAILMENT)
     assert refusal is not None
     assert "at chance" in refusal
-    wanted = EmbeddedLabeller("smollm2-135m", Renderer(), allow_uncalibrated=True)
-    assert wanted.refusal(ENTAILMENT) is None
-
-
-def test_labels_without_a_threshold_say_so() -> None:
-    judge = EmbeddedLabeller(
-        "smollm2-135m", Renderer(), allow_uncalibrated=True, engine=FakeEngine(0.1)
-    )
-    outcome = label(judge, Request(ENTAILMENT, UNIT))
-    assert outcome.detail["calibrated"] is False
-    assert outcome.verdict.entailed is True  # type: ignore[union-attr]
 
 
 def test_an_unknown_model_needs_thresholds_of_its_own(
@@ -521,7 +509,7 @@ def test_replies_keep_to_the_schema_and_nothing_is_printed(
 
 @pytest.mark.model
 def test_end_to_end_with_a_model_for_plumbing(engine: GgufEngine) -> None:
-    judge = EmbeddedLabeller("smollm2-135m", Renderer(), allow_uncalibrated=True, context=1024)
+    judge = EmbeddedLabeller("smollm2-135m", Renderer(), thresholds=LIMITS, context=1024)
 
     async def run() -> list[Outcome]:
         async with judge:
@@ -529,6 +517,5 @@ def test_end_to_end_with_a_model_for_plumbing(engine: GgufEngine) -> None:
 
     outcome, again = asyncio.run(run())
     assert outcome.status is Status.OK, outcome.error
-    assert outcome.detail["calibrated"] is False
     assert (outcome.tokens_in or 0) > 50
     assert again.verdict == outcome.verdict

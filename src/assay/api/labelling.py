@@ -123,11 +123,9 @@ def warning(
         found.append("decided by the judge's rules on refusals and denials, not by its network")
         found[-1] += f": {str(label.detail['rule']).rstrip('.')}" if "rule" in label.detail else ""
     found += _of_texts(task, pair)
-    if label is not None and level is not None:
-        if label.detail.get("calibrated") is False and "rulings" not in label.detail:
-            found.append("uncalibrated: no threshold was fitted for this question and model")
-        if judge_of(label.labeller.name) is not None:
-            found += unread(kind.task, kind.unit(pair))
+    judged = label if level is not None else None
+    if judged is not None and judge_of(judged.labeller.name) is not None:
+        found += unread(kind.task, kind.unit(pair))
     return "; ".join(found) or None
 
 

@@ -27,7 +27,7 @@ from assay.labellers.streams import Heard
 from assay.labellers.thresholds import beside, fitted, read_probes, template_hash, usable
 from assay.labellers.watch import hearing
 from assay.model.labels import LabellerId, Status
-from assay.tasks.base import AnyTask, Unit, Verdict, YesNo, canonical, content_hash
+from assay.tasks.base import AnyTask, Verdict, YesNo, canonical, content_hash
 from assay.tasks.rendering import Messages, Renderer
 
 REASON_TOKENS = 20
@@ -101,15 +101,6 @@ class LocalModelLabeller(BaseLabeller):
             self._engine = None
 
 
-@dataclass(slots=True)
-class _Sitting:
-    """What is used up while one request is answered."""
-
-    probes: list[dict[str, Any]] = field(default_factory=list)
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-
 FRAME_TOKENS = 20
 """Tokens that the chat format puts around a question (counted with Qwen2.5's)."""
 FOLLOWED = 0.6
@@ -118,9 +109,7 @@ FOLLOWED = 0.6
 
 class EmbeddedLabeller(LocalModelLabeller):
     """Judges with a GGUF model in this process. ``thresholds`` (probe key such as
-    ``r2c2.answer/correct`` → margin in nats) take the place of the fitted ones. With
-    ``allow_uncalibrated`` questions without a threshold are decided at margin 0 and their labels
-    say ``"calibrated": false``: that is for testing the plumbing."""
+    ``r2c2.answer/correct`` → margin in nats) take the place of the fitted ones."""
 
     def __init__(
         self,
@@ -129,7 +118,6 @@ class EmbeddedLabeller(LocalModelLabeller):
         *,
         reasons: bool = True,
         thresholds: Mapping[str, float] | None = None,
-        allow_uncalibrated: bool = False,
         context: int = 4096,
         threads: int | None = None,
         progress: Progress | None = None,
@@ -141,7 +129,6 @@ class EmbeddedLabeller(LocalModelLabeller):
         self._name, self._sha256 = self._about["model"], self._about["sha256"]
         self._reasons = reasons
         self._given = thresholds
-        self._uncalibrated = allow_uncalibrated
 
     @cached_property
     def thresholds(self) -> Mapping[str, float]:
@@ -155,14 +142,12 @@ class EmbeddedLabeller(LocalModelLabeller):
 
     @property
     def id(self) -> LabellerId:
-        params: dict[str, Any] = {
+        params = {
             **self._about,
             "engine": "llama.cpp via xllamacpp",
             "thresholds": self.thresholds,
             "reasons": self._reasons,
         }
-        if self._uncalibrated:
-            params["allow_uncalibrated"] = True
         return LabellerId(f"embedded:{self._name}", "model", params)
 
     def refusal(self, task: AnyTask) -> str | None:
@@ -171,8 +156,6 @@ class EmbeddedLabeller(LocalModelLabeller):
                 f"The embedded labeller answers yes/no questions; {task.name} cannot be decided by "
                 "them. Use an 'openai:' labeller or 'rules'."
             )
-        if self._uncalibrated:
-            return None
         source = self._renderer.probe_source(task)
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
         chance = fitted(self._sha256) if self._given is None else {}
@@ -232,9 +215,8 @@ class EmbeddedLabeller(LocalModelLabeller):
         return Estimate(round(questions), round(read * passes), round(written))
 
     def _label(self, request: Request, heard: Heard | None) -> Outcome:
-        engine = self._load()
         started = time.perf_counter()
-        sitting = _Sitting()
+        asker = _Asker(self, self._load(), request)
         verdict: Verdict | None = None
         error: str | None = None
         decide = request.task.decide
@@ -242,93 +224,83 @@ class EmbeddedLabeller(LocalModelLabeller):
             error = self.refusal(request.task)
         else:
             try:
-                verdict = decide(request.unit, _Asker(self, engine, request, sitting))
+                verdict = decide(request.unit, asker)
             except EngineFailure as failure:
                 error = str(failure)
-        detail: dict[str, Any] = {
-            **self._about,
-            "engine": f"xllamacpp {_version()}",
-            "probes": sitting.probes,
-        }
-        if any(not probe["calibrated"] for probe in sitting.probes):
-            detail["calibrated"] = False
+        engine = f"xllamacpp {_version()}"
         return Outcome(
             status=Status.OK if error is None else Status.FAILED,
             verdict=verdict,
             error=error,
-            tokens_in=sitting.tokens_in,
-            tokens_out=sitting.tokens_out,
+            tokens_in=asker.tokens_in,
+            tokens_out=asker.tokens_out,
             cost=0.0,
             seconds=time.perf_counter() - started,
-            detail=detail,
+            detail={**self._about, "engine": engine, "probes": asker.probes},
         )
 
-    def threshold(
-        self, task: AnyTask, unit: Unit, probe: str, context: Mapping[str, Any]
-    ) -> tuple[str, float | None]:
-        """The probe's threshold key for this unit, and the threshold under it."""
-        key = probe
-        if f"{probe}{_KEY_BLOCK}" in _BLOCK.findall(self._renderer.probe_source(task)):
-            shown = self._renderer.probe(task, unit, f"{probe}{_KEY_BLOCK}", context)
-            key = shown[1]["content"]
-        key = f"{task.name}/{key}"
-        return key, self.thresholds.get(key)
 
-    def unfit(self, key: str) -> str:
-        """Why the question ``key`` cannot be decided by this model."""
-        row = fitted(self._sha256).get(key)
-        if row is None:
-            return f"the model {self._name} has no threshold for {key}"
-        return (
-            f"{self._name} is close to chance at {key} (AUC {row['auc']:.2f} on {row['n_report']} "
-            "pairs labelled by people): give gold answers, cite nuggets, or use another labeller"
-        )
-
-    def reason(self, engine: GgufEngine, messages: Messages, yes: bool, sitting: _Sitting) -> str:
-        """One sentence for the verdict that stands."""
-        start = f"{'Yes' if yes else 'No'}, because"
-        reply = engine.complete(messages, REASON_TOKENS, prefill=start, stop=("\n",))
-        sitting.tokens_in += reply.tokens_in
-        sitting.tokens_out += reply.tokens_out
-        return clean_reason(reply.text)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Asker:
-    """Puts one request's yes/no questions to the model (an AskYesNo)."""
+    """Puts one request's yes/no questions to the model (an AskYesNo), and keeps what it said and
+    how much it read and wrote."""
 
     labeller: EmbeddedLabeller
     engine: GgufEngine
     request: Request
-    sitting: _Sitting
+    probes: list[dict[str, Any]] = field(default_factory=list)
+    tokens_in: int = 0
+    tokens_out: int = 0
 
     def __call__(self, probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
         labeller, task, unit = self.labeller, self.request.task, self.request.unit
         if labeller._stopping.is_set():
             raise EngineFailure("interrupted")
         messages = labeller._renderer.probe(task, unit, probe, context)
-        key, threshold = labeller.threshold(task, unit, probe, context)
-        if threshold is None and not labeller._uncalibrated:
-            raise EngineFailure(labeller.unfit(key))
-        limit = 0.0 if threshold is None else threshold
+        key = f"{task.name}/{self._key(probe, context)}"
+        threshold = labeller.thresholds.get(key)
+        if threshold is None:
+            raise EngineFailure(self._unfit(key))
         found = self.engine.margin(messages)
-        self.sitting.tokens_in += found.tokens_in
-        self.sitting.tokens_out += 1
-        yes = found.margin > limit
+        self.tokens_in += found.tokens_in
+        self.tokens_out += 1
+        yes = found.margin > threshold
         row: dict[str, Any] = {
             "probe": key,
             "margin": round(found.margin, 4),
-            "threshold": limit,
+            "threshold": threshold,
             "mass": round(found.mass, 4),
-            "calibrated": threshold is not None,
         }
         if "number" in context:
             row["number"] = context["number"]
-        self.sitting.probes.append(row)
-        text = ""
-        if reason and labeller._reasons:
-            text = labeller.reason(self.engine, messages, yes, self.sitting)
-        return YesNo(yes, text)
+        self.probes.append(row)
+        return YesNo(yes, self._reason(messages, yes) if reason and labeller._reasons else "")
+
+    def _key(self, probe: str, context: Mapping[str, Any]) -> str:
+        """The name of the probe's threshold for this unit."""
+        renderer, task, block = self.labeller._renderer, self.request.task, f"{probe}{_KEY_BLOCK}"
+        if block not in _BLOCK.findall(renderer.probe_source(task)):
+            return probe
+        return renderer.probe(task, self.request.unit, block, context)[1]["content"]
+
+    def _unfit(self, key: str) -> str:
+        """Why the question ``key`` cannot be decided by this model."""
+        name = self.labeller._name
+        row = fitted(self.labeller._sha256).get(key)
+        if row is None:
+            return f"the model {name} has no threshold for {key}"
+        return (
+            f"{name} is close to chance at {key} (AUC {row['auc']:.2f} on {row['n_report']} "
+            "pairs labelled by people): give gold answers, cite nuggets, or use another labeller"
+        )
+
+    def _reason(self, messages: Messages, yes: bool) -> str:
+        """One sentence for the verdict that stands."""
+        start = f"{'Yes' if yes else 'No'}, because"
+        reply = self.engine.complete(messages, REASON_TOKENS, prefill=start, stop=("\n",))
+        self.tokens_in += reply.tokens_in
+        self.tokens_out += reply.tokens_out
+        return clean_reason(reply.text)
 
 
 def probes_of(source: str) -> list[str]:
