@@ -19,10 +19,10 @@ from importlib import import_module
 from typing import Any
 
 import orjson
-from pydantic import ValidationError
 
 from assay.labellers.base import BaseLabeller, Labeller, Outcome, Request
 from assay.labellers.guarded import GuardedLabeller, at_once, shown, told, turned, unreachable
+from assay.labellers.replies import UnusableReply, verdict_in
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.modules import check_module, entry_points
@@ -80,18 +80,10 @@ class FunctionLabeller(BaseLabeller):
         if said is None:
             return None
         try:
-            verdict = request.task.verdict.model_validate(said)
-        except ValidationError as error:
-            why = "; ".join(
-                f"{'.'.join(map(str, fault['loc'])) or 'verdict'}: {fault['msg']}"
-                for fault in error.errors(include_url=False)
-            )
-            return Outcome(Status.FAILED, error=f"the verdict does not fit: {why}", suspect=True)
-        problem = request.task.check(request.unit, verdict)
-        if problem is not None:
-            why = f"the verdict does not fit: {problem}"
+            return Outcome(Status.OK, verdict_in(request.task, request.unit, said))
+        except UnusableReply as unusable:
+            why = f"the verdict does not fit: {unusable}"
             return Outcome(Status.FAILED, error=why, suspect=True)
-        return Outcome(Status.OK, verdict)
 
     @cached_property
     def _is_async(self) -> bool:

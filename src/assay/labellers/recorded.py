@@ -16,6 +16,7 @@ import orjson
 from pydantic import ValidationError
 
 from assay.labellers.base import BaseLabeller, Outcome, Request
+from assay.labellers.replies import UnusableReply, verdict_in
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
@@ -52,12 +53,9 @@ class RecordedLabeller(BaseLabeller):
         if row.get("status") == Status.FAILED.value:
             return Outcome(Status.FAILED, error=str(row.get("error") or "failed"), detail=detail)
         try:
-            verdict = request.task.verdict.model_validate(row["verdict"])
-        except ValidationError as error:
-            return Outcome(Status.FAILED, error=f"the recorded verdict does not fit: {error}")
-        problem = request.task.check(request.unit, verdict)
-        if problem is not None:
-            return Outcome(Status.FAILED, error=f"the recorded verdict does not fit: {problem}")
+            verdict = verdict_in(request.task, request.unit, row["verdict"])
+        except UnusableReply as unusable:
+            return Outcome(Status.FAILED, error=f"the recorded verdict does not fit: {unusable}")
         return Outcome(Status.OK, verdict, detail=detail)
 
     def _told(self, request: Request) -> Mapping[str, Any] | None:

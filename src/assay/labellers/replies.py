@@ -24,6 +24,7 @@ _OPEN = re.compile(rf"<({'|'.join(_THOUGHTS)})>", re.IGNORECASE)
 _CLOSE = {name: re.compile(f"</{name}>", re.IGNORECASE) for name in _THOUGHTS}
 _MOST_CANDIDATES = 40
 _MOST_SPANS = 10_000
+_MOST_TOLD = 3  # faults of a verdict
 _MOST_READ = 16  # times the reply's length, so that no nesting takes long
 _BRACES = re.compile(r"[{}]")
 _STRINGS_AND_BRACES = re.compile(r'\\.|"(?:[^"\\\n]|\\.)*+"|[{}]')
@@ -49,17 +50,26 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
             return said
     for candidate in candidates:
         try:
-            verdict: Verdict = task.verdict.model_validate(candidate)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(str(part) for part in first["loc"])
-            problem = f"field '{place}': {first['msg']}" if place else str(first["msg"])
-            continue
-        wrong = task.check(unit, verdict)
-        if wrong is None:
-            return verdict
-        problem = wrong
+            return verdict_in(task, unit, candidate)
+        except UnusableReply as unusable:
+            problem = str(unusable)
     raise UnusableReply(problem)
+
+
+def verdict_in(task: AnyTask, unit: Unit, said: object) -> Verdict:
+    """The verdict that plain JSON is; raises UnusableReply where it does not fit task and unit."""
+    try:
+        verdict: Verdict = task.verdict.model_validate(said)
+    except ValidationError as error:
+        problems = []
+        for fault in error.errors(include_url=False)[:_MOST_TOLD]:
+            place = ".".join(map(str, fault["loc"]))
+            problems.append(f"field '{place}': {fault['msg']}" if place else fault["msg"])
+        raise UnusableReply("; ".join(problems)) from None
+    wrong = task.check(unit, verdict)
+    if wrong is not None:
+        raise UnusableReply(wrong)
+    return verdict
 
 
 def _without_thoughts(reply: str) -> str:

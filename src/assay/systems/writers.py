@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import ValidationError
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
 from assay.labellers.embedded import LocalModelLabeller
@@ -19,6 +19,7 @@ from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.openai import OpenAILabeller, OpenAISettings, Usage, content_of
 from assay.labellers.prices import tokens, tokens_read
+from assay.labellers.replies import UnusableReply, verdict_in
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
 from assay.labellers.streams import Heard
 from assay.model.errors import SettingsError
@@ -219,11 +220,9 @@ class EndpointCertainty(OpenAILabeller):
                 why = str(refused)
                 if "logprob" in why.casefold():
                     continue
-                seconds = time.perf_counter() - started
-                return Outcome(Status.FAILED, error=why, cost=None if usage.lost else 0.0,
-                               seconds=seconds, suspect=True)  # fmt: skip
+                return self._outcome(usage, started, error=why, suspect=True)
             self._top = top
-            return self._read(reply, usage, time.perf_counter() - started)
+            return self._read(reply, usage, started)
         raise self._without(why)
 
     def _question(self, messages: list[dict[str, str]], top: int, form: Form) -> bytes:
@@ -239,19 +238,15 @@ class EndpointCertainty(OpenAILabeller):
             body["max_completion_tokens"] = 1
         return orjson.dumps(body | dict(self._settings.extra))
 
-    def _read(self, reply: Mapping[str, Any], usage: Usage, seconds: float) -> Outcome:
+    def _read(self, reply: Mapping[str, Any], usage: Usage, started: float) -> Outcome:
         usage.add(reply, self._endpoints.redact)
-        read, written = (usage.tokens_in, usage.tokens_out) if usage.known else (None, None)
-        spent: dict[str, Any] = {
-            "tokens_in": read, "tokens_out": written, "cost": usage.cost(self.price),
-            "seconds": seconds,
-        }  # fmt: skip
         try:
             margin, mass = yes_no_margin(self._first_tokens(reply))
         except EngineFailure as failure:
-            return Outcome(Status.FAILED, error=str(failure), **spent)
-        said = {**usage.detail(self.price), "margin": margin, "mass": mass}
-        return Outcome(Status.OK, Certainty(probability=probability(margin)), detail=said, **spent)
+            return self._outcome(usage, started, error=str(failure))
+        verdict = Certainty(probability=probability(margin))
+        found = self._outcome(usage, started, verdict=verdict)
+        return replace(found, detail={**found.detail, "margin": margin, "mass": mass})
 
     def _first_tokens(self, reply: Mapping[str, Any]) -> list[tuple[str, float]]:
         """The most probable first tokens. Raises EngineFailure where the model was kept from
@@ -286,10 +281,8 @@ _FEWER_LOGPROBS = 5  # what some of them allow at most
 
 def _parsed(request: Request, text: str) -> tuple[Verdict | None, str | None]:
     try:
-        verdict: Verdict = request.task.verdict.model_validate(orjson.loads(text))
+        return verdict_in(request.task, request.unit, orjson.loads(text)), None
     except orjson.JSONDecodeError:
         return None, "it is no JSON object, or was cut off"
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        return None, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return verdict, request.task.check(request.unit, verdict)
+    except UnusableReply as unusable:
+        return None, str(unusable)
