@@ -160,11 +160,11 @@ def _members(
         plan(
             ledger,
             member,
-            (each for request in requests for each in labeller.asked(index, request)),
+            (each for request in requests for each in labeller.asked(request)),
             retry_failed=retry_failed,
             across_tasks=False,  # joint labels are made of the members' under this very task
         )
-        for index, member in enumerate(labeller.members)
+        for member in labeller.members
     )
 
 

@@ -11,6 +11,7 @@ import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from assay.labellers.base import (
@@ -107,24 +108,22 @@ class EnsembleLabeller(AskingLabeller, ByTask):
 
     def refusal(self, task: AnyTask) -> str | None:
         """The first member's that cannot do it, or the rule's."""
-        for member in self.members:
-            problem = member.refusal(task)
-            if problem:
-                return f"ensemble:{self._name}: {problem}"
-        problem = refusal(task, self.rule)
+        refusals = (*(member.refusal(task) for member in self.members), refusal(task, self.rule))
+        problem = next(filter(None, refusals), None)
         return f"ensemble:{self._name}: {problem}" if problem else None
 
-    def asked(self, member: int, request: Request) -> list[Request]:
-        """The requests that one member gets for a joint one: a sample each."""
+    def asked(self, request: Request) -> list[Request]:
+        """The requests that each member gets for a joint one: a sample each."""
         repeats = range(self.samples)
         return [Request(request.task, request.unit, request.sample + n) for n in repeats]
 
     def keys(self, request: Request) -> list[tuple[int, int, str]]:
         """(member, sample, key) of every label that the joint one rests on."""
+        asked = self.asked(request)
         return [
             (index, number, request_key(member, each))
             for index, member in enumerate(self.members)
-            for number, each in enumerate(self.asked(index, request))
+            for number, each in enumerate(asked)
         ]
 
     def rendered(self, request: Request) -> bytes:
@@ -139,20 +138,14 @@ class EnsembleLabeller(AskingLabeller, ByTask):
 
     async def label(self, request: Request) -> Outcome | None:
         """Ask every member at once, without a ledger. None where a member has nothing to say."""
-        asked = [
-            (index, number, member, each)
-            for index, member in enumerate(self.members)
-            for number, each in enumerate(self.asked(index, request))
-        ]
-        outcomes = await asyncio.gather(*(member.label(each) for _, _, member, each in asked))
-        if any(outcome is None for outcome in outcomes):
-            return None
+        asked = list(product(enumerate(self.members), enumerate(self.asked(request))))
+        said = await asyncio.gather(*(member.label(each) for (_, member), (_, each) in asked))
         ballots = [
             Ballot(index, number, outcome.verdict)
-            for (index, number, _, _), outcome in zip(asked, outcomes, strict=True)
+            for ((index, _), (number, _)), outcome in zip(asked, said, strict=True)
             if outcome is not None
         ]
-        return self.joint(request, ballots)
+        return self.joint(request, ballots) if len(ballots) == len(asked) else None
 
     def from_labels(self, request: Request, labels: Mapping[str, Label]) -> Outcome | None:
         """The joint outcome of members' labels by key; None while one of them is missing."""
@@ -168,13 +161,12 @@ class EnsembleLabeller(AskingLabeller, ByTask):
 
     def joint(self, request: Request, ballots: Sequence[Ballot]) -> Outcome:
         """What the ballots come to, with all of them in the label's detail."""
-        usable = [one for one in ballots if one.verdict is not None]
-        votes = [(one.verdict, self._weights[one.member]) for one in usable if one.verdict]
+        votes = [(one.verdict, self._weights[one.member]) for one in ballots if one.verdict]
         detail = {"votes": [self._shown(one) for one in ballots]}
         whole = sum(self._weights) * self.samples
         held = sum(weight for _, weight in votes)
         if held * 2 <= whole:
-            why = f"only {len(usable)} of {len(ballots)} votes can be used"
+            why = f"only {len(votes)} of {len(ballots)} votes can be used"
             return Outcome(Status.FAILED, error=why, detail=detail)
         verdict = join(request.task, votes, self.rule)
         problem = request.task.check(request.unit, verdict)

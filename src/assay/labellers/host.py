@@ -10,7 +10,7 @@ import asyncio
 import platform
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -160,30 +160,21 @@ def _error(error: AssayError) -> dict[str, str]:
     return {"raised": kind.__name__, "text": str(error)}
 
 
-def _packed(outcome: Outcome | None) -> list[Any] | None:
+def _packed(outcome: Outcome | None) -> dict[str, Any] | None:
     if outcome is None:
         return None
-    verdict = outcome.verdict
-    return [
-        outcome.status.value,
-        None if verdict is None else verdict.model_dump(mode="json"),
-        outcome.error,
-        outcome.tokens_in,
-        outcome.tokens_out,
-        outcome.cost,
-        outcome.seconds,
-        outcome.detail,
-        outcome.suspect,
-        outcome.at_most,
-    ]
+    given = outcome.verdict
+    verdict = None if given is None else given.model_dump(mode="json")
+    return {one.name: getattr(outcome, one.name) for one in fields(outcome)} | {"verdict": verdict}
 
 
 def unpacked(said: Any, verdict: type[Verdict]) -> Outcome | None:
     """What a host said of a question. Raises the AssayError that it met."""
     if said is None:
         return None
-    if isinstance(said, dict):
+    if "raised" in said:
         kind = next(each for each in _ERRORS if each.__name__ == said["raised"])
         raise kind(said["text"])
-    status, value, *rest = said
-    return Outcome(Status(status), None if value is None else verdict.model_validate(value), *rest)
+    given = said["verdict"]
+    made = None if given is None else verdict.model_validate(given)
+    return Outcome(**said | {"status": Status(said["status"]), "verdict": made})

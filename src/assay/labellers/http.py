@@ -30,8 +30,6 @@ class HttpTransport:
     def __init__(self, most: int = MAX_REPLY) -> None:
         self._most = most
         self._session: aiohttp.ClientSession | None = None
-        self._targets: dict[str, URL] = {}  # addresses, parsed once
-        self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
 
     async def post(self, sent: Posted) -> Reply:
         # aiohttp takes long to import, and whoever only scores makes no request.
@@ -43,18 +41,13 @@ class HttpTransport:
                 connector=aiohttp.TCPConnector(limit=0),  # the pace has one
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-        limit = self._timeouts.get(sent.timeout)
-        if limit is None:
-            limit = self._timeouts[sent.timeout] = aiohttp.ClientTimeout(total=sent.timeout)
         try:
-            target = self._targets.get(sent.url)
-            if target is None:
-                target = self._targets[sent.url] = URL(sent.url)
+            target = URL(sent.url)
             async with self._session.post(
                 target,
                 data=sent.body,
                 headers=sent.headers,
-                timeout=limit,
+                timeout=aiohttp.ClientTimeout(total=sent.timeout),
                 allow_redirects=False,
                 proxy=self._proxy(target),
             ) as response:

