@@ -167,7 +167,7 @@ def nuggets_found(
     topics: Mapping[str, str],
     sources: Mapping[str, Sequence[PassageSource]],
     writer: Asker,
-    made: Made | None = None,
+    made: Made,
 ) -> dict[str, TopicNuggets]:
     """The nuggets of the passages of every topic whose passages all have a reply. A reply that
     cannot be used gives none, and is kept in ``made``; the same nugget stands once."""
@@ -178,13 +178,13 @@ def nuggets_found(
         replies = [next(labels) for _ in sources[topic]]
         for number, reply in enumerate(replies, 1):
             verdict = usable(reply)
-            if verdict is None and reply is not None and made is not None:
-                made.drop_reply(topic, reply)
-            for text in () if verdict is None else verdict["nuggets"]:
-                if one_line(text):
-                    nuggets.setdefault(one_line(text), number)
-            if verdict is not None and made is not None:
-                made.drop_odd(topic, "nugget", verdict.get("odd") or ())
+            if verdict is None:
+                if reply is not None:
+                    made.drop_reply(topic, reply)
+                continue
+            for text in filter(None, map(one_line, verdict["nuggets"])):
+                nuggets.setdefault(text, number)
+            made.drop_odd(topic, "nugget", verdict.get("odd") or ())
         if None not in replies:
             found[topic] = [(number, text) for text, number in nuggets.items()]
     return found

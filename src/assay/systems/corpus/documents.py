@@ -17,7 +17,6 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -135,7 +134,7 @@ class Source:
         self.settings = settings
         self.faults: list[Fault] = []
         self.more_faults = 0
-        self._at: Callable[[], int] = lambda: 0
+        self._at: Callable[[], int] = _nothing  # how much of the file that is being read
         self._before = 0
         self.of_other_kinds = 0
         """Files of the folder whose ending says that they hold no document."""
@@ -155,14 +154,12 @@ class Source:
 
     @cached_property
     def single_documents(self) -> bool:
-        """Whether every file holds exactly one document (then files are counted, not bytes)."""
+        """Whether every file holds exactly one document, so that those to skip need not be read."""
         return all(self._format(self._file(name)) in _ONE_EACH for name in self.files)
 
     @property
     def total(self) -> int:
-        """How much there is: files, or bytes as they lie on the disk."""
-        if self.single_documents:
-            return len(self.files)
+        """How much there is: bytes as they lie on the disk."""
         return sum(self._file(name).stat().st_size for name in self.files)
 
     @property
@@ -182,23 +179,17 @@ class Source:
     def items(self, skip: int = 0) -> Iterator[Item]:
         """All documents in a fixed order, but for the first ``skip``."""
         left = skip
-        counted = self.single_documents
-        for name in self.files:
-            path = self._file(name)
-            kind = self._format(path)
-            if counted:
-                self._before += 1
-                if left:
-                    left -= 1
-                    continue
-            for item in self._read(path, kind):
-                if left:
-                    left -= 1
-                    continue
-                yield item
-            if not counted:
-                self._at = lambda: 0
-                self._before += path.stat().st_size
+        for path in map(self._file, self.files):
+            if left and self.single_documents:
+                left -= 1
+            else:
+                for item in self._read(path, self._format(path)):
+                    if left:
+                        left -= 1
+                    else:
+                        yield item
+            self._at = _nothing
+            self._before += path.stat().st_size
 
     def fault(self, path: Path, line: int, why: str, cure: str, topic: str | None = None) -> None:
         """Note what could not be read; the first 100 are kept, the rest counted."""
@@ -231,7 +222,7 @@ class Source:
 
     def _read(self, path: Path, kind: SourceFormat) -> Iterator[Item]:
         try:
-            with self._opened(path) as stream:
+            with unpacked(path) as (stream, self._at):
                 if kind is SourceFormat.MEDIAWIKI:
                     yield from self._pages(path, stream)
                 elif kind is SourceFormat.WIKITEXT:
@@ -248,24 +239,11 @@ class Source:
                 else:
                     yield from self._table(path, stream)
         except (OSError, EOFError, zlib.error) as error:
-            self.fault(
-                path,
-                0,
-                f"Reading stops here: {error}.",
-                "The file is damaged or cut off; what was read before is kept.",
-            )
+            self._at = _nothing
+            cure = "The file is damaged or cut off; what was read before is kept."
+            self.fault(path, 0, f"Reading stops here: {error}.", cure)
             if kind in _ONE_EACH:
                 yield Skipped("unreadable")  # one item a file, so that skipping can count files
-
-    @contextmanager
-    def _opened(self, path: Path) -> Iterator[IO[bytes]]:
-        with unpacked(path) as (stream, tell):
-            if not self.single_documents:
-                self._at = tell
-            try:
-                yield stream
-            finally:
-                self._at = lambda: 0
 
     def _pages(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """The pages of a MediaWiki export."""
@@ -422,6 +400,10 @@ class Source:
             else:
                 title = cells[1].strip() if len(cells) == 3 else ""
                 yield Document(one, title, cells[-1], TextKind.PLAIN)
+
+
+def _nothing() -> int:
+    return 0
 
 
 def made_id(name: str) -> str:

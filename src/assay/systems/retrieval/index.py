@@ -6,7 +6,7 @@ import hashlib
 import re
 import shutil
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -100,7 +100,7 @@ def build_index(
                 f"{folder} holds an index of other settings. Give another folder, or --restart to "
                 "replace it."
             )
-        about["passages"], about["content"] = _content(corpus, told)
+        about["passages"], about["content"] = _content(corpus, "passages compared", told)
         if known.get("content") == about["content"]:
             return _with_vectors(corpus, folder, known, how, embedder, None, told)
         if not update:
@@ -157,30 +157,18 @@ def _clear(folder: Path, but: Collection[str] = ()) -> None:
             shutil.rmtree(place, ignore_errors=True)
 
 
-class _Digest:
-    """Passages as one hash: an index holds just these or others."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.blake2b(digest_size=16)
-        self.count = 0
-
-    def add(self, passage: CutPassage) -> None:
+def _content(
+    corpus: Path, what: str, told: Told, add: Callable[[CutPassage], None] = lambda _passage: None
+) -> tuple[int, str]:
+    """How many passages there are, and all as one hash: an index holds just these or others.
+    ``add`` takes each; ``what`` says what becomes of them, for ``told``."""
+    digest, count = hashlib.blake2b(digest_size=16), 0
+    for passage in counting(read_passages(corpus), what, passages_in(corpus), told):
+        add(passage)
         text = f"{passage.id}\0{passage.doc}\0{passage.title}\0{passage.text}\0"
-        self._hash.update(text.encode("utf-8", "replace"))
-        self.count += 1
-
-    @property
-    def found(self) -> tuple[int, str]:
-        """How many passages there are, and their hash."""
-        return self.count, self._hash.hexdigest()
-
-
-def _content(corpus: Path, told: Told) -> tuple[int, str]:
-    digest = _Digest()
-    passages = counting(read_passages(corpus), "passages compared", passages_in(corpus), told)
-    for passage in passages:
-        digest.add(passage)
-    return digest.found
+        digest.update(text.encode("utf-8", "replace"))
+        count += 1
+    return count, digest.hexdigest()
 
 
 def _build_bm25(
@@ -190,17 +178,16 @@ def _build_bm25(
     for left in (part, folder / name):  # of a build that was killed
         shutil.rmtree(left, ignore_errors=True)
     writer = BM25Writer(part, how.analysis, title=how.title, megabytes=how.megabytes)
-    digest = _Digest()
     sample: list[str] = []
-    passages = counting(read_passages(corpus), "passages indexed", passages_in(corpus), told)
-    for passage in passages:
+
+    def add(passage: CutPassage) -> None:
         writer.add(passage)
-        digest.add(passage)
         if len(writer) <= _SAMPLE or len(writer) % _SAMPLE == 0:
             sample.append(passage.text)
+
+    count, content = _content(corpus, "passages indexed", told, add)
     writer.finish()
     part.replace(folder / name)
-    count, content = digest.found
     return {"passages": count, "content": content, "languages": languages(sample)}
 
 
