@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from assay.api.calibrating import _Pairs, _pairs, _policy
+from assay.api.calibrating import _Pairs, _pairs
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.packages import SMALL
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
+from assay.ledger.policy import Policy, for_all
 from assay.model.labels import Label, LabellerId, Status
 
 TASK = "r2c2.answer"
@@ -46,7 +47,8 @@ def judge(
 
 
 def pairs(*labels: Label, policies: Sequence[str] = ("people",)) -> _Pairs:
-    return _pairs(cast("Ledger", Kept(labels)), SMALL, _policy(policies))
+    policy = for_all([*map(Policy.parse, policies)]).of_drawn([TASK])
+    return _pairs(cast("Ledger", Kept(labels)), SMALL, policy)
 
 
 def learnt(*labels: Label, policy: str = "people", other: str = "people") -> list[Any]:
@@ -68,6 +70,7 @@ def test_people_whom_the_policy_leaves_out_teach_nothing() -> None:
     assert learnt(*labels, policy="people without human:LEE") == [(0.9, True)]
     assert learnt(*labels, policy="only:human:KIM") == [(0.9, True)]
     assert learnt(*labels, policy="majority", other="only:human:KIM") == [(0.9, True)]
+    assert learnt(*labels, policy="only:human:LEE", other="only:human:KIM") == []
 
 
 def test_where_people_disagree_the_policy_says_who_teaches() -> None:

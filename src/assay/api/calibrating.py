@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from assay.labellers.judge.local import Local, file_name, read_local
 from assay.labellers.judge.packages import JUDGES, JudgePackage
 from assay.labellers.judge.texts import Ability
 from assay.ledger import Ledger
-from assay.ledger.policy import Policy, choose, people_differ
+from assay.ledger.policy import Policy, choose, for_all, people_differ
 from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId
@@ -100,7 +100,7 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
         names = {str(one.params.get("calibration")) for one in who}
         asked = {one.name for one in who}
         judges = [judge for judge in JUDGES.values() if judge.labeller in asked]
-        policy = _policy(opened.own_policies)
+        policy = for_all([*map(Policy.parse, opened.own_policies)]).of_drawn(_SAID)
         pairs = {
             judge.name: _pairs(ledger, judge, policy) for judge in judges if not judge.missing()
         }
@@ -120,15 +120,6 @@ def calibrate(folder: Path, *, dry_run: bool = False) -> list[Calibrated]:
 
 
 _NEITHER = f"Let people label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
-
-
-def _policy(named: Sequence[str]) -> Policy:
-    """Whose labels teach under the policies of a folder's protocols: those that correct scores."""
-    own = [Policy.parse(one) for one in named]
-    rule = next((one for one in own if one.rule == "majority"), own[0])
-    without = tuple(sorted({who for one in own for who in one.without}))
-    alone = next((one.alone for one in own if one.alone), None)
-    return replace(rule.of_drawn(_SAID), without=without, alone=alone)
 
 
 class _Pairs(NamedTuple):

@@ -7,7 +7,7 @@ said why.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -18,7 +18,7 @@ from assay.api.results import prefix_of
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
-from assay.ledger.policy import Policy
+from assay.ledger.policy import Policy, for_all
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status, is_independent, without_reasons
 from assay.model.wording import counted, listed, listing
@@ -152,9 +152,9 @@ def correct(
         why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
         return Trusted(basis, None, population, level, why=why)
     chosen, units = _counting(evaluations, ledger, draws)
-    policies = [one.policy for one in evaluations.values()]
-    said = _said(ledger, {one.unit_hash: one.task.version for one, _ in units}, policies)
-    by_most = any(one.rule == "majority" for one in policies)
+    policy = for_all([one.policy for one in evaluations.values()])
+    said = _said(ledger, {one.unit_hash: one.task.version for one, _ in units}, policy)
+    by_most = policy.rule == "majority"
     done = sum(labelled for _, labelled in units)
     drawn = DrawProgress(chosen, len(units), done)
     if not units:
@@ -240,15 +240,13 @@ def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[
 
 
 def _said(
-    ledger: Ledger, units: Mapping[str, str], policies: Collection[Policy]
+    ledger: Ledger, units: Mapping[str, str], policy: Policy
 ) -> dict[str, dict[str, list[Label]]]:
-    """What people whom all policies hear said of some units, as their tasks' versions ask now, with
+    """What people whom a policy hears said of some units, as their tasks' versions ask now, with
     nobody else's label in sight, by unit and person."""
     said: dict[str, dict[str, list[Label]]] = {}
     for one in ledger.by_people():
-        if one.version != units.get(one.unit):
-            continue
-        if not all(policy.hears(one.labeller.name) for policy in policies):
+        if one.version != units.get(one.unit) or not policy.hears(one.labeller.name):
             continue
         if is_independent(one) and one.status is Status.OK:
             said.setdefault(one.unit, {}).setdefault(one.labeller.name, []).append(one)

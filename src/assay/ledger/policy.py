@@ -43,7 +43,8 @@ class Policy:
     leaves out people's labels that were given with another's in sight (``independent``). A
     machine's label counts only if it is by the labeller that the evaluation names for the task.
     With ``tasks`` all this is of these tasks; of others only the machine's labels count. Of people
-    those never count whom it is ``without``, and where it hears one ``alone`` the others.
+    those never count whom it is ``without``, and where it hears ``only_people`` of some names the
+    others.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Policy:
     independent: bool = False
     tasks: frozenset[str] | None = None
     without: tuple[str, ...] = ()
-    alone: str | None = None
+    only_people: frozenset[str] | None = None
 
     @classmethod
     def parse(cls, text: str) -> Policy:
@@ -71,8 +72,8 @@ class Policy:
             return cls(text, people=True, machine=False)
         if rule == str(text) and rule.startswith("only:") and len(rule) > len("only:"):
             who = text[len("only:") :]
-            alone = who if who.startswith("human:") else None
-            return cls(text, people=False, machine=False, only=who, alone=alone)
+            heard = frozenset([who]) if who.startswith("human:") else None
+            return cls(text, people=False, machine=False, only=who, only_people=heard)
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 
     def of_drawn(self, tasks: Iterable[str]) -> Policy:
@@ -80,7 +81,7 @@ class Policy:
         others. Where people disagree it goes by what most said if this policy does."""
         rule = "majority" if self.rule == "majority" else "drawn"
         drawn = Policy(rule, people=True, machine=False, independent=True, tasks=frozenset(tasks))
-        return replace(drawn, without=self.without, alone=self.alone)
+        return replace(drawn, without=self.without, only_people=self.only_people)
 
     @property
     def rule(self) -> str:
@@ -98,7 +99,7 @@ class Policy:
 
     def hears(self, name: str) -> bool:
         """Whether the person of this name may count where people do."""
-        return name not in self.without and self.alone in (None, name)
+        return name not in self.without and (self.only_people is None or name in self.only_people)
 
     @property
     def mixes(self) -> bool:
@@ -132,6 +133,16 @@ class Policy:
         if self.only is not None or not who.is_human:
             return 1
         return 0 if self.independent and not is_independent(label) else 2
+
+
+def for_all(policies: Sequence[Policy]) -> Policy:
+    """The policy of several protocols where labels serve them all: the first, or one that goes by
+    what most say, for people whom all of them hear."""
+    rule = next((one for one in policies if one.rule == "majority"), policies[0])
+    without = tuple(sorted({who for one in policies for who in one.without}))
+    heard = [one.only_people for one in policies if one.only_people is not None]
+    only = frozenset.intersection(*heard) if heard else None
+    return replace(rule, without=without, only_people=only)
 
 
 def shared_policy(names: Iterable[str]) -> str:
