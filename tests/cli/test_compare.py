@@ -287,7 +287,9 @@ def test_a_long_table_of_assay_is_a_matrix(trec, tmp_path, assay):
     assert got == rows(assay("compare", *trec[:3], "-m", "AP", "--csv"))
     unsaid = assay("compare", "--matrix", file)
     assert unsaid.returncode == 2
-    assert "The file has 2 scores: AP, RR. Say which measure is meant, e.g. -m AP." in unsaid.stderr
+    assert (
+        "The table has 2 scores: AP, RR. Say which measure is meant, e.g. -m AP." in unsaid.stderr
+    )
 
 
 def test_a_file_that_is_read_for_several_measures_is_warned_of_once(tmp_path, assay):

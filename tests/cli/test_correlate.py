@@ -189,13 +189,13 @@ def test_scores_are_named_for_each_file(two, assay):
         assert done.returncode == 0, done.stderr
     done = assay("correlate", *two, "--score", "A:nDCG@20")
     assert done.returncode == 2
-    assert "b.tsv:1 The file has 2 scores: nDCG@20, AP." in done.stderr
+    assert "b.tsv:1 The table has 2 scores: nDCG@20, AP." in done.stderr
     assert "--score nDCG@20" in done.stderr
     twice = assay("correlate", *two, "--score", "A:AP", "--score", "A:nDCG@20")
     assert twice.returncode == 2
     unknown = assay("correlate", *two, "--score", "MAP")
     assert unknown.returncode == 2
-    assert "a.csv:1 The file has no column “MAP”. It has nDCG@20, other." in unknown.stderr
+    assert "a.csv:1 The table has no column “MAP”. It has nDCG@20, other." in unknown.stderr
 
 
 def test_runs_without_topics_have_one_setting(tmp_path, assay):
@@ -361,7 +361,7 @@ def test_a_plot_that_cannot_be_written(two, tmp_path, assay):
         ("run,topic,s\nA,7,.5\nB,7,.5\n", "no topic is left: the tables share none. Topics are"),
         ("run,topic,s\nA,1,.5\nB,2,.5\n", "run they share. Try --missing cells."),
         ("run,topic,s\nA,1,x\nB,1,.5\n", "The score “x” is not a finite number."),
-        ("run,topic\nA,1\nB,1\n", "The file has no column of scores."),
+        ("run,topic\nA,1\nB,1\n", "The table has no column of scores."),
         ("topic,A,B\n1,.5,.6\n", "The header lacks run"),
         ("", "The file is empty."),
     ],

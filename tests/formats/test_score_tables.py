@@ -154,7 +154,7 @@ def test_a_measure_may_be_named_as_tables_and_trec_eval_name_it(tmp_path, known,
 def test_measures_at_several_tau_are_several(tmp_path):
     text = "run,tau,measure,value\nA,1,M,1\nA,2,M,.5\nB,1,M,1\nB,2,M,0\n"
     parsed = scores(tmp_path / "f", text)
-    assert "The file has 2 scores: M(tau=1), M(tau=2)." in parsed.errors[0].why
+    assert "The table has 2 scores: M(tau=1), M(tau=2)." in parsed.errors[0].why
     assert scores(tmp_path / "f", text, "M(tau=2)").require().means == {"A": 0.5, "B": 0.0}
 
 
@@ -179,12 +179,12 @@ def test_means_of_some_runs_are_not_mixed_with_means_over_topics(tmp_path, line)
 def test_a_score_that_is_not_named(tmp_path):
     text = "run,topic,AP,P(rel=2)@5\nA,1,.5,.5\n"
     fault = scores(tmp_path / "f", text).errors[0]
-    assert fault.why == "The file has 2 scores: AP, P(rel=2)@5."
+    assert fault.why == "The table has 2 scores: AP, P(rel=2)@5."
     assert fault.cure == "Say which column is meant, e.g. --score AP."
     fault = matrix(tmp_path / "f", text.replace("AP,", "a b,"), option="-m").errors[0]
     assert fault.cure == "Say which column is meant, e.g. -m 'a b'."
     fault = scores(tmp_path / "f", text, "RR").errors[0]
-    assert (fault.why, fault.cure) == ("The file has no column “RR”.", "It has AP, P(rel=2)@5.")
+    assert (fault.why, fault.cure) == ("The table has no column “RR”.", "It has AP, P(rel=2)@5.")
 
 
 @pytest.mark.parametrize("cell", ["inf", "O.9", "0,9", "1e999"])
@@ -194,7 +194,7 @@ def test_a_bad_cell_does_not_make_another_column_the_score(tmp_path, cell):
         quoted = [[f'"{one}"' if "," in one else one for one in row] for row in rows]
         parsed = scores(tmp_path / "f", "".join(mark.join(row) + "\n" for row in quoted))
         if name == "AP":  # nothing says which of the two is meant
-            assert parsed.errors[0].why == "The file has 2 scores: AP, n."
+            assert parsed.errors[0].why == "The table has 2 scores: AP, n."
         else:
             assert [(fault.line, fault.topic) for fault in parsed.errors] == [(2, "1")]
             fault = "has a decimal comma" if "," in cell else "is not a finite number"
@@ -206,7 +206,7 @@ def test_an_empty_column_may_be_the_score_that_is_meant(tmp_path):
     parsed = scores(tmp_path / "f", "run,topic,score,n\nA,1,,5\nA,2,,6\n")
     assert parsed.require().by_topic == {"A": {"1": None, "2": None}}
     parsed = scores(tmp_path / "f", "run,topic,AP,n,note,\nA,1,,5,x,\nA,2,,6,y,\n")
-    assert parsed.errors[0].why == "The file has 2 scores: AP, n."
+    assert parsed.errors[0].why == "The table has 2 scores: AP, n."
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,9 @@ def test_columns_without_a_name(tmp_path, text, name):
 
 def test_columns_without_a_name_among_which_none_is_the_score(tmp_path):
     error = scores(tmp_path / "f", "run,topic,,\nA,1,.5,.6\n").errors[0]
-    assert error.why == "The file has 2 columns without a name."
+    assert error.why == "The table has 2 columns without a name."
     error = scores(tmp_path / "f", ",run,topic\n0,A,1\n1,A,2\n").errors[0]
-    assert error.why == "The file has no column of scores."
+    assert error.why == "The table has no column of scores."
     error = scores(tmp_path / "f", "run,topic,AP,\nA,1,.5,.6\n", "RR").errors[0]
     assert error.cure == "It has AP."
 
@@ -272,8 +272,8 @@ def test_every_fault_of_a_table(tmp_path):
         ("topic,s\n1,.5\n", "The header lacks run; it has topic, s."),
         ("run,run_id,s\nA,A,1\n", "The header has more than one run column"),
         ("run,topic,qid,s\nA,1,1,1\n", "The header has more than one topic column"),
-        ("run,topic\nA,1\n", "The file has no column of scores."),
-        ("run,s\n", "The file holds no score."),
+        ("run,topic\nA,1\n", "The table has no column of scores."),
+        ("run,s\n", "The table holds no score."),
     ],
 )
 def test_tables_that_are_none(tmp_path, text, why):

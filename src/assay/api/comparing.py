@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -20,23 +19,21 @@ from assay.api.compared import Comparable, read_tables
 from assay.api.measuring import required
 from assay.api.reading import warn
 from assay.api.undefined import LEVEL
+from assay.formats.cells import Cells
 from assay.formats.label_records import LabelTable, Unit, labels_of_words
 from assay.formats.label_tables import LabelPair, read_labels
 from assay.formats.parsed import FaultList, Parsed
-from assay.formats.score_cells import ENDS
 from assay.formats.score_matrices import ScoreMatrix
-from assay.formats.score_tables import read_scores
+from assay.formats.score_tables import ScoreTable, parse_scores, read_scores
 from assay.measures.base import Measure
-from assay.measures.tables import ALL
-from assay.statistics import correlation
+from assay.model.errors import FormatError
 from assay.statistics.comparison import Test
-from assay.statistics.correlation import CorrelationReport
 from assay.statistics.shared_scores import Missing
+
+T = TypeVar("T")
 
 Score = str | Measure
 """A score by its name, or as ``nDCG @ 10``."""
-Scores = dict[str, dict[str, float | None]]
-_IDS = ("topic", "run", "doc", "docid", "id")
 
 
 def agree(
@@ -89,14 +86,8 @@ def correlate(
     if len(scores) != 2 or not all(isinstance(one, str | Measure | None) for one in scores):
         raise TypeError(f"score must be the name of a score, or one for each, not {score!r:.80}")
     names = [None if one is None else str(one) for one in scores]
-    first, second = _scores("a", a, names[0]), _scores("b", b, names[1])
-    report: CorrelationReport
-    if first[1] and second[1]:
-        report = correlation.correlate(first[1], second[1], p=p, missing=missing, seed=seed)
-    else:
-        report = correlation.correlate_runs(
-            first[0] or first[1], second[0] or second[1], p=p, missing=missing
-        )
+    tables = _scores("a", a, names[0], "score="), _scores("b", b, names[1], "score=")
+    report = correlating.report_of(*tables, p=p, missing=missing, seed=seed)
     return frames.frame(correlating.COLUMNS, map(correlating.row_of, report.rows))
 
 
@@ -144,24 +135,26 @@ def _labels(given: Any) -> LabelTable:
             what = "a file, a frame, a dict or a list"
             raise TypeError(f"labels must be {what}, not {_kind(given)}")
         return _table({("", "", str(n)): one for n, one in enumerate(given)})
-    frame = _polars(given)
-    if "label" not in frame.columns:
-        raise ValueError(f"the frame has no column 'label'; it has {', '.join(frame.columns)}")
-    doc = next((name for name in ("doc", "docid", "id") if name in frame.columns), None)
-    blank = pl.lit("")
-    topic, run, document = (
-        pl.col(name).cast(pl.String) if name in frame.columns else blank
-        for name in ("topic", "run", doc or "")
-    )
+    names, rows = _rows(given, "labels")
+    if "label" not in names:
+        raise ValueError(f"the frame has no column 'label'; it has {', '.join(names)}")
+    doc = next((name for name in ("doc", "docid", "id") if name in names), "")
+    label = names.index("label")
+    columns = [(name, names.index(name)) for name in ("topic", "run", doc) if name in names]
     labels: dict[Unit, Any] = {}
-    for *place, label in frame.select(
-        topic.alias("topic"), run.alias("run"), document.alias("doc"), pl.col("label")
-    ).iter_rows():
-        unit: Unit = (place[0], place[1], place[2])
+    for number, row in enumerate(rows, 1):
+        ids = {name: _id_in(row[at], name, number) for name, at in columns}
+        unit = (ids.get("topic", ""), ids.get("run", ""), ids.get(doc, ""))
         if unit in labels:
             raise ValueError(f"{' '.join(filter(None, unit))} is labelled twice")
-        labels[unit] = label
-    return replace(_table(labels), runs="run" in frame.columns)
+        labels[unit] = row[label]
+    return replace(_table(labels), runs="run" in names)
+
+
+def _id_in(given: object, name: str, row: int) -> str:
+    if given is None:
+        raise ValueError(f"row {row} of the frame has no {name}")
+    return str(given)
 
 
 def _table(labels: Mapping[Unit, Any]) -> LabelTable:
@@ -200,115 +193,76 @@ def _kind(given: object) -> str:
     return f"{type(given).__name__} ({given!r:.60})"
 
 
-def _scores(argument: str, given: Any, name: str | None) -> tuple[dict[str, float | None], Scores]:
-    """One score a run, and the scores of topics; one of them may be empty."""
+def _scores(argument: str, given: Any, name: str | None, option: str) -> ScoreTable:
+    """One score of runs; frames and dicts are read by the rules of files. ``option`` is how
+    messages call the name. Raises ValueError where what is in memory does not keep to them."""
     if isinstance(given, str | PathLike):
-        table = required(read_scores(given, name))
-        by_topic = {run: dict(scores) for run, scores in table.by_topic.items()}
-        return (dict(table.means) if table.has_own_means else {}), by_topic
-    if isinstance(given, Mapping):
-        if any(isinstance(one, Mapping) for one in given.values()):
-            return {}, {run: dict(scores) for run, scores in given.items()}
-        return dict(given), {}
-    frame = _polars(given, argument)
-    if "run" not in frame.columns:
-        raise ValueError(f"{argument} has no column run; it has {', '.join(frame.columns)}")
-    if name is not None and "measure" in frame.columns:
-        frame, name = _of_measure(frame, name), "value"
-    column = name or _only_score(frame)
-    if column not in frame.columns:
-        raise ValueError(f"{argument} has no column {column!r}; it has {', '.join(frame.columns)}")
-    if "topic" not in frame.columns:
-        return dict(frame.select("run", column).iter_rows()), {}
-    means = frame.filter(pl.col("topic") == ALL)
-    return dict(means.select("run", column).iter_rows()), _by_topic(frame, column)
+        return required(read_scores(given, name))
+    faults = FaultList(argument)
+    table = parse_scores(_cells(argument, given, name), name, option, faults)
+    return _valid(Parsed(table, faults.done()))
 
 
-def _of_measure(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The rows of a measure, or of an end of its ranges (``AP:floor``), as ``value``."""
-    known = frame["measure"].unique(maintain_order=True).to_list()
-    measure, _, end = name.rpartition(":")
-    if measure in known and end in ENDS and end in frame.columns:
-        return frame.filter(pl.col("measure") == measure).with_columns(value=pl.col(end))
-    if name not in known:
-        raise ValueError(f"there is no measure {name!r}; there are {', '.join(known)}")
-    return frame.filter(pl.col("measure") == name)
+def _cells(argument: str, given: Any, name: str | None) -> Cells:
+    """A frame, run → score, or run → topic → score, as the table that a file would hold."""
+    rows: Iterable[Sequence[object]]
+    score = name or "value"
+    if not isinstance(given, Mapping):
+        header, rows = _rows(given, argument)
+    elif any(isinstance(one, Mapping) for one in given.values()):
+        header = ["run", "topic", score]
+        rows = (
+            (run, topic, value)
+            for run, scores in given.items()
+            for topic, value in _topics_of(run, scores).items()
+        )
+    else:
+        header, rows = ["run", score], given.items()
+    texts = (tuple("" if one is None or one != one else str(one) for one in row) for row in rows)
+    return Cells(0, tuple(header), tuple(enumerate(texts, 1)))
 
 
-def _only_score(frame: pl.DataFrame) -> str:
-    """``score`` or ``value``, as of files, else the only other column."""
-    measures = frame["measure"].unique().sort().to_list() if "measure" in frame.columns else []
-    others = [name for name in frame.columns if name not in ("run", "topic", "measure")]
-    usual = [name for name in ("score", "value") if name in others]
-    if len(measures) > 1 or len(usual or others) != 1:
-        several = ", ".join(measures if len(measures) > 1 else others)
-        raise ValueError(f"the frame holds several scores: name one by score= ({several})")
-    return (usual or others)[0]
+def _topics_of(run: object, scores: object) -> Mapping[Any, Any]:
+    if isinstance(scores, Mapping):
+        return scores
+    raise TypeError(f"run {run!r} must be topic → score, not {_kind(scores)}")
 
 
-def _by_topic(frame: pl.DataFrame, column: str) -> Scores:
-    found: Scores = {}
-    single = frame.filter(pl.col("topic") != ALL)
-    for run, topic, value in single.select("run", "topic", column).iter_rows():
-        own = found.setdefault(str(run), {})
-        if str(topic) in own:
-            raise ValueError(f"run {run} has two scores of topic {topic}")
-        own[str(topic)] = value
-    return found
+def _valid(parsed: Parsed[T]) -> T:
+    """The value of what is in memory. Raises ValueError where it has faults."""
+    try:
+        return required(parsed)
+    except FormatError as error:
+        raise ValueError(str(error)) from None
 
 
 def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
     if isinstance(given, str | PathLike):
-        names: list[str | None] = [None] if wanted is None else [*wanted]
-        yield from read_tables(Path(given), names, warn, option="measures=")
+        files: list[str | None] = [None] if wanted is None else [*wanted]
+        yield from read_tables(Path(given), files, warn, option="measures=")
         return
-    if isinstance(given, Mapping):
-        yield _whole("value" if wanted is None else wanted[0], given)
-        return
-    frame = _polars(given)
-    lacking = [name for name in ("run", "topic", "value") if name not in frame.columns]
-    if lacking:
-        raise ValueError(
-            f"the frame lacks {' and '.join(lacking)}: runs are compared topic by topic. Give e.g. "
-            "per_topic of an evaluation, or what measure(…, per_topic=True) gives."
-        )
-    if frame.height and (frame["topic"] == ALL).all():
-        raise ValueError("the frame holds means alone: measure(…, per_topic=True) has the topics")
-    if "measure" not in frame.columns:
-        yield _whole("value", _by_topic(frame, "value"))
-        return
-    for name in wanted or frame["measure"].unique(maintain_order=True).to_list():
-        yield _whole(name, _by_topic(_of_measure(frame, name), "value"))
+    names: Iterable[str | None] = wanted or [None]
+    if wanted is None and "measure" in getattr(given, "columns", ()):
+        names = dict.fromkeys(given["measure"])
+    for name in names:
+        table = _scores("scores", given, name, "measures=")
+        if not table.by_topic:
+            raise ValueError(
+                "scores has no scores of single topics, and runs are compared topic by topic. Give "
+                "e.g. per_topic of an evaluation, or what measure(…, per_topic=True) gives."
+            )
+        faults = FaultList(table.name)
+        matrix = ScoreMatrix.of(table.name, table.by_topic, faults, uncertain=table.uncertain)
+        yield required(Parsed(matrix, faults.done()))
 
 
-def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> ScoreMatrix:
-    for run, scores in by_run.items():
-        if not isinstance(scores, Mapping):
-            raise TypeError(f"run {run!r} must be topic → score, not {_kind(scores)}")
-        odd = next((t for t, one in scores.items() if not isinstance(one, Real | None)), None)
-        if odd is not None:
-            raise ValueError(f"run {run}, topic {odd}: {scores[odd]!r} is no number")
-    faults = FaultList(name)
-    matrix = ScoreMatrix.of(name, by_run, faults)
-    return required(Parsed(matrix, faults.done()))
-
-
-def _polars(given: Any, argument: str = "scores") -> pl.DataFrame:
-    """A frame with texts as ids and null where pandas has NaN. Raises TypeError for what is no
-    table, ValueError for a row without an id."""
+def _rows(given: Any, argument: str) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """The columns of a frame, and its rows with None where pandas has NaN. Raises TypeError for
+    what is no table."""
     if not hasattr(given, "columns"):
         raise TypeError(f"{argument} must be a file, a frame or a dict of runs, not {_kind(given)}")
-    if isinstance(given, pl.DataFrame):
-        frame = given.fill_nan(None)
-    else:
-        columns = {
-            str(name): [None if one is None or one != one else one for one in given[name]]
-            for name in given.columns
-        }
-        frame = pl.DataFrame(columns)
-    ids = [name for name in _IDS if name in frame.columns]
-    for name in ids:
-        if frame[name].null_count():
-            row = frame[name].is_null().arg_true()[0] + 1
-            raise ValueError(f"row {row} of the frame has no {name}")
-    return frame.with_columns(pl.col(ids).cast(pl.String))
+    columns = (
+        [None if one is None or one != one else one for one in given[name]]
+        for name in given.columns
+    )
+    return [str(name) for name in given.columns], zip(*columns, strict=True)

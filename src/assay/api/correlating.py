@@ -181,23 +181,30 @@ def correlate_files(
         (partial(read_scores, file, name) for file, name in zip(files, names, strict=True)), note
     )
     try:
-        if first.by_topic and second.by_topic:
-            report = correlate(
-                first.by_topic,
-                second.by_topic,
-                p=p,
-                missing=missing,
-                level=LEVEL,
-                resamples=RESAMPLES,
-                seed=seed,
-            )
-        else:
-            report = correlate_runs(_whole(first), _whole(second), p=p, missing=missing)
+        report = report_of(first, second, missing=missing, p=p, seed=seed)
     except ValueError as error:
         cure = next((cure for words, cure in _CURES.items() if words in str(error)), "")
         both = printable(f"{files[0]} and {files[1]}")
         raise SettingsError(f"{both}: {error}.{cure}") from None
     return Correlated(report, (first, second), files, missing, p, seed)
+
+
+def report_of(
+    first: ScoreTable, second: ScoreTable, *, missing: Missing, p: float, seed: int
+) -> CorrelationReport:
+    """How two tables correlate: their topics, too, where both have any. Raises ValueError for
+    scores that cannot be correlated."""
+    if not (first.by_topic and second.by_topic):
+        return correlate_runs(_whole(first), _whole(second), p=p, missing=missing)
+    return correlate(
+        first.by_topic,
+        second.by_topic,
+        p=p,
+        missing=missing,
+        level=LEVEL,
+        resamples=RESAMPLES,
+        seed=seed,
+    )
 
 
 def _whole(table: ScoreTable) -> Mapping[str, float | None] | Scores:

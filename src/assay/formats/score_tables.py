@@ -141,7 +141,7 @@ def _measure(
     if end is not None and not all(cells.places((one,)) for one in ENDS):
         faults.error(
             cells.line,
-            f"The file has no columns {listed(ENDS)} that {quoted(score or '')} could be.",
+            f"The table has no columns {listed(ENDS)} that {quoted(score or '')} could be.",
             "Give one that has them (any --csv of Assay), or per_topic.csv with the "
             "per_topic_ranges.csv that was written beside it.",
         )
@@ -174,7 +174,7 @@ def _column(
     if len(free) > 1 and not cells.header[free[0]]:
         faults.error(
             cells.line,
-            f"The file has {len(free)} columns without a name.",
+            f"The table has {len(free)} columns without a name.",
             "Name the column of scores: score.",
         )
         return None
@@ -197,11 +197,11 @@ def _chosen(
         if known:
             faults.error(
                 line,
-                f"The file has {len(known)} scores: {listed(known, 20)}.",
+                f"The table has {len(known)} scores: {listed(known, 20)}.",
                 f"Say which {what} is meant, e.g. {option} {printable(shlex.quote(known[0]))}.",
             )
         else:
-            faults.error(line, "The file has no column of scores.", "Add a column named score.")
+            faults.error(line, "The table has no column of scores.", "Add a column named score.")
         return None
     same = [name for name in known if name == score.strip()]
     folded = [name for name in known if name.casefold() == score.strip().casefold()]
@@ -211,7 +211,7 @@ def _chosen(
     why = "more than one" if found else "no"
     faults.error(
         line,
-        f"The file has {why} {what} {quoted(score)}.",
+        f"The table has {why} {what} {quoted(score)}.",
         f"It has {listed(known, 20) or 'none'}.",
     )
     return None
@@ -289,7 +289,7 @@ class _ScoreReader:
             self.faults.warning(self.open[0][0], why, f"Missing here; {cure}")
         self.faults.missing("The score", self.empty, "They count as missing.")
         if not self.lines:
-            self.faults.error(0, "The file holds no score.", "Add one line a run.")
+            self.faults.error(0, "The table holds no score.", "Add one line a run.")
         return uncertain
 
 

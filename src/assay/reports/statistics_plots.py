@@ -1,5 +1,9 @@
 """Plots for papers: the scatter of two score tables, intervals of differences of runs, reliability
-diagrams and risk–coverage curves."""
+diagrams and risk–coverage curves.
+
+Each is written to a ``path`` whose ending says in which format. Raises ValueError where it ends in
+nothing known, and SettingsError where the file cannot be written.
+"""
 
 from __future__ import annotations
 
@@ -48,15 +52,10 @@ def save_scatter(
 ) -> None:
     """Draw run means over topic–run points, with the line on which both tables agree.
 
-    ``path``: the file to write; its ending says in which format. ``means``: (run, score in the
-    first table, score in the second). ``points``: (score in the first table, in the second) of
-    every topic and run; may be empty. ``names``: what the axes show. ``remarks``: lines for the
-    empty corner below the line, such as the coefficients. Raises ValueError where the name of
-    ``path`` ends in nothing known, or there is nothing to draw; SettingsError where the file cannot
-    be written.
+    ``means``: (run, score in the first table, score in the second). ``points``: (score in the first
+    table, in the second) of every topic and run; may be empty. ``names``: what the axes show.
+    ``remarks``: lines for the empty corner below the line, such as the coefficients.
     """
-    if not means:
-        raise ValueError("there is no run to plot")
 
     def fill(figure: Any) -> None:
         figure.set_size_inches(5.6 if len(means) <= _MOST_NAMED else 4.2, 4.2)
@@ -78,11 +77,11 @@ def save_differences(path: str | Path, panels: Sequence[DifferencePanel]) -> Non
     """Draw the interval of every pair's difference, one panel a measure.
 
     Where there are more than 45 pairs, only those with the best run are drawn; the caption says so.
-    Raises ValueError where the name of ``path`` ends in nothing known, or there is nothing to draw;
-    SettingsError where the file cannot be written.
+    Raises SettingsError where a measure has no pair with an interval.
     """
-    if not panels or not all(panel.pairs for panel in panels):
-        raise ValueError("there is no pair of runs to plot")
+    for panel in panels:
+        if not panel.pairs:
+            raise SettingsError(f"{panel.title}: there is no interval to plot.")
 
     def fill(figure: Any) -> None:
         rows = max(len(_drawn_pairs(panel)[0]) for panel in panels)
@@ -96,34 +95,35 @@ def save_differences(path: str | Path, panels: Sequence[DifferencePanel]) -> Non
 def save_leaderboard(
     path: str | Path, title: str, rows: Sequence[tuple[str, float, float | None, float | None]]
 ) -> None:
-    """Draw runs with their scores and intervals, best first.
-
-    ``path``: the file to write; its ending says in which format. ``title``: the measure. ``rows``:
-    (run, score, lower and upper end of its interval, None without one). Raises ValueError where the
-    name of ``path`` ends in nothing known, or there is nothing to draw; SettingsError where the
-    file cannot be written.
-    """
-    if not rows:
-        raise ValueError("there is no run to plot")
+    """Draw runs with their scores and intervals, best first: ``rows`` are (run, score, lower and
+    upper end of its interval, None without one); ``title`` is the measure."""
 
     def fill(figure: Any) -> None:
         figure.set_size_inches(5.4, 0.9 + 0.22 * len(rows))
         axes = figure.add_subplot()
-        for place, (_, score, low, high) in enumerate(rows):
-            if low is not None and high is not None:
-                axes.plot([low, high], [place, place], color=_REAL, linewidth=1.6, zorder=2)
-            axes.plot(score, place, "o", color=_REAL, markersize=4.2, zorder=3)
-        named = [shortened(run, 40) for run, *_ in rows]
-        _name_rows(axes, named)
+        named = [(shortened(run, 40), score, low, high, True) for run, score, low, high in rows]
+        _intervals(axes, named)
         axes.set_xlabel(shortened(title, 60), fontsize=8)
 
     _save(path, fill)
 
 
-def _name_rows(axes: Any, named: Sequence[str]) -> None:
-    """Names beside rows that stand one below the other, with a light grid."""
-    axes.set_yticks(range(len(named)), named, fontsize=7.5)
-    axes.set_ylim(len(named) - 0.4, -0.6)
+_Row = tuple[str, float, float | None, float | None, bool]
+
+
+def _intervals(axes: Any, rows: Sequence[_Row]) -> None:
+    """Rows one below the other: a name, its value with the interval if it has one, and whether it
+    is filled."""
+    for place, (_, value, low, high, filled) in enumerate(rows):
+        colour = _REAL if filled else _NOT_REAL
+        if low is not None and high is not None:
+            axes.plot([low, high], [place, place], color=colour, linewidth=1.6, zorder=2)
+        axes.plot(
+            value, place, "o", color=colour, markersize=4.2, zorder=3,
+            markerfacecolor=colour if filled else "white",
+        )  # fmt: skip
+    axes.set_yticks(range(len(rows)), [name for name, *_ in rows], fontsize=7.5)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(axis="y", length=0)
@@ -193,15 +193,11 @@ def _drawn_pairs(
 def _differences(axes: Any, panel: DifferencePanel) -> None:
     pairs, said = _drawn_pairs(panel)
     axes.axvline(0, color=_LINE, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
-    for place, (_, _, difference, low, high, real) in enumerate(pairs):
-        colour = _REAL if real else _NOT_REAL
-        axes.plot([low, high], [place, place], color=colour, linewidth=1.6, zorder=2)
-        axes.plot(
-            difference, place, "o", color=colour, markersize=4.2, zorder=3,
-            markerfacecolor=colour if real else "white",
-        )  # fmt: skip
-    named = [f"{shortened(one, 24)} − {shortened(two, 24)}" for one, two, *_ in pairs]
-    _name_rows(axes, named)
+    named: list[_Row] = [
+        (f"{shortened(one, 24)} − {shortened(other, 24)}", value, low, high, real)
+        for one, other, value, low, high, real in pairs
+    ]
+    _intervals(axes, named)
     axes.set_title(shortened(panel.title, 40), fontsize=9, fontweight="bold", loc="left")
     axes.set_xlabel(f"difference of means\n{said}{panel.note}", fontsize=8)
 
@@ -216,12 +212,9 @@ _MOST_PANELS = 12
 def save_confidence_plot(
     path: str | Path, data: ConfidenceData, bins: int = 10, closed: Closed = "right"
 ) -> None:
-    """Write a reliability diagram a run, and the risk–coverage curves of all, as SVG, PDF or PNG,
-    as the name of ``path`` ends. Raises ValueError where it ends otherwise, there is no run, or a
-    run's data are not what :func:`assay.measures.confidence.check` accepts; the message names the
-    run. Raises SettingsError where the file cannot be written."""
-    if not data:
-        raise ValueError("there is no run to plot")
+    """Draw a reliability diagram a run, and the risk–coverage curves of all. Raises ValueError also
+    where a run's data are not what :func:`assay.measures.confidence.check` accepts; the message
+    names the run."""
     drawn = []
     for run, (p, c) in data.items():
         try:
