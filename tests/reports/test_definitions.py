@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assay.api import overview
+from assay.api import agreeing, diff_tables, overview
 from assay.api.audit import tables
 from assay.measures.claims import ANSWER_CELLS, REFERENCE_CELLS
 from assay.measures.names import parse_measure
@@ -45,6 +45,8 @@ HEADINGS: Mapping[str, tuple[Any, ...]] = {
     "battles": (battles,),
     "audit": (tables,),
     "leaderboards": (overview,),
+    "agreement": (agreeing,),
+    "differences": (diff_tables,),
 }
 """Table → what shows more than scores."""
 _FILES = ("scores.csv", "scores_attempted.csv")

@@ -8,9 +8,10 @@ from pathlib import Path
 from assay.api.agreeing import COLUMNS, MOST_CUTS, OF_GROUPS, Agreed
 from assay.api.opened import html_of
 from assay.model.wording import counted, printable
-from assay.page.page import Definition, Page
+from assay.page.page import Page
 from assay.page.parts import Part
 from assay.page.tables import Table
+from assay.protocols.definitions import glossary
 from assay.protocols.output import write_bytes
 
 DISAGREEMENTS = ("topic", "run", "what", "A", "why_a", "B", "why_b")
@@ -81,13 +82,7 @@ def agreement_page(found: Agreed, a: str, b: str) -> Page:
                 items=(differ,) if rows else (),
             ),
         ),
-        definitions=(
-            Definition("kappa", "Agreement beyond chance, 1 is perfect; linear and quadratic weigh "
-                       "a disagreement by its distance; kappa@t of labels cut in two at t.",
-                       "Cohen 1960, 1968"),
-            Definition("alpha", "Agreement beyond chance of the labels of both, pooled.",
-                       "Krippendorff 2011"),
-        ),
+        definitions=glossary("agreement"),
         settings={"scale": found.labels.scale, "clip": found.labels.clip,
                   "seed": found.labels.seed},
         nothing=f"{counted(found.result.n, 'unit')} have a label in both.",

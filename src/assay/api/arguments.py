@@ -37,18 +37,11 @@ def _is(kind: type, given: object) -> bool:
     return isinstance(given, kind) and not isinstance(given, bool)
 
 
-def text_of(given: str | None, name: str, what: str) -> str | None:
-    """A text, or None. Raises TypeError as above."""
-    if given is None or isinstance(given, str):
-        return given
-    raise TypeError(f"{name} must be {what}, not {given!r:.80}")
-
-
-def a_text(given: str, name: str) -> str:
+def text_of(given: str, name: str, what: str = "a text") -> str:
     """A text. Raises TypeError as above."""
     if isinstance(given, str):
         return given
-    raise TypeError(f"{name} must be a text, not {given!r:.80}")
+    raise TypeError(f"{name} must be {what}, not {given!r:.80}")
 
 
 def budget_of(given: float | None) -> float | None:

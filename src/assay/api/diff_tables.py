@@ -9,10 +9,11 @@ from pathlib import Path
 from assay.api.diffing import MOST_TEXT, Difference, Paired
 from assay.api.opened import html_of
 from assay.model.wording import counted, listed
-from assay.page.page import Definition, Gap, Page
+from assay.page.page import Gap, Page
 from assay.page.parts import Part, Table
 from assay.page.tables import Value
 from assay.page.wording import number, shortened
+from assay.protocols.definitions import glossary
 from assay.protocols.output import write_bytes
 
 MOST_SHOWN = 20
@@ -218,12 +219,7 @@ def diff_page(found: Difference) -> Page:
         title=" → ".join(titles),
         protocol="Two evaluations",
         parts=parts,
-        definitions=(
-            Definition("another", "Texts: what was labelled is another. Labels: the same texts "
-                       "have another verdict.", "Assay"),
-            Definition("detects", "The difference that a two-sided paired t-test at .05 would "
-                       "find with probability .8.", "spec of the gate"),
-        ),
+        definitions=glossary("differences"),
         gaps=(Gap(hanging, f"values {_OPEN}.", "They are in no test."),)
         if hanging else (),
         nothing="Every value is known.",

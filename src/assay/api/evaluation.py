@@ -155,7 +155,8 @@ class Evaluation:
     ) -> Callable[[Progress], Tally]:
         """What judges, and with ``report`` writes what comes of it."""
         budget = budget_of(budget)
-        on = text_of(on, "on", "'ray' or 'ray:ADDRESS', or None")
+        if on is not None:
+            text_of(on, "on", "'ray' or 'ray:ADDRESS', or None")
         if labeller is not None:
             opened = self._open(labeller)
             with self._trusting():

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from assay.api.arguments import a_text, budget_of, one_of, path_of, path_or_none, whole_of
+from assay.api.arguments import budget_of, one_of, path_of, path_or_none, text_of, whole_of
 from assay.api.loops import outside_a_loop
 from assay.api.reading import warn
 from assay.api.telling import progress_of
@@ -274,7 +274,7 @@ def topic_texts(topics: Topics) -> dict[str, str]:
     no text."""
     if not isinstance(topics, Mapping):
         return load_topics(path_of(topics, "topics"))
-    return {str(topic): a_text(text, f"topic {topic}") for topic, text in topics.items()}
+    return {str(topic): text_of(text, f"topic {topic}") for topic, text in topics.items()}
 
 
 class SearchIndex:
@@ -295,7 +295,7 @@ class SearchIndex:
         whole_of(k, "k", _WANTED)
         settings = settings_for(RunFormat.TREC, method=method, k=k)
         return (
-            search(self.index, {"": a_text(query, "query")}, settings, Models())
+            search(self.index, {"": text_of(query, "query")}, settings, Models())
             .frame()
             .drop("topic")
         )
