@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sized
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -30,7 +30,7 @@ from assay.labellers.base import Request
 from assay.ledger import Ledger, NewLabel, QuestionKey
 from assay.ledger.chain import Head, linked
 from assay.ledger.hashes import packed
-from assay.ledger.parquet import exported_ledger
+from assay.ledger.parquet import ParquetLedger
 from assay.model.labels import LabellerId, Status
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
@@ -127,7 +127,7 @@ class Exported:
         return range(len(rows))
 
     def done(self) -> None:
-        write_head(self._head, [], self._folder)
+        write_head(self._head, self._folder)
 
 
 def make(
@@ -219,8 +219,8 @@ def labelled(
     if exported is not None:
         labels, count = Exported(exported), 0
         for step in evaluation.steps:  # what is asked hangs on the labels before
-            with exported_ledger(exported) if count else nullcontext() as before:
-                count += write(step.requests(evaluation.book(before)), labels.add)
+            before = ParquetLedger(exported) if count else None
+            count += write(step.requests(evaluation.book(before)), labels.add)
             labels.done()
         return count
     with Ledger.open(url or evaluation.folder.path / "labels.sqlite") as ledger:

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from assay.ledger.parquet import exported_ledger
+from assay.ledger.parquet import ParquetLedger
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.protocol import R2C2
@@ -200,8 +200,8 @@ def test_agreement_is_with_the_labels_under_the_prompt_that_is_set_now(films):
     evaluation = Evaluation.open(Folder.open(films), R2C2, None)
     parquet = films / "labels"
     run_here("labels", "export", films, "-o", parquet, "--parquet")
-    with evaluation.folder.open_ledger(create=False) as ledger, exported_ledger(parquet) as other:
-        for read in (ledger, other):
+    with evaluation.folder.open_ledger(create=False) as ledger:
+        for read in (ledger, ParquetLedger(parquet)):
             (found,) = evaluation.score(read).beside().labels
             assert found.beside is not None
             assert (found.beside.labels, found.beside.agreement.value) == (PAIRS, 1.0)

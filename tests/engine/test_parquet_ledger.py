@@ -8,13 +8,14 @@ import pytest
 
 from assay.api.labels_parquet import write_parquet
 from assay.ledger import Ledger, NewLabel, parquet
+from assay.ledger.columns import Columns
 from assay.ledger.draws import Draw
-from assay.ledger.parquet import exported_ledger
+from assay.ledger.parquet import ParquetLedger
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import unit_hash
 
-TASKS = ("r2c2.entailment", "r2c2.answer", "trec_rag.support")
+TASKS = {"r2c2.entailment": "1", "r2c2.answer": "2", "trec_rag.support": "1"}
 WHO = [
     LabellerId("m", "model", {"t": 0.5, "a": ["é", None]}),
     LabellerId("m", "model", {}),
@@ -29,7 +30,7 @@ LABELS = 400
 def made(count):
     rng = random.Random(5)
     for number in range(count):
-        task = rng.choice(TASKS)
+        task = rng.choice([*TASKS])
         content = {"passage": f"p%{rng.randrange(40)}é\n", "nugget": "n"}
         failed = rng.random() < 0.2 or content["passage"].startswith("p%1")
         yield NewLabel(
@@ -89,17 +90,38 @@ def test_an_export_goes_to_an_empty_folder_by_a_link_but_not_in_the_place_of_a_d
 
 
 def everything(ledger):
-    """All rows of a ledger, whatever the numbers of its units."""
-    names, who = ledger.task_names(), ledger.labellers()
-    return list(ledger.labels()), names, who, ledger.units(), ledger.draws(), ledger.checked()
+    """All that scores ask of a ledger."""
+    labels = [label._replace(verdict=None, detail={}) for label in ledger.usable_by_each()]
+    order = sorted(label.rowid for label in labels)
+    found = {"names": ledger.task_names(), "who": ledger.labellers()}
+    who = {number: one.name for number, one in found["who"].items()}
+    rows = [row for block in ledger.of_versions(TASKS, LABELS) for row in block]
+    contents = sorted(map(str, ledger.unit_contents(["r2c2.answer"])))
+    return found | {
+        "size": (ledger.size(), ledger.count(), ledger.checked(), ledger.head()),
+        "tasks": ledger.tasks(),
+        "people": ledger.judged_by_people(),
+        "others": ledger.of_other_versions(dict(list(TASKS.items())[:2])),
+        "why": [
+            ledger.why_failed(task, some)
+            for task, some in zip(TASKS, ([1], [2, 4], [3]), strict=True)
+        ],
+        "rows": [(*row[:3], who[row[3]], *row[4:]) for row in rows],
+        "keys": ledger.keys(range(1, LABELS + 1)),
+        "usable": order,
+        "whole": list(ledger.whole(labels)),
+        "contents": contents,
+        "lines": [
+            one for some in ledger.checked_lines(["r2c2.answer"], ledger.head()) for one in some
+        ],
+    }
 
 
 @pytest.mark.parametrize("at_once", [13, 50_000])
 def test_an_export_says_what_the_ledger_says(ledger, exported, monkeypatch, at_once):
     monkeypatch.setattr(parquet, "AT_ONCE", at_once)
-    monkeypatch.setattr(parquet, "_ROWS", 11)
-    with exported_ledger(exported) as other:
-        assert everything(other) == everything(ledger)
+    monkeypatch.setattr(parquet, "ROWS", 11)
+    assert everything(ParquetLedger(exported)) == everything(ledger)
 
 
 def test_files_may_be_put_together_in_any_order(ledger, exported, tmp_path, monkeypatch):
@@ -109,20 +131,31 @@ def test_files_may_be_put_together_in_any_order(ledger, exported, tmp_path, monk
     frames = map(pl.read_parquet, sorted(exported.rglob("*.parquet")))
     pl.concat(frames).sample(fraction=1, shuffle=True, seed=1).write_parquet(one / "all.parquet")
     monkeypatch.setattr(parquet, "AT_ONCE", 50)
-    with exported_ledger(one) as other:
-        assert everything(other) == everything(ledger)
+    assert everything(ParquetLedger(one)) == everything(ledger)
 
 
-def test_it_has_the_draws(ledger, tmp_path):
+def test_its_head_has_the_draws(ledger, tmp_path):
     ledger.add_draw(Draw("uniform", ("r2c2.answer",), 1, 3, ("ab" * 16,), (1.0,), (True,)))
     write_parquet(ledger, tmp_path / "labels")
-    with exported_ledger(tmp_path / "labels") as other:
-        assert everything(other) == everything(ledger)
-        assert other.draws()
+    assert ParquetLedger(tmp_path / "labels").checked() == ledger.checked()
+    assert ledger.checked().draws
 
 
 def test_an_export_of_one_task_is_not_the_whole(ledger, tmp_path):
     write_parquet(ledger, tmp_path / "labels", "r2c2.answer")
     with pytest.raises(SettingsError, match="is not there, or is there twice"):
-        with exported_ledger(tmp_path / "labels"):
-            pass
+        ParquetLedger(tmp_path / "labels")
+
+
+def test_columns_in_a_file_hold_what_an_export_says(ledger, exported, monkeypatch):
+    monkeypatch.setattr("assay.ledger.columns.HELD", 0)
+    monkeypatch.setattr("assay.ledger.columns._TEXTS", 20)  # most texts are in a file, too
+    columns = [Columns.of_ledger(one, TASKS) for one in (ledger, ParquetLedger(exported))]
+    units = {label.unit for label in ledger.labels()}
+    one, other = (
+        [label for unit in sorted(units) for label in every.of(unit)] for every in columns
+    )
+    assert one == other
+    assert len(one) > LABELS // 3
+    texts = {label.rowid: label for label in ledger.labels()}
+    assert all(label.verdict == texts[label.rowid].verdict for label in one)

@@ -299,11 +299,13 @@ class Evaluation:
         """Score and write ``out/`` as ``assay score`` does; returns the files. ``labels`` is a
         folder of Parquet files that hold them, in place of the ledger. Raises LedgerError where
         there are no labels yet, SettingsError where a file cannot be read or written."""
-        exported = path_or_none(labels, "labels")
-        with self._trusting(), self._opened.labels(exported) as ledger:
-            results, files = self._opened.write(ledger, whole=False)
-            if exported is None:
-                self._found = ledger.checked(), results
+        if labels is not None:
+            exported = path_of(labels, "labels")
+            with self._trusting(), self._opened.labels(exported) as ledger:
+                return self._opened.write(ledger, whole=False)[1]
+        with self._trusting(), self._opened.ledger(create=False, by_index=False) as own:
+            results, files = self._opened.write(own, whole=False)
+            self._found = own.checked(), results
         return files
 
     def report(self, path: Name | None = None) -> Path:

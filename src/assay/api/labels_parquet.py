@@ -15,7 +15,6 @@ import polars as pl
 from assay.api.labels import tasks_named
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
-from assay.ledger.draws import Draw
 from assay.ledger.hashes import unpacked
 from assay.ledger.parquet import AT_ONCE, HASHES, SCHEMA, WRITTEN
 from assay.model.errors import SettingsError
@@ -43,7 +42,7 @@ def write_parquet(ledger: Ledger, folder: Path, task: str | None = None) -> int:
             rows = list(takewhile(lambda row: row[0] <= head.labels, some))  # others may be adding
             write_part(rows, part, number)
             count += len(rows)
-        write_head(head, ledger.draws(), part)
+        write_head(head, part)
         part.replace(folder)
     finally:
         rmtree(part, ignore_errors=True)
@@ -64,10 +63,9 @@ def write_part(rows: Iterable[Sequence[Any]], folder: Path, number: int) -> None
         write_bytes(place / f"part-{number:05}.parquet", data.getbuffer())
 
 
-def write_head(head: Head, draws: Sequence[Draw], folder: Path) -> None:
-    """Write the head of the ledger whose labels a folder holds, now that it does, and its draws."""
-    drawn = {"drawn": draws} if draws else {}
-    write_bytes(folder / WRITTEN, json_bytes(head.in_manifest() | drawn))
+def write_head(head: Head, folder: Path) -> None:
+    """Write the head of the ledger whose labels a folder holds, now that it does."""
+    write_bytes(folder / WRITTEN, json_bytes(head.in_manifest()))
 
 
 def _named(name: str) -> str:

@@ -55,6 +55,7 @@ from assay.tasks.base import AnyTask
 
 if TYPE_CHECKING:
     from assay.api.correcting import Trusted
+    from assay.ledger.parquet import AnyLedger
 
 AGREEMENT = "agreement.csv"
 
@@ -184,16 +185,15 @@ class Opened:
             return True
 
     @contextmanager
-    def labels(self, exported: Path | None) -> Iterator[Ledger]:
+    def labels(self, exported: Path | None) -> Iterator[AnyLedger]:
         """What scores are made of: the labels of the folder's ledger, or of an export."""
         if exported is None:
             with self.ledger(create=False, by_index=False) as ledger:
                 yield ledger
         else:
-            from assay.ledger.parquet import exported_ledger  # noqa: PLC0415 (polars takes long)
+            from assay.ledger.parquet import ParquetLedger  # noqa: PLC0415 (polars takes long)
 
-            with exported_ledger(exported, self.told) as ledger:
-                yield ledger
+            yield ParquetLedger(exported, self.told)
 
     def ledger_if_any(self, *, scores: bool = True) -> AbstractContextManager[Ledger | None]:
         """The same; None where there is none yet."""
@@ -286,7 +286,7 @@ class Opened:
         found = {name: one.score(ledger, whole=whole) for name, one in self.parts.items()}
         return Results(found)
 
-    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Results, list[Path]]:
+    def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Results, list[Path]]:
         """Score, and write ``out/`` but for the report; returns the files. Without ``whole`` the
         results may lack what only a report shows."""
         found: dict[str, Result] = {}
@@ -304,7 +304,7 @@ class Opened:
         """By protocol, the manifest of what lies in ``out/``; empty where nothing does."""
         return {name: read_manifest(one.folder.out) for name, one in self.parts.items()}
 
-    def _write_agreement(self, results: Results, ledger: Ledger) -> list[Path]:
+    def _write_agreement(self, results: Results, ledger: AnyLedger) -> list[Path]:
         out = self.folder.out
         rows = (one.row for one in results.agreements)
         digest = write_bytes(out / AGREEMENT, csv_bytes(AGREEMENT_COLUMNS, rows))
@@ -358,10 +358,10 @@ class Opened:
             page = replace(page, first=(trust_section(self.parts, ledger),))
         return page
 
-    def corrected(self, ledger: Ledger) -> Trusted | None:
-        """The scores that people's labels of a draw correct; None where there are none, or a policy
-        was asked for."""
-        if self.folder.policy is not None or not ledger.draws():
+    def corrected(self, ledger: AnyLedger) -> Trusted | None:
+        """The scores that people's labels of a draw correct; None where there are none, a policy
+        was asked for, or the ledger, which has the draws, is not at hand."""
+        if self.folder.policy is not None or not isinstance(ledger, Ledger) or not ledger.draws():
             return None
         from assay.api.correcting import correct  # noqa: PLC0415 (few folders have a draw)
 

@@ -7,16 +7,18 @@ import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from itertools import compress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
 from assay.ledger.hashes import SIZE, packed, unpacked
-from assay.ledger.ledger import Ledger
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.scratch import Parts, Scratch, Texts
+
+if TYPE_CHECKING:
+    from assay.ledger.parquet import AnyLedger
 
 V = TypeVar("V")
 
@@ -44,7 +46,7 @@ NONE, CLOSELY = -1, -2
 class Known:
     """What is the same of several labels of some tasks: whose they are, and what they say."""
 
-    def __init__(self, ledger: Ledger, versions: Mapping[str, str]) -> None:
+    def __init__(self, ledger: AnyLedger, versions: Mapping[str, str]) -> None:
         self._ledger = ledger
         self.labellers = dict(ledger.labellers())
         self.tasks = ledger.task_names()
@@ -95,7 +97,7 @@ class Columns:
         self._verdict, self._detail = views[5:]
 
     @classmethod
-    def of_ledger(cls, ledger: Ledger, versions: Mapping[str, str]) -> Columns:
+    def of_ledger(cls, ledger: AnyLedger, versions: Mapping[str, str]) -> Columns:
         """All labels of tasks in these ``versions``."""
         newest = ledger.size()  # others may be adding labels: those are left out
         most = ledger.count()

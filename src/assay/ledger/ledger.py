@@ -88,8 +88,6 @@ class Ledger(Reading):
         self._checked = CheckedUpTo()
         self._by_index = True
         self._named: Mapping[str, object] = {}
-        self.cure = CURE
-        """What to do where it is not as it was written."""
         self.told: Told = unheard
         """Told how it goes on that the ledger is checked, or written from another."""
 
@@ -238,7 +236,7 @@ class Ledger(Reading):
         """Raise LedgerError where what could not be dealt with is a damaged ledger."""
         fault = next(self.faults(), None)
         if fault is not None:
-            raise LedgerError(f"{self.name}: {fault}. {self.cure}") from error
+            raise LedgerError(f"{self.name}: {fault}. {CURE}") from error
 
     def checked(self) -> Head:
         """The head of the running digest, once all labels are found to be as they were written and
@@ -266,7 +264,7 @@ class Ledger(Reading):
             inspection = Inspection(db, self._checked, by_index=by_index, told=self.told)
             for rows, wrong in inspection:
                 for fault in wrong:
-                    raise LedgerError(f"{self.name}: {fault}. {self.cure}")
+                    raise LedgerError(f"{self.name}: {fault}. {CURE}")
                 yield rows
             self._checked = inspection.until
 

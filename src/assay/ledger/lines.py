@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -68,13 +68,17 @@ class Labellers(dict[int, orjson.Fragment]):
 
     def __missing__(self, number: int) -> orjson.Fragment:
         named = "SELECT name, kind, params FROM labellers WHERE id = ?"
-        name, kind, params = self._db.execute(named, [number]).fetchone()
-        who = {"name": name, "kind": kind, "params": orjson.Fragment(params)}
-        found = self[number] = orjson.Fragment(orjson.dumps(who))
+        found = self[number] = labeller_json(*self._db.execute(named, [number]).fetchone())
         return found
 
 
-def json_block(rows: Iterable[Sequence[Any]], who: Labellers) -> list[Line]:
+def labeller_json(name: str, kind: str, params: str) -> orjson.Fragment:
+    """A labeller as lines name it."""
+    who = {"name": name, "kind": kind, "params": orjson.Fragment(params)}
+    return orjson.Fragment(orjson.dumps(who))
+
+
+def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]) -> list[Line]:
     """Labels (``COLUMNS``, and perhaps more) as lines; ``who`` are the labellers."""
     block = []
     for (

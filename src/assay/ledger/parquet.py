@@ -1,33 +1,40 @@
-"""A ledger made again of the Parquet files of an export, to score by where it is not at hand."""
+"""The labels of a whole ledger in the Parquet files of an export, as far as scores need them.
+
+Files are scanned by polars one after the other, in the order of their labels' numbers, so that
+memory holds few labels however many there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+import numpy as np
 import orjson
 import polars as pl
 
 from assay.ledger.chain import Head, linked
-from assay.ledger.checking import LINKS, is_text_of
-from assay.ledger.draws import Draw
-from assay.ledger.hashes import as_stored, packed, unpacked
+from assay.ledger.checking import LINKS, SAYS, Verdicts, is_text_of, uid_of
+from assay.ledger.hashes import SIZE, as_stored, packed, unpacked
 from assay.ledger.ledger import Ledger
-from assay.ledger.lines import WHOLE
-from assay.ledger.sqlite import SqliteStore
-from assay.ledger.store import Store
+from assay.ledger.lines import ROWS, WHOLE, Line, json_block, labeller_json
+from assay.ledger.reading import as_told, by_reason, label_of
 from assay.model.errors import SettingsError
 from assay.model.going import Told, share_of, unheard
-from assay.model.locking import PassingFolder
+from assay.model.labels import Label, LabellerId, Status
+from assay.model.scratch import Scratch
+from assay.tasks.base import canonical
 
 WRITTEN = "ledger.json"
-"""Beside the files: the head of the ledger that they hold, and its draws; written last."""
+"""Beside the files: the head of the ledger that they hold, written last."""
 AT_ONCE = 50_000
 """Labels in memory, and at most in a file that is written."""
-CURE = "Export the labels anew."
 _ROWS = 2_000  # labels of which there are objects
+_EACH = pl.lit(value=True)
 SCHEMA = pl.Schema({
     name: pl.Int64 if name in ("number", "sample")
     else pl.Float64 if name in ("tokens_in", "tokens_out", "cost", "seconds")
@@ -42,104 +49,227 @@ _STORED: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("key", "overrules"), as_stored),
     **dict.fromkeys(("tokens_in", "tokens_out"), lambda value: value if value % 1 else int(value)),
 }
-"""How values that the files have otherwise stand in a ledger."""
+_SCORED = ("number", "unit_hash", "task", "labeller", "kind", "params", "verdict", "sample",
+           "overrules", "detail")  # fmt: skip
+
+Who = tuple[str, str, str]
+"""A labeller: name, kind and parameters (JSON)."""
 
 
-@contextmanager
-def exported_ledger(folder: Path, told: Told = unheard) -> Iterator[Ledger]:
-    """The ledger whose labels an export holds, in the system's temporary folder, as long as the
-    context lasts.
+class ParquetLedger:
+    """The labels of an export, which were found to be what the ledger held: that none lacks, or is
+    there twice, and that each is as it was written. Of each the key lies in a file without a name.
 
-    Raises SettingsError, or LedgerError, where they are not what was exported: one lacks, is there
-    twice, or was changed, or a file is not to be read.
+    Raises SettingsError where they are not, or a file is not to be read.
     """
-    head, drawn = _head(folder)  # first: a folder that is another may be a whole disk
-    pieces = _pieces(folder)
-    with closing(PassingFolder("labels")) as passing:
-        store = SqliteStore.at(passing.path / "labels.sqlite")
-        with Ledger(store) as ledger:
-            ledger.name, ledger.cure, ledger.told = str(folder), CURE, told
-            ledger.expect({}, by_index=False)
-            with store.explained():
-                _fill(store, _frames(pieces), folder, head, told)
-            for one in drawn:
-                ledger.add_draw(one)
-            if ledger.head() != head:
-                _refuse(
-                    folder,
-                    f"{ledger.size():,} labels are not the {head.labels:,} that were exported: "
-                    "some were added, or a key, error, token, cost, second or detail was changed",
-                )
-            yield ledger
+
+    def __init__(self, folder: Path, told: Told = unheard) -> None:
+        self.name = str(folder)
+        self._head = _head(folder)  # first: a folder that is another may be a whole disk
+        self._pieces = _pieces(folder)
+        self._tasks: dict[str, int] = {}
+        self._who: dict[Who, int] = {}
+        self._versions = Counter[tuple[str, str]]()
+        self._firsts: dict[tuple[str, int], int] = {}
+        self._by_people: set[str] = set()
+        self._keys, self._odd = Scratch(), dict[int, str]()
+        self._check(told)
+
+    # -- checking --------------------------------------------------------------------------
+
+    def _check(self, told: Told) -> None:
+        who, verdicts = dict[Who, orjson.Fragment](), Verdicts({None: None})
+        count, digest = 0, Head().digest
+        for frame in self._frames():
+            numbers = np.arange(count + 1, count + 1 + len(frame))
+            wrong = np.flatnonzero(frame["number"].to_numpy() != numbers)
+            for number, row in zip(numbers.tolist(), _rows(frame), strict=True):
+                if len(wrong) and number > count + wrong[0]:
+                    self._lacks(number)
+                try:
+                    fine = self._take(row, who, verdicts)
+                    digest = linked(digest, *LINKS(row))
+                except (TypeError, ValueError) as error:
+                    self._refuse(f"label {number:,} cannot be read: {error}")
+                if not fine:
+                    self._refuse(
+                        f"label {number:,} (uid {unpacked(row[1])}) is not as it was written: "
+                        "what it says, of what, by whom or when was changed"
+                    )
+            count += len(frame)
+            told("labels checked", count, share_of(count, self._head.labels))
+        if count < self._head.labels:
+            self._lacks(count + 1)
+        if (count, digest) != self._head[:2]:
+            self._refuse(
+                f"{count:,} labels are not the {self._head.labels:,} that were exported: some were "
+                "added, or a key, error, token, cost, second or detail was changed"
+            )
+
+    def _take(
+        self, row: tuple[Any, ...], who: dict[Who, orjson.Fragment], verdicts: Verdicts
+    ) -> bool:
+        """Take in a row; returns whether it is as it was written."""
+        number, uid, key, task, version, unit, content, labeller, _, status, *_, detail = row
+        name, kind, params = labeller
+        if labeller not in who:
+            who[labeller] = orjson.Fragment(canonical([name, kind, orjson.loads(params)]))
+            self._who[labeller] = len(who)
+        self._tasks.setdefault(task, len(self._tasks) + 1)
+        self._versions[task, version] += 1
+        if kind == "human":
+            self._by_people.add(task)
+        if status == Status.OK:
+            self._firsts.setdefault((task, self._who[labeller]), number)
+        if isinstance(key, str):
+            self._odd[number] = key
+        self._keys.add(key if isinstance(key, bytes) else bytes(SIZE))
+        if detail != "{}":
+            orjson.loads(detail)
+        return uid_of(who, verdicts, *SAYS(row)) == uid and is_text_of(unit, task, content)
+
+    def _lacks(self, number: int) -> None:
+        self._refuse(
+            f"label {number:,} is not there, or is there twice. Scores need all labels of a "
+            "ledger, in one folder"
+        )
+
+    def _refuse(self, why: str) -> None:
+        raise SettingsError(f"{self.name}: {why}. Export the labels anew.")
+
+    def checked(self) -> Head:
+        """The head of the ledger that was exported."""
+        return self._head
+
+    head = checked
+
+    # -- reading, as assay.ledger.Ledger does it ---------------------------------------------
+
+    def size(self) -> int:
+        return self._head.labels
+
+    count = size
+
+    def tasks(self) -> set[str]:
+        return set(self._tasks)
+
+    def task_names(self) -> dict[int, str]:
+        return {number: name for name, number in self._tasks.items()}
+
+    def labellers(self) -> dict[int, LabellerId]:
+        return {number: _labeller(*who) for who, number in self._who.items()}
+
+    def judged_by_people(self) -> set[str]:
+        return self._by_people
+
+    def why_failed(self, task: str, by: Collection[int]) -> Counter[str]:
+        who = (one for one, number in self._who.items() if number in by)
+        by_these = pl.any_horizontal(
+            ~_EACH,
+            *(
+                (pl.col("labeller") == name)
+                & (pl.col("kind") == kind)
+                & (pl.col("params") == given)
+                for name, kind, given in who
+            ),
+        )
+        of_task = (pl.col("task") == task) & by_these
+        usable = pl.col("status") == Status.OK.value
+        newest: dict[str, str | None] = {}
+        for frame in self._frames(("unit_hash", "error"), of_task & ~usable):
+            newest |= frame.iter_rows()
+        of_these = of_task & usable & _among("unit_hash", newest)
+        for frame in self._frames(("unit_hash",), of_these):
+            for unit in frame["unit_hash"]:
+                newest.pop(unit, None)
+        return by_reason(Counter(newest.values()).items())
+
+    def of_other_versions(self, versions: Mapping[str, str]) -> int:
+        every = self._versions.items()
+        return sum(count for (task, one), count in every if versions.get(task, one) != one)
+
+    def of_versions(
+        self, versions: Mapping[str, str], newest: int
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        some = ((pl.col("task") == t) & (pl.col("version") == v) for t, v in versions.items())
+        of_these = pl.any_horizontal(~_EACH, *some)
+        for frame in self._frames(_SCORED, of_these & (pl.col("number") <= newest)):
+            yield [
+                (number, unit, self._tasks[task], self._who[labeller, kind, params], verdict,
+                 sample, overrules, None if detail == "{}" else detail)
+                for number, unit, task, labeller, kind, params, verdict, sample, overrules, detail
+                in _stored(frame)
+            ]  # fmt: skip
+
+    def keys(self, rowids: Iterable[int]) -> dict[int, str]:
+        return {
+            one: self._odd.get(one) or self._keys.read(SIZE * (one - 1), SIZE).hex()
+            for one in rowids
+        }
+
+    def usable_by_each(self) -> Iterator[Label]:
+        first = _among("number", self._firsts.values())
+        by_people = (pl.col("status") == Status.OK.value) & (pl.col("kind") == "human")
+        yield from self._labels(first | by_people)
+
+    def whole(self, labels: Iterable[Label]) -> Iterator[Label]:
+        every = list(labels)
+        where = _among("number", (one.rowid for one in every))
+        found = {one.rowid: one for one in self._labels(where)}
+        return (as_told(found[one.rowid], one) for one in every)
+
+    def contents(self, units: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+        which = _among("unit_hash", units)
+        found = chain.from_iterable(map(_stored, self._frames(("unit_hash", "unit"), which)))
+        return {unpacked(unit): orjson.loads(content) for unit, content in found}
+
+    def unit_contents(self, tasks: Iterable[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        seen = set[bytes]()
+        for frame in self._frames(("unit_hash", "unit"), _among("task", tasks)):
+            for unit, content in _stored(frame):
+                if unit not in seen:
+                    seen.add(unit)
+                    yield unpacked(unit), orjson.loads(content)
+
+    def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[list[Line]]:
+        who = {one: labeller_json(*one) for one in self._who}
+        for frame in self._frames(where=_among("task", tasks)):
+            for some in frame.iter_slices(ROWS):
+                yield json_block(_rows(some), who)
+
+    def _labels(self, where: pl.Expr) -> Iterator[Label]:
+        for frame in self._frames(where=where):
+            for row in _stored(frame):
+                yield _label(*row)
+
+    def _frames(
+        self, columns: Iterable[str] = WHOLE, where: pl.Expr = _EACH
+    ) -> Iterator[pl.DataFrame]:
+        """Columns of the labels, or of some, by their numbers, some at a time. A piece of a file is
+        read when the numbers that it begins with come."""
+        wanted = list(columns)
+        read = [pl.col(one).cast(SCHEMA[one]) for one in dict.fromkeys(("number", *wanted))]
+        pending = pl.DataFrame(schema={one: SCHEMA[one] for one in ("number", *wanted)})
+        for (_, path, at), after in zip(self._pieces, [*self._pieces[1:], None], strict=True):
+            with _explained(path):
+                piece = pl.scan_parquet(path, hive_partitioning=False).slice(at, AT_ONCE)
+                new = piece.filter(where).select(read).collect(engine="streaming")
+            pending = pl.concat([pending, new])
+            due = _EACH if after is None else pl.col("number") < after[0]
+            ready = pending.filter(due)
+            pending = pending.filter(~due)
+            if len(ready):
+                yield from ready.sort("number").select(wanted).iter_slices(_ROWS)
 
 
-def _fill(
-    store: Store, frames: Iterable[pl.DataFrame], folder: Path, head: Head, told: Told
-) -> None:
-    """Write the labels of an export with their numbers and digests."""
-    tasks: dict[str, int] = {}
-    who: dict[tuple[str, str, str], int] = {}
-    last, digest = Head()[:2]
-    for frame in frames:
-        units: dict[bytes, tuple[bytes, int, str]] = {}
-        labels = []
-        store.begin()
-        for row in _stored(frame):
-            number, uid, key, task, version, unit, content, *labeller, sample = row[:11]
-            last += 1
-            if number != last:
-                _lacks(folder, min(last, number))
-            if not is_text_of(unit, task, content):
-                _refuse(folder, f"the text of label {number:,} (uid {unpacked(uid)}) was changed")
-            try:
-                digest = linked(digest, *LINKS((*row[:7], None, *row[10:])))
-            except TypeError as error:
-                _refuse(folder, f"label {number:,} cannot be read: {error}")
-            if task not in tasks:
-                tasks[task] = len(tasks) + 1
-                store.fill("tasks", [(tasks[task], task)])
-            named = (*labeller,)
-            if named not in who:
-                who[named] = len(who) + 1
-                store.fill("labellers", [(who[named], *named)])
-            units[unit] = (unit, tasks[task], content)
-            ids = (number, uid, key, tasks[task], version, unit, who[named])
-            labels.append((*ids, *row[11:15], sample, *row[15:], digest))
-        store.insert(units.values(), labels)
-        store.commit()
-        told("labels read", last, share_of(last, head.labels))
-    if last < head.labels:
-        _lacks(folder, last + 1)
+def _among(column: str, values: Iterable[Any]) -> pl.Expr:
+    """Whether a column has one of these values. As one list: polars compares many values that stand
+    each by itself with what each piece of a file says of its own, one after the other."""
+    return pl.col(column).is_in(pl.Series([*values], dtype=SCHEMA[column]).implode())
 
 
-def _lacks(folder: Path, number: int) -> NoReturn:
-    _refuse(
-        folder,
-        f"label {number:,} is not there, or is there twice. Scores need all labels of a ledger, in "
-        "one folder",
-    )
-
-
-def _refuse(folder: Path, why: str) -> NoReturn:
-    raise SettingsError(f"{folder}: {why}. {CURE}")
-
-
-def _head(folder: Path) -> tuple[Head, list[Draw]]:
-    """The head of the ledger that was exported, and its draws."""
-    try:
-        found = orjson.loads((folder / WRITTEN).read_bytes())
-        head = Head(int(found["labels"]), bytes.fromhex(found["head"]), (*found.get("draws", ()),))
-        listed = ("tasks", "names", "pi", "drawn")
-        return head, [
-            Draw(**one | {name: tuple(one[name]) for name in listed})
-            for one in found.get("drawn", ())
-        ]
-    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
-        raise SettingsError(
-            f"{folder / WRITTEN}: does not say how many labels were exported ({error}): the export "
-            "was stopped, or is an older Assay's, or the folder is another. 'assay labels export "
-            f"FOLDER -o {folder.name or 'labels'} --parquet' writes it."
-        ) from error
+AnyLedger = Ledger | ParquetLedger
+"""What labels are read from, to score by them."""
 
 
 def _pieces(folder: Path) -> list[tuple[int, Path, int]]:
@@ -160,18 +290,28 @@ def _pieces(folder: Path) -> list[tuple[int, Path, int]]:
     return sorted(found)
 
 
-def _frames(pieces: list[tuple[int, Path, int]]) -> Iterator[pl.DataFrame]:
-    """The labels by their numbers, some at a time. A piece of a file is read when the numbers that
-    it begins with come."""
-    read = [pl.col(name).cast(kind) for name, kind in SCHEMA.items()]
-    pending = pl.DataFrame(schema=SCHEMA)
-    for (_, path, at), after in zip(pieces, [*pieces[1:], None], strict=True):
-        with _explained(path):
-            piece = pl.scan_parquet(path, hive_partitioning=False).slice(at, AT_ONCE)
-            pending = pl.concat([pending, piece.select(read).collect(engine="streaming")])
-        due = pl.lit(value=True) if after is None else pl.col("number") < after[0]
-        yield from pending.filter(due).sort("number").iter_slices(_ROWS)
-        pending = pending.filter(~due)
+def _head(folder: Path) -> Head:
+    """The head of the ledger that was exported."""
+    try:
+        found = orjson.loads((folder / WRITTEN).read_bytes())
+        return Head(int(found["labels"]), bytes.fromhex(found["head"]), (*found.get("draws", ()),))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise SettingsError(
+            f"{folder / WRITTEN}: does not say how many labels were exported ({error}): the export "
+            "was stopped, or is an older Assay's, or the folder is another. 'assay labels export "
+            f"FOLDER -o {folder.name or 'labels'} --parquet' writes it."
+        ) from error
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        why = str(error).partition("\n")[0]
+        raise SettingsError(
+            f"{path}: is no file that 'assay labels export --parquet' writes: {why}."
+        ) from error
 
 
 def _stored(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
@@ -185,12 +325,18 @@ def _stored(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
     return zip(*columns, strict=True)
 
 
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (pl.exceptions.PolarsError, OSError) as error:
-        why = str(error).partition("\n")[0]
-        raise SettingsError(
-            f"{path}: is no file that 'assay labels export --parquet' writes: {why}."
-        ) from error
+def _rows(frame: pl.DataFrame) -> Iterator[tuple[Any, ...]]:
+    """Whole rows as :data:`assay.ledger.lines.COLUMNS` has them, with labellers in place of their
+    numbers."""
+    return ((*row[:7], row[7:10], *row[10:]) for row in _stored(frame))
+
+
+def _labeller(name: str, kind: str, params: str) -> LabellerId:
+    return LabellerId(name, kind, orjson.loads(params))
+
+
+def _label(*row: Any) -> Label:
+    number, uid, key, task, version, unit, _, *who, sample, status, verdict = row[:13]
+    reason, error, *rest = row[13:]
+    about = (number, uid, key, task, version, unit, _labeller(*who), status, verdict)
+    return label_of(*about, reason, error, sample, *rest)

@@ -97,10 +97,7 @@ class Reading:
                 "ON newest = labels.id GROUP BY error",
                 [task, *by],
             ).fetchall()
-        found: Counter[str] = Counter()
-        for error, count in rows:
-            found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
-        return found
+        return by_reason(rows)
 
     def of_other_versions(self, versions: Mapping[str, str]) -> int:
         """How many labels these tasks have from other versions of them."""
@@ -193,10 +190,7 @@ class Reading:
         for chunk in _chunks(labels):
             found = {one.rowid: one for one in self.of_numbers(one.rowid for one in chunk)}
             for one in chunk:
-                yield found[one.rowid]._replace(
-                    task=one.task, version=one.version, unit=one.unit, verdict=one.verdict,
-                    detail=one.detail,
-                )  # fmt: skip
+                yield as_told(found[one.rowid], one)
 
     def numbers(self) -> dict[bytes, int]:
         """The number of every label, by its uid as it is stored (:func:`packed`)."""
@@ -251,7 +245,7 @@ class Reading:
             labellers, tasks = self.labellers(), self.task_names()
             for number, uid, key, task, version, unit, who, *said in rows:
                 about = (number, uid, key, tasks[task], version, unit, labellers[who])
-                yield _label(*about, *said)
+                yield label_of(*about, *said)
 
     def labellers(self) -> dict[int, LabellerId]:
         """Every labeller that ever wrote a label, by the number that rows refer to."""
@@ -361,7 +355,15 @@ def _chunks(values: Iterable[V]) -> Iterator[list[V]]:
     return iter(lambda: list(islice(wanted, _CHUNK)), [])
 
 
-def _label(
+def by_reason(errors: Iterable[tuple[str | None, int]]) -> Counter[str]:
+    """How many labels failed for each reason, by how many have each error."""
+    found: Counter[str] = Counter()
+    for error, count in errors:
+        found[(error or "no reason is known").partition(": ")[0].rstrip(".")] += count
+    return found
+
+
+def label_of(
     number: int,
     uid: bytes,
     key: bytes | str,
@@ -388,6 +390,14 @@ def _label(
         None if verdict is None else orjson.loads(verdict), reason, error, sample,
         None if overrules is None else unpacked(overrules), tokens_in, tokens_out, cost, seconds,
         created, {} if detail == "{}" else orjson.loads(detail), number,
+    )  # fmt: skip
+
+
+def as_told(whole: Label, label: Label) -> Label:
+    """A whole label as what it tells under another task, perhaps."""
+    return whole._replace(
+        task=label.task, version=label.version, unit=label.unit, verdict=label.verdict,
+        detail=label.detail,
     )  # fmt: skip
 
 

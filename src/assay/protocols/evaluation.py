@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from assay.judging.engine import LARGE, TitledPlans, judge
 from assay.judging.progress import Progress, Tally
@@ -39,6 +39,9 @@ from assay.protocols.standing import uneven
 from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
+
+if TYPE_CHECKING:
+    from assay.ledger.parquet import AnyLedger
 
 _NOTES = 5
 """Notes on the inputs that stand beside a refusal."""
@@ -232,7 +235,7 @@ class Evaluation:
 
     def _opened(
         self,
-        ledger: Ledger | None,
+        ledger: AnyLedger | None,
         labellers: Mapping[str, Labeller | None],
         *,
         whole: bool = False,
@@ -247,14 +250,14 @@ class Evaluation:
             whole=whole,
         )
 
-    def book(self, ledger: Ledger | None) -> LabelBook:
+    def book(self, ledger: AnyLedger | None) -> LabelBook:
         """The labels under the evaluation's policy, for looking at."""
         labellers, _ = self._labellers_for_scoring()
         return self._opened(ledger, labellers)
 
     # -- scoring -----------------------------------------------------------------------------
 
-    def score(self, ledger: Ledger | None, *, whole: bool = False) -> Result:
+    def score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
         """Everything that the labels in the ledger say; asks nobody. With ``whole`` the protocol's
         ``detail`` has labels with their reasons, as a report shows them.
 
@@ -281,11 +284,11 @@ class Evaluation:
         chosen = self.folder.policy is not None or "policy" in self.settings.model_fields_set
         return self.policy.mixes and not chosen
 
-    def by_machine(self, ledger: Ledger | None) -> Result:
+    def by_machine(self, ledger: AnyLedger | None) -> Result:
         """Everything that the machine's labels say alone."""
         return replace(self, policy=Policy.parse("machine")).score(ledger)
 
-    def _score(self, ledger: Ledger | None, *, whole: bool = False) -> Result:
+    def _score(self, ledger: AnyLedger | None, *, whole: bool = False) -> Result:
         labellers, warnings = self._labellers_for_scoring()
         book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)
@@ -347,7 +350,7 @@ class Evaluation:
         if book.by_unit is not None:
             yield from overlaps(book.by_unit, self.tasks, book.used)
 
-    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Result, list[Path]]:
+    def write(self, ledger: AnyLedger, *, whole: bool = True) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The
         same inputs and labels give the same bytes."""
         evened = (source.task for task in self.tasks for source in sources(task))
@@ -360,7 +363,7 @@ class Evaluation:
             raise
         return result, self._write(result, ledger, ledger.checked_lines(names, head))
 
-    def _write(self, result: Result, ledger: Ledger, lines: Iterable[list[Line]]) -> list[Path]:
+    def _write(self, result: Result, ledger: AnyLedger, lines: Iterable[list[Line]]) -> list[Path]:
         out, found = self.folder.out, result.findings
         inputs = self._digests_of_inputs()
         files: dict[Path, FileData] = {

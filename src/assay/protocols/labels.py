@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from assay.labellers.base import Labeller, Request
-from assay.ledger import Ledger
 from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose, of_each_person
 from assay.measures.arrays import Bools
@@ -20,6 +19,9 @@ from assay.protocols.counted import CountedLabels, LabelRow, Seen
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.unit_labels import UnitLabels, WholeUnitLabels
 from assay.tasks.base import AnyTask, Unit, UnitContent, unit_digests, unit_hash
+
+if TYPE_CHECKING:
+    from assay.ledger.parquet import AnyLedger
 
 K = TypeVar("K")
 
@@ -62,7 +64,7 @@ class LabelBook:
     @classmethod
     def open(
         cls,
-        ledger: Ledger | None,
+        ledger: AnyLedger | None,
         policy: Policy,
         tasks: Iterable[AnyTask],
         labellers: Mapping[str, Labeller | None],

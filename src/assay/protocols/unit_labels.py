@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
-from assay.ledger import Ledger
 from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose, people_differ
 from assay.measures.arrays import Bools
@@ -22,6 +22,9 @@ from assay.model.wording import counted, listing
 from assay.protocols.shared_verdicts import SharedVerdicts
 from assay.tasks.base import AnyTask, UnitContent, unit_hash
 from assay.tasks.shared import Source, sources
+
+if TYPE_CHECKING:
+    from assay.ledger.parquet import AnyLedger
 
 
 @dataclass
@@ -36,7 +39,7 @@ class UnitLabels:
     had as scores need them; :meth:`assay.ledger.Ledger.whole` has the rest.
     """
 
-    ledger: Ledger
+    ledger: AnyLedger
     policy: Policy
     labellers: Mapping[str, Labeller | None]
     tasks: tuple[AnyTask, ...]
