@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
 from assay.model.labels import LabellerId
 from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Messages
+
+Said = TypeVar("Said")
 
 
 class AskingLabeller:
@@ -41,39 +43,33 @@ class ForwardingLabeller(AskingLabeller):
             raise AttributeError(name)
         return getattr(self.inner, name)
 
-    def _forward(self, name: str, *given: Any) -> Any:
-        """An attribute of ``inner``, or what its method ``name`` says to ``given``."""
-        found = getattr(self.inner, name)
-        return found(*given) if given else found
+    def _told(self, name: str, ask: Callable[[Labeller], Said]) -> Said:
+        """What ``inner`` says when it is asked for ``name``."""
+        return ask(self.inner)
 
     @property
     def id(self) -> LabellerId:
-        found: LabellerId = self._forward("id")
-        return found
+        return self._told("id", lambda inner: inner.id)
 
     @property
     def concurrency(self) -> int:
-        return int(self._forward("concurrency"))
+        return self._told("concurrency", lambda inner: inner.concurrency)
 
     @property
     def varies(self) -> bool:
-        return bool(self._forward("varies"))
+        return bool(self._told("varies", lambda inner: inner.varies))
 
     def refusal(self, task: AnyTask) -> str | None:
-        why: str | None = self._forward("refusal", task)
-        return why
+        return self._told("refusal", lambda inner: inner.refusal(task))
 
     def rendered(self, request: Request) -> bytes:
-        asked: bytes = self._forward("rendered", request)
-        return asked
+        return self._told("rendered", lambda inner: inner.rendered(request))
 
     def preview(self, request: Request) -> Messages:
-        messages: Messages = self._forward("preview", request)
-        return messages
+        return self._told("preview", lambda inner: inner.preview(request))
 
     def estimate(self, request: Request) -> Estimate:
-        expected: Estimate = self._forward("estimate", request)
-        return expected
+        return self._told("estimate", lambda inner: inner.estimate(request))
 
     async def label(self, request: Request) -> Outcome | None:
         return await self.inner.label(request)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
-from assay.labellers.forwarding import ForwardingLabeller
+from assay.labellers.forwarding import ForwardingLabeller, Said
 from assay.model.errors import AssayError, LabellerFailed, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import secret_in, secret_told, without_keys
@@ -49,14 +49,14 @@ class GuardedLabeller(ForwardingLabeller):
 
     @property
     def id(self) -> LabellerId:
-        found = self._forward("id")
+        found = super().id
         if self._checked is None or self._checked[0] is not found:
             self._checked = found, _checked_id(self._spec, found)
         return self._checked[1]
 
     @property
     def concurrency(self) -> int:
-        return at_once(self._spec, self._forward("concurrency"))
+        return at_once(self._spec, super().concurrency)
 
     def preview(self, request: Request) -> Messages:
         messages = super().preview(request)
@@ -65,9 +65,9 @@ class GuardedLabeller(ForwardingLabeller):
                 raise self._wrong("preview", _PROMISED["preview"][1], message)
         return tuple(messages)
 
-    def _forward(self, name: str, *given: Any) -> Any:
+    def _told(self, name: str, ask: Callable[[Labeller], Said]) -> Said:
         with turned(partial(self._raised, name)):
-            said = super()._forward(name, *given)
+            said = super()._told(name, ask)
         kinds, what = _PROMISED.get(name, ((object,), ""))
         if not isinstance(said, kinds):
             raise self._wrong(name, what, said)
