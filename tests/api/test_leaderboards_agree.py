@@ -13,7 +13,8 @@ from assay.api.results import RankedBoard, agreement
 from assay.measures.bootstrap import ends_of, percentile_interval
 from assay.measures.ranges import Range
 from assay.protocols.battles.inputs import BattleCounts
-from assay.statistics.battles import rate, tally
+from assay.statistics.battle_counts import tally
+from assay.statistics.battles import rate
 from assay.statistics.pair_models import BradleyTerry
 
 TOPICS = ("a", "b", "c", "d")

@@ -10,13 +10,12 @@ from scipy.optimize import minimize, root
 from scipy.special import expit
 
 from assay.measures.bootstrap import ends_of, percentile_interval
+from assay.statistics.battle_counts import components, tally
 from assay.statistics.battles import (
-    components,
     error_interval,
     rate,
     ratings,
     resampled_ratings,
-    tally,
     win_rates,
 )
 from assay.statistics.corrected.order import ranks_between

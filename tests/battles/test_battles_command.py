@@ -20,7 +20,7 @@ from assay.formats.battles import (
     write_battles,
 )
 from assay.model.battles import BattleVerdict
-from assay.statistics.battles import tally
+from assay.statistics.battle_counts import tally
 from assay.statistics.correlation import kendall_tau
 from assay.statistics.pair_models import RaoKupper, fit
 

@@ -21,15 +21,8 @@ from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
 from assay.model.options import Option
 from assay.model.wording import counted, in_order, listed
-from assay.statistics.battles import (
-    Battles,
-    Rated,
-    WinRates,
-    error_interval,
-    rate,
-    tally,
-    win_rates,
-)
+from assay.statistics.battle_counts import Battles, tally
+from assay.statistics.battles import Rated, WinRates, error_interval, rate, win_rates
 from assay.statistics.checks import defined
 from assay.statistics.pair_models import MODELS, BradleyTerry, Davidson, Model, RaoKupper
 from assay.statistics.pairing import next_battles, shown

@@ -36,6 +36,7 @@ from assay.statistics.tables import (
 _MOST_IN_TABLE = 2000
 """Of more labels than this there is no table of counts, which no one could read."""
 
+_RESAMPLES = 2000
 _CELLS_AT_ONCE = 2_000_000
 """How many numbers of resamples are held in memory at a time, in each of a dozen arrays: 16 MB."""
 
@@ -111,7 +112,7 @@ def agree(
     scale: Sequence[float] | None = None,
     clip: bool = False,
     level: float = 0.95,
-    resamples: int = 2000,
+    resamples: int = _RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
     """Everything about the agreement of two labellers on the same items.
@@ -200,12 +201,9 @@ def alpha_estimate(
     metric: Metric = "nominal",
     *,
     topics: Sequence[Hashable] | None = None,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> Estimate:
-    """Krippendorff's α, as :func:`krippendorff_alpha` has it, with its interval over ``topics``,
-    one for each unit: those of units with two labels are resampled."""
+    """Krippendorff's α, as :func:`krippendorff_alpha` has it, with its 95 % interval over
+    ``topics``, one for each unit: those of units with two labels are resampled."""
     table = label_table(labels)
     several = (~np.isnan(table)).sum(axis=0) > 1
     topic, count = np.zeros(int(several.sum()), dtype=np.int64), 1
@@ -219,10 +217,10 @@ def alpha_estimate(
     value = defined(alpha_of(np.ones((1, count)))[0])
     if value is None or count < FEWEST:
         return Estimate(value, None)
-    drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
+    drawn = np.concatenate(list(topic_counts(count, _RESAMPLES, 0)))
     some = parts(drawn, _CELLS_AT_ONCE // max(totals.shape[1], apart.shape[1]))
     resampled = np.concatenate(list(map(alpha_of, some)))
-    return Estimate(value, percentile_interval(resampled, level, count))
+    return Estimate(value, percentile_interval(resampled, 0.95, count))
 
 
 def pair_orders(

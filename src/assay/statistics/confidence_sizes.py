@@ -25,6 +25,7 @@ from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import tail
 from assay.measures.settings import probability, whole_number
 from assay.statistics.confidence import MeasuredDraws
+from assay.statistics.samplesize import smallest
 
 MOST_QUESTIONS = 10**6
 """More than this are not simulated."""
@@ -205,14 +206,5 @@ def _intervals(simulation: Simulation, alpha: float, width: float) -> Iterator[S
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """The smallest number of questions from 2 that is enough, to 1 in 100 of it: draws say
-    no more than that."""
-    low, high = 1, 8
-    while not enough(high):
-        low, high = high, 2 * high
-        if low >= MOST_QUESTIONS:
-            return None
-    while high - low > max(1, high // 100):
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    """The smallest number of questions that is enough; draws tell no nearer than 1 in 100."""
+    return smallest(enough, 8, MOST_QUESTIONS, told_apart=0.01)

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from assay.statistics.battles import Battles
+from assay.statistics.battle_counts import Battles
 from assay.statistics.pair_models import BradleyTerry, fit
 
 SEED = 13

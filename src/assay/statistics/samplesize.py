@@ -200,18 +200,26 @@ def interval_topics(alpha: float, width: float, variance: float) -> int:
 
 
 def _smallest(enough: Callable[[int], bool], difference: float, variance: float) -> int:
-    """The smallest n ≥ 2 that is enough; every larger n is, too.
-
-    The search begins at about variance / difference².
-    """
+    """The smallest n ≥ 2 that is enough, begun at about variance / difference²."""
     ratio = math.sqrt(variance) / difference
-    high = max(2, math.ceil(min(ratio * ratio, _MOST_TOPICS)))
-    low = 1  # never enough: two topics are the fewest
+    begin = max(2, math.ceil(min(ratio * ratio, _MOST_TOPICS)))
+    found = smallest(enough, begin, _MOST_TOPICS)
+    if found is None:
+        raise ValueError("more than 10⁹ topics would be needed: ask for a larger difference")
+    return found
+
+
+def smallest(
+    enough: Callable[[int], bool], begin: int, most: int, *, told_apart: float = 0.0
+) -> int | None:
+    """The smallest n ≥ 2 that is enough, as every larger n is; None where ``most`` is not. The
+    search begins at ``begin``, and ends at a share of n that is not ``told_apart``."""
+    low, high = 1, begin
     while not enough(high):
         low, high = high, 2 * high
-        if low >= _MOST_TOPICS:
-            raise ValueError("more than 10⁹ topics would be needed: ask for a larger difference")
-    while high - low > 1:
+        if low >= most:
+            return None
+    while high - low > max(1, int(high * told_apart)):
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high

@@ -21,7 +21,8 @@ from assay.model.battles import Battle
 from assay.protocols.base import CommonSettings, Reading
 from assay.protocols.folder import Folder
 from assay.protocols.results import Redrawn
-from assay.statistics.battles import Battles, WinRates, resampled_ratings
+from assay.statistics.battle_counts import Battles
+from assay.statistics.battles import WinRates, resampled_ratings
 from assay.statistics.pair_models import BradleyTerry, Davidson, Model, RaoKupper
 from assay.statistics.pairing import SEED, Match, all_battles, drawn, shown
 from assay.tasks.battles import BattleUnit

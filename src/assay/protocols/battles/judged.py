@@ -13,7 +13,7 @@ from assay.model.labels import Why
 from assay.protocols.battles.inputs import BattleCounts, BattleInputs
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
-from assay.statistics.battles import tally
+from assay.statistics.battle_counts import tally
 from assay.statistics.pairing import Match, next_battles
 from assay.tasks.battles import BATTLE
 
