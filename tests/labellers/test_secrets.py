@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.labellers.endpoints import message_of
+from assay.labellers.forms import message_of
 from assay.labellers.transport import Reply
 from assay.model.secrets import excerpt, looks_secret, secret_in, without_keys
 from tests.conftest import ROOT

@@ -10,18 +10,17 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import re
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import IntEnum
 from typing import Any, NamedTuple
 
 import orjson
 
+from assay.labellers.forms import Form, message_of
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.replies import json_object
 from assay.labellers.streams import Heard, Stream, is_stream, joined
@@ -36,9 +35,8 @@ from assay.labellers.transport import (
 )
 from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
-from assay.model.secrets import excerpt, without_keys
+from assay.model.secrets import without_keys
 from assay.model.wording import counted
-from assay.tasks.schemas import LIST_LENGTHS
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
 _MANY_ATTEMPTS = 15  # then the request is given up
@@ -48,10 +46,6 @@ _SILENT = 2  # time-outs in a row of which a person is told
 _TIRED = 3  # failures in a row after which an address is left alone for a while
 _GATEWAY = (504, 524)  # a proxy did not wait for the reply
 _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
-_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
-_LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
-_SEED = re.compile(r"\bseed\b")
-_STREAM = re.compile(r"\bstream(?:ing|_options)?\b")
 _FOREVER = 1e8  # seconds
 _KEY = "Check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or ASSAY_<NAME>_API_KEY)."
 _CURES = {
@@ -64,54 +58,6 @@ _CURES = {
 _sleep = asyncio.sleep  # tests wait less
 
 Check = Callable[[Mapping[str, Any]], object]
-
-
-class Mode(IntEnum):
-    """What the server is asked to constrain the reply to, from most to least."""
-
-    SCHEMA = 0
-    JSON = 1
-    PLAIN = 2
-
-
-@dataclass(slots=True)
-class Form:
-    """What requests look like; lowered as the server refuses parts of it. ``old_parameters``:
-    ``max_tokens`` and ``temperature`` are understood. ``seed``: so is that. ``lengths``: so are
-    those of lists in schemas. ``stream``: replies come in pieces, where they are asked for so."""
-
-    mode: Mode = Mode.SCHEMA
-    old_parameters: bool = True
-    seed: bool = True
-    lengths: bool = True
-    stream: bool = True
-
-    def copy(self) -> Form:
-        return replace(self)
-
-    def lower(self, reply: Reply, sent: Form) -> bool:
-        """After the refusal of a request sent as ``sent``, ask for less; False where its form was
-        not what the server minded. Another request may have lowered the form meanwhile."""
-        message = message_of(reply).casefold()
-        # No other form makes it shorter, though such messages name max_tokens and the like.
-        if any(word in message for word in _LENGTH_WORDS):
-            return False
-        if sent.stream and _STREAM.search(message):
-            self.stream = False
-            return True
-        if sent.seed and _SEED.search(message):
-            self.seed = False
-            return True
-        if sent.old_parameters and ("max_completion_tokens" in message or "temperature" in message):
-            self.old_parameters = False
-            return True
-        if sent.lengths and any(word.casefold() in message for word in LIST_LENGTHS):
-            self.lengths = False
-            return True
-        if sent.mode is not Mode.PLAIN and any(word in message for word in _FORMAT_WORDS):
-            self.mode = max(self.mode, Mode(sent.mode + 1))
-            return True
-        return False
 
 
 class _Retry(NamedTuple):
@@ -430,15 +376,3 @@ def _status_in(error: object) -> int:
     """The HTTP status that an error object names, else that of a request that is refused."""
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) and 400 <= code < 600 else 400
-
-
-def message_of(reply: Reply, keys: Iterable[str] = ()) -> str:
-    """What an error reply says, without keys and shortened."""
-    body = json_object(reply.body)
-    error: Any = (body or {}).get("error", body)
-    if isinstance(error, dict):
-        code = error.get("code") or error.get("type") or ""
-        text = f"{error.get('message') or error.get('detail') or error} {code}".strip()
-    else:
-        text = str(error) if error else reply.body.decode("utf-8", "replace")
-    return excerpt(text, keys)

@@ -16,7 +16,8 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
-from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
+from assay.labellers.endpoints import Endpoints, Refused
+from assay.labellers.forms import Form, Mode
 from assay.labellers.http import HttpTransport
 from assay.labellers.keys import DEFAULT_BASE_URL
 from assay.labellers.pace import Limits

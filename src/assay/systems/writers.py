@@ -14,7 +14,8 @@ import orjson
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request
 from assay.labellers.embedded import LocalModelLabeller
-from assay.labellers.endpoints import Form, Refused
+from assay.labellers.endpoints import Refused
+from assay.labellers.forms import Form
 from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.openai import OpenAILabeller, OpenAISettings, Usage, content_of
