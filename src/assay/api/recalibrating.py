@@ -15,6 +15,7 @@ from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confid
 from assay.formats.naming import clean
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.text import SourceText, read_text
+from assay.measures.arrays import Bools, Floats
 from assay.measures.confidence import MOST_BINS
 from assay.model.errors import SettingsError
 from assay.model.options import Option
@@ -22,10 +23,8 @@ from assay.model.rag import AnswerRun
 from assay.model.wording import in_order, printable
 from assay.protocols.output import csv_bytes, require_plain, write_bytes
 from assay.systems.recalibration import (
-    Bools,
     Calibration,
     Effect,
-    Floats,
     Map,
     cross_validated,
     effect,

@@ -20,14 +20,11 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from assay.measures.arrays import Bools, Floats
 from assay.measures.confidence import confidence_measures
 from assay.model.errors import SettingsError
 from assay.model.extras import brought
-
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 CLIP = 0.005
 """Confidences are taken as at least this and at most 1 minus this before logits: half of one

@@ -138,19 +138,16 @@ def _embedded(
     """A row for each text, those that are known as they are, the others made."""
     old = [None if known is None else known.rows.get(mark) for mark in marks]
     fresh = [place for place, row in enumerate(old) if row is None]
-    made = None
+    if known is None or len(fresh) == len(texts):
+        return embedder.passages(texts)
+    rows = np.empty((len(texts), known.size), dtype=np.float32)
     if fresh:
         made = embedder.passages([texts[place] for place in fresh])
-    if known is None or (made is not None and len(fresh) == len(texts)):
-        assert made is not None  # noqa: S101 (nothing is known: all are made)
-        return made
-    if made is not None and made.shape[1] != known.size:
-        raise SettingsError(
-            f"{embedder.name} gave vectors of {made.shape[1]}, and there are such of "
-            f"{known.size}: --restart."
-        )
-    rows = np.empty((len(texts), known.size), dtype=np.float32)
-    if made is not None:
+        if made.shape[1] != known.size:
+            raise SettingsError(
+                f"{embedder.name} gave vectors of {made.shape[1]}, and there are such of "
+                f"{known.size}: --restart."
+            )
         rows[fresh] = made
     known_places = [place for place, row in enumerate(old) if row is not None]
     rows[known_places] = known.vectors[[row for row in old if row is not None]]
