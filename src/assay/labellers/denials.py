@@ -23,7 +23,7 @@ from assay.labellers.refusals import (
     without_gaps,
 )
 from assay.labellers.undecided import called_mistake, dismissed, plainly_given, unsettled
-from assay.model.phrases import rules
+from assay.model.phrases import Phrases
 
 VERSION = 13
 """Of the rules here, of those on refusals, and of what the embedded judge does not read for its
@@ -52,7 +52,7 @@ _NUMBER_BEFORE = rf"(?<![{_DIGIT}])(?:(?<!\d[.,])|{_YEAR})(?<!(?<!\w)[-−–])"
 _NUMBER_AFTER = rf"(?![{_DIGIT}]|[.,]\d|{_GROUP})"
 """What stands beside a number that is whole: 5 is none in 12.5, 0,5, −5, 5 000 or 十五, and 1789 is
 one in 14.07.1789, July 14,1789 and "in 1789 100 men"."""
-_RULES = rules("assay.labellers", "denials.toml")
+_RULES = Phrases.of("assay.labellers", "denials.toml").rules
 
 
 def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:

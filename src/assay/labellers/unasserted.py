@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from assay.model.phrases import rules
+from assay.model.phrases import Phrases
 
 _APOSTROPHES = str.maketrans("’‘", "''")
-_RULES = rules("assay.labellers", "unasserted.toml")
+_RULES = Phrases.of("assay.labellers", "unasserted.toml").rules
 
 
 def found(rule: str, text: str) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assay.model.phrases import rules
+from assay.model.phrases import Phrases
 
 LONGEST = 40
 """Words; a longer answer tells more than which of several it means."""
@@ -17,19 +17,14 @@ SHORT = 12
 LISTED = 5
 """Short parts from which an answer is a list."""
 
-_RULES = rules("assay.labellers", "undecided.toml")
+_PHRASES = Phrases.of("assay.labellers", "undecided.toml")
+_RULES = _PHRASES.rules
 _QUOTED = re.compile(r"[\"“][^\"”]*[\"”]")
 _LAST_CLAUSE = re.compile(r"[.;:\n]\s")
 _OR = re.compile(r"\bor\b|\s/\s")
 _JOINT = re.compile(r"[,;/]\s|\s/|\n|\band\b")
 _NAME = re.compile(r"\b(?:[A-Z][\w'’-]*|\d[\d,.]*)")
-_NO_NAME_WORDS = (
-    "a an the it its i my one both either neither perhaps maybe possibly could might may "
-    "options option candidates take these those this that some people others whoever forget "
-    "were by no not or and but in on at he she they there who what when where which why how is "
-    "was are if as of to for"
-)
-_NO_NAMES = frozenset(_NO_NAME_WORDS.split())
+_NO_NAMES = _PHRASES.words["no_names"]
 
 
 def dismissed(before: str, after: str) -> bool:

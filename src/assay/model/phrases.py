@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
@@ -26,6 +26,21 @@ class Phrases:
         for name, part in self.tables.get("parts", {}).items():
             self.parts[name] = self._filled(part)
 
+    @classmethod
+    def of(cls, package: str, file: str) -> Phrases:
+        """Those of a file beside the modules of ``package``."""
+        return cls(phrases_in(package, file))
+
+    @property
+    def rules(self) -> dict[str, re.Pattern[str]]:
+        """The patterns of the table ``[rules]``, by name."""
+        return {name: self.pattern(own) for name, own in self.tables["rules"].items()}
+
+    @property
+    def words(self) -> dict[str, frozenset[str]]:
+        """The lists of words in the table ``[words]``, by name."""
+        return {name: frozenset(own.split()) for name, own in self.tables["words"].items()}
+
     def pattern(self, said: str | Iterable[str]) -> re.Pattern[str]:
         """An entry as a pattern."""
         if isinstance(said, str):
@@ -37,14 +52,8 @@ class Phrases:
 
 
 def phrases_in(package: str, file: str) -> str:
-    """A file of phrases beside the modules of ``package``, as text."""
+    """The text of a file beside the modules of ``package``."""
     return resources.files(package).joinpath(file).read_text("utf-8")
-
-
-def rules(package: str, file: str) -> Mapping[str, re.Pattern[str]]:
-    """The patterns of the table ``[rules]`` of a file, by name."""
-    found = Phrases(phrases_in(package, file))
-    return {name: found.pattern(own) for name, own in found.tables["rules"].items()}
 
 
 def _forms(verbs: list[str]) -> str:

@@ -21,7 +21,7 @@ from assay.labellers.judge.frames import asserts, reported
 from assay.labellers.judge.overlap import COMMON, stems
 from assay.labellers.judge.texts import MOST_PARTS, Ability, sentences
 from assay.labellers.unasserted import found, without_affirming
-from assay.model.phrases import rules
+from assay.model.phrases import Phrases
 
 HELD = 0.75
 """Share of the claim's words from which a sentence is looked at more closely."""
@@ -50,21 +50,9 @@ LONGEST_TAIL = 15
 NEAR = 9
 """Words before a claim among which its denial stands."""
 
-_RULES = rules("assay.labellers.judge", "assertions.toml")
-_TELLING_WORDS = (
-    "answer answers answered answering question questions query explain explains explained "
-    "explaining describe describes discuss discusses cover covers covered provide provides "
-    "contain contains containing tell tells learn read find found know information details "
-    "detail topic subject page passage text document article paragraph section relevant "
-    "relevance fully complete completely full clearly exactly directly perfect perfectly best "
-    "everything all need needed look looking here below above see more about everyone want "
-    "wanted asked ask asking faq reader readers user users search searching title heading "
-    "keyword keywords related score grade label highest yes correct entire entirely thorough "
-    "thoroughly comprehensive definitive address addresses addressing respond responds response "
-    "reply resolve resolves please note good great helpful useful certainly definitely indeed "
-    "truly really very"
-)
-_TELLING = frozenset(_TELLING_WORDS.split())
+_PHRASES = Phrases.of("assay.labellers.judge", "assertions.toml")
+_RULES = _PHRASES.rules
+_TELLING = _PHRASES.words["telling"]
 _CLAUSE_END, _SENTENCE_END = re.compile(r"[.;!?]\s"), re.compile(r"[.!?]\s")
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"(?<=[.!?])(?<!\b\w\.)\s+(?=[^\WA-Z])")

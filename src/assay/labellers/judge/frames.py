@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from assay.model.phrases import rules
+from assay.model.phrases import Phrases
 
 LONGEST_OPENING = 24
 """Words of a circumstance before the claim."""
@@ -23,7 +23,7 @@ LONGEST_PART = 3
 LONGEST_ADDITION = 8
 """Words after a colon, dash or bracket that may speak of the claim."""
 
-_RULES = rules("assay.labellers.judge", "frames.toml")
+_RULES = Phrases.of("assay.labellers.judge", "frames.toml").rules
 _ADDITION = re.compile(r"^[\"'”’)\s]*(?:[:–—(\[]|-\s|\.\.\.|…)")
 _BULLET = re.compile(r"[\W\d_]*+(?:[a-z]\)[\W\d_]*+)?$")
 _CLAUSE = re.compile(r"[.;!?]\s")

@@ -8,7 +8,6 @@ network's vocabulary, and hardly one is of English.
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections import Counter
 from functools import cache, lru_cache
@@ -16,7 +15,7 @@ from functools import cache, lru_cache
 import orjson
 
 from assay.labellers.judge.packages import vocabulary
-from assay.model.phrases import phrases_in
+from assay.model.phrases import Phrases
 
 _READ = 200
 """Words that are looked at."""
@@ -26,15 +25,15 @@ _UNKNOWN = 4
 _TOLD = 6
 """One word in so many must be of a language's own, and more than of any other's, to name it."""
 
-_TABLES = tomllib.loads(phrases_in("assay.labellers.judge", "languages.toml"))
-_SCRIPTS: dict[str, list[str]] = _TABLES["scripts"]
+_PHRASES = Phrases.of("assay.labellers.judge", "languages.toml")
+_SCRIPTS: dict[str, list[str]] = _PHRASES.tables["scripts"]
 _DENSE = frozenset(("Japanese", "Korean", "Chinese"))
 """Of these a letter is a syllable or a word."""
 _DENSITY = 3
 _SURELY_CHINESE = 20
 """Letters from which a text without any kana is not Japanese."""
-_LETTERS: dict[str, str] = _TABLES["letters"]
-_WORDS = {name: frozenset(text.split()) for name, text in _TABLES["words"].items()}
+_LETTERS: dict[str, str] = _PHRASES.tables["letters"]
+_WORDS = _PHRASES.words
 _ENGLISH = _WORDS.pop("English")
 _OTHERS = frozenset().union(*_WORDS.values()) - _ENGLISH
 _EITHER = frozenset(["a", "in", "an", "was", "no", "on", "as", "is", "so", "do"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from assay.labellers.judge.answers import ANSWERS, ruled
 from assay.labellers.judge.languages import other_language
@@ -11,7 +10,7 @@ from assay.labellers.judge.levels import Levels, TaskQuestions
 from assay.labellers.judge.model import JudgeQuestion, question_of
 from assay.labellers.judge.texts import Ability, claim_text, question_text
 from assay.model.trec_rag import Assigned, Support
-from assay.tasks.base import AnyTask, Unit, Verdict
+from assay.tasks.base import AnyTask, Unit
 from assay.tasks.exam import DIRECT, SELF_RATING, THOMAS, DirectGrade, Rating, RatingUnit
 from assay.tasks.r2c2 import (
     ENTAILMENT,
@@ -59,8 +58,6 @@ from assay.tasks.trec_rag import RELEVANCE as GRADED_RELEVANCE
 # part the middle one; that choice is ours. What needs a view of the whole (absolute
 # comprehensiveness, preferences) it cannot do.
 
-Pair = tuple[Callable[[Any], list[JudgeQuestion]], Callable[[Any, Sequence[Levels]], Verdict]]
-
 
 def _answers(topic: str, text: str) -> list[JudgeQuestion]:
     """Does the text answer the topic? The judge was trained on questions, so that a topic that is
@@ -104,16 +101,18 @@ def _grade(_unit: RelevanceUnit, levels: Sequence[Levels]) -> DirectGrade:
     return DirectGrade(grade=grade, reason=levels[0].quoted("Nearest"))
 
 
-PAIRS: Mapping[str, Pair] = {
-    SUFFICIENCY.name: (lambda unit: _answers(unit.query, unit.overview), _extent),
-    STATEMENT.name: (lambda unit: _answers(unit.query, unit.statement), _extent),
-    HEADING.name: (lambda unit: _answers(unit.heading, unit.statement), _extent),
-    REPRESENTATIVENESS.name: (_representativeness, _extent),
-    COVERAGE.name: (_coverage, _extent),
-    THOMAS.name: (_relevant, _grade),
-    **{task.name: (_relevant, _yes_no) for task in DIRECT.values() if task is not THOMAS},
+_BOTH = ("yes", "partly")
+_WITH_GRADES: Mapping[str, TaskQuestions] = {
+    SUFFICIENCY.name: TaskQuestions(lambda u: _answers(u.query, u.overview), _extent, told=_BOTH),
+    STATEMENT.name: TaskQuestions(lambda u: _answers(u.query, u.statement), _extent, told=_BOTH),
+    HEADING.name: TaskQuestions(lambda u: _answers(u.heading, u.statement), _extent, told=_BOTH),
+    REPRESENTATIVENESS.name: TaskQuestions(_representativeness, _extent, told=_BOTH),
+    COVERAGE.name: TaskQuestions(_coverage, _extent, told=_BOTH),
+    THOMAS.name: TaskQuestions(_relevant, _grade, told=_BOTH),
 }
-"""Task → what is asked of a unit, and the verdict from the levels in the same order."""
+_WITHOUT = {
+    task.name: TaskQuestions(_relevant, _yes_no) for task in DIRECT.values() if task is not THOMAS
+}
 
 
 # -- what has scales that it was fitted on ---------------------------------------------------------
@@ -244,14 +243,9 @@ def _aspects_at_once(unit: AspectsUnit, levels: Sequence[Levels]) -> RelevanceGr
     return RelevanceGrade4(reason=counted.reason, grade=counted.grade)
 
 
-_BOTH = ("yes", "partly")
-_GRADES = frozenset((THOMAS.name, *(name for name in PAIRS if name.startswith("sgss."))))
-
 WAYS: Mapping[str, TaskQuestions] = {
-    **{
-        name: TaskQuestions(*pair, told=_BOTH if name in _GRADES else ("yes",))
-        for name, pair in PAIRS.items()
-    },
+    **_WITH_GRADES,
+    **_WITHOUT,
     ENTAILMENT.name: TaskQuestions(_entailment_questions, _entailment),
     **ANSWERS,
     RELEVANCE.name: TaskQuestions(_relevance_questions, _relevance),
@@ -285,7 +279,7 @@ def abilities_of(task: str) -> frozenset[Ability]:
     return _HANG_ON.get(task, frozenset((Ability.A,)))
 
 
-UNFITTED = frozenset((*_GRADES, GRADED_RELEVANCE.name, SELF_RATING.name))
+UNFITTED = frozenset((*_WITH_GRADES, GRADED_RELEVANCE.name, SELF_RATING.name))
 """Tasks whose scale none of the human labels has that the judge was fitted on: where one grade ends
 and the next begins is our choice. Its labels of these say ``"calibrated": false``."""
 

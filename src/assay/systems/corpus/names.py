@@ -7,7 +7,7 @@ import re
 import tomllib
 from typing import Any
 
-from assay.model.phrases import phrases_in, rules
+from assay.model.phrases import Phrases, phrases_in
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ NAMES: dict[str, Any] = tomllib.loads(phrases_in("assay.systems.corpus", "names.
 """The tables of ``names.toml``."""
 
 
-RULES = rules("assay.systems.corpus", "patterns.toml")
+RULES = Phrases.of("assay.systems.corpus", "patterns.toml").rules
 """The patterns of ``patterns.toml``."""
 LISTS, FIRST, SECOND, QUOTES, DATES, RELEASES = (
     name_set(NAMES[name]) for name in ("lists", "first", "second", "quotes", "dates", "releases")
