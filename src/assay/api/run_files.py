@@ -10,9 +10,8 @@ from typing import Annotated, Any, NamedTuple, cast
 import numpy as np
 
 from assay.api.reading import Note
-from assay.formats.trec import read_qrels, read_topic_list
+from assay.formats.trec import read_qrels, read_subtopic_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
-from assay.formats.trec_subtopics import read_subtopic_qrels
 from assay.measures.base import MEASURES, Measure
 from assay.measures.frames import Ideal, RunScores, run_scores, to_judgements
 from assay.measures.judgements import Judgements

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -53,6 +53,15 @@ class Qrels(NamedTuple):
     grades: Mapping[str, Mapping[str, int]]
 
 
+class SubtopicQrels(NamedTuple):
+    """Relevance grades by subtopic. ``subtopics``: topic → subtopic → document id → grade.
+    ``grades``: topic → document id → its highest grade over the subtopics, for measures that know
+    of none."""
+
+    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]]
+    grades: Mapping[str, Mapping[str, int]]
+
+
 @reads_file
 def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
     """Reads a run file, or its text; the run's name is its last column.
@@ -72,40 +81,18 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
     first is kept). A PassageKey whose run name holds spaces is put together again.
     """
     grades: dict[str, dict[str, int]] = {}
-    small = {str(grade): grade for grade in range(10)}
     iterations: dict[str, int] = {}
-    last, judged, of_beir = None, dict[str, int](), False
     lines: dict[tuple[str, str], int] = {}  # made only where a document is judged twice
-    for number, line in source.numbered():
-        cells = line.split()
-        if len(cells) != _QRELS_COLUMNS or of_beir:
-            if not cells:
-                continue
-            if not grades and not of_beir and heads_beir(line):
-                of_beir = True
-                continue
-            cells = qrels_columns(line, of_beir=of_beir)
-            if len(cells) != _QRELS_COLUMNS or not all(cells):
-                faults.error(number, *_qrels_columns_fault(line, cells))
-                continue
-        topic, iteration, doc, raw = cells
+    for number, topic, iteration, doc, grade in _judgments(source, faults):
         if iteration not in {"0", "1", "Q0", "q0"}:
             iterations.setdefault(iteration, number)
-        grade = small.get(raw)
-        if grade is None:
-            grade = parse_integer(raw)
-        if grade is None:
-            faults.at(number, topic).error(
-                f"The grade {quoted(raw)} is {_no_grade(raw)}.", _grade_cure(raw)
-            )
-            continue
-        if topic != last:
-            last, judged = topic, grades.setdefault(topic, {})
+        judged = grades.setdefault(topic, {})
         if doc not in judged:
             judged[doc] = grade
             continue
         if not lines:
-            lines = _first_lines(source.numbered(), of_beir=of_beir)
+            for line, *place, _ in _judgments(source, FaultList(source.file)):
+                lines.setdefault((place[0], place[2]), line)
         before, first = judged[doc], lines[topic, doc]
         if before != grade:
             faults.at(number, topic).error(
@@ -126,6 +113,56 @@ def read_qrels(source: SourceText, faults: FaultList) -> Qrels:
     if not grades and not faults.faulty:
         faults.error(0, "The file holds no judgment.", "Write topic, 0, document id, grade.")
     return Qrels(grades)
+
+
+@reads_file
+def read_subtopic_qrels(source: SourceText, faults: FaultList) -> SubtopicQrels:
+    """Reads qrels whose second column is the subtopic, as TREC's diversity tasks and ndeval have
+    them; ``0`` on all lines means a single one.
+
+    A document may be judged once for each subtopic of its topic.
+    """
+    subtopics: dict[str, dict[str, dict[str, int]]] = {}
+    grades: dict[str, dict[str, int]] = {}
+    for number, topic, subtopic, doc, grade in _judgments(source, faults):
+        judged = subtopics.setdefault(topic, {}).setdefault(subtopic, {})
+        if judged.setdefault(doc, grade) != grade:
+            faults.at(number, topic).error(
+                f"{quoted(doc)} has grade {grade} here and {judged[doc]} above, for the same "
+                f"subtopic {quoted(subtopic)}.",
+                "Keep one of the two; the first was read.",
+            )
+        best = grades.setdefault(topic, {})
+        best[doc] = max(best.get(doc, grade), grade)
+    if not grades and not faults.faulty:
+        faults.error(0, "The file holds no judgment.", "Write topic, subtopic, document id, grade.")
+    return SubtopicQrels(subtopics, grades)
+
+
+def _judgments(source: SourceText, faults: FaultList) -> Iterator[tuple[int, str, str, str, int]]:
+    """The judgments of qrels: number of the line, topic, second column, document id, grade."""
+    small = {str(grade): grade for grade in range(10)}
+    empty, of_beir = True, False
+    for number, line in source.numbered():
+        cells = line.split()
+        if len(cells) != _QRELS_COLUMNS or of_beir:
+            if not cells:
+                continue
+            if empty and heads_beir(line):
+                empty, of_beir = False, True
+                continue
+            cells = _qrels_columns(line, of_beir=of_beir)
+            if len(cells) != _QRELS_COLUMNS or not all(cells):
+                faults.error(number, *_qrels_columns_fault(line, cells))
+                continue
+        topic, second, doc, raw = cells
+        grade = small.get(raw)
+        if grade is None and (grade := parse_integer(raw)) is None:
+            why = f"The grade {quoted(raw)} is {_no_grade(raw)}."
+            faults.at(number, topic).error(why, _grade_cure(raw))
+            continue
+        empty = False
+        yield number, topic, second, doc, grade
 
 
 @reads_file
@@ -160,25 +197,13 @@ def heads_beir(line: str) -> bool:
     return _OF_BEIR.fullmatch(line) is not None
 
 
-def qrels_columns(line: str, *, of_beir: bool = False) -> list[str]:
+def _qrels_columns(line: str, *, of_beir: bool = False) -> list[str]:
     """The columns of a line that white space does not split into four."""
     if of_beir and len(cells := _columns(line, _QRELS_COLUMNS - 1)) == _QRELS_COLUMNS - 1:
         return [cells[0], "0", *cells[1:]]
     cells = _columns(line, _QRELS_COLUMNS)
     key = _KEY_WITH_SPACES.fullmatch(line.strip())
     return list(key.groups()) if len(cells) != _QRELS_COLUMNS and key else cells
-
-
-def _first_lines(lines: Iterable[tuple[int, str]], *, of_beir: bool) -> dict[tuple[str, str], int]:
-    """The first line of each topic's document."""
-    found: dict[tuple[str, str], int] = {}
-    for number, line in lines:
-        cells = line.split()
-        if len(cells) != _QRELS_COLUMNS or of_beir:
-            cells = qrels_columns(line, of_beir=of_beir)
-        if len(cells) == _QRELS_COLUMNS:
-            found.setdefault((cells[0], cells[2]), number)
-    return found
 
 
 def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
@@ -219,28 +244,6 @@ def _count(line: str, cells: list[str]) -> str:
     if not all(cells) and "\t" in line:
         return "an empty column"
     return f"{len(cells)} column{'s' if len(cells) != 1 else ''}"
-
-
-def warn_of_second_column(faults: FaultList, seen: Mapping[str, int]) -> None:
-    """Warns of what stands in a run's second column (with its line) though it is not Q0."""
-    if seen:
-        faults.warning(
-            min(seen.values()),
-            f"The second column holds {listed(seen, 5)}, not Q0.",
-            "It is not used; make sure that the columns are in order.",
-        )
-
-
-def warn_of_ranks(faults: FaultList, topics: Sequence[str], line: int = 0) -> None:
-    """Warns of the topics of a run whose rank column contradicts their scores."""
-    if topics:
-        faults.warning(
-            line,
-            f"Ranks and scores disagree in {len(topics)} topic{'s' if len(topics) > 1 else ''}: "
-            f"{listed(topics, 10)}.",
-            "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
-            topics[0],
-        )
 
 
 def warn_of_ties(faults: FaultList, topics: Sequence[str]) -> None:
@@ -347,9 +350,20 @@ class _RunReader:
                 f"The file holds {len(self.names)} runs: {listed(self.names, 10)}.",
                 "Write one file a run, with one name in the last column.",
             )
-        warn_of_second_column(self.faults, self.second)
-        wrong = [topic for topic in self.unordered if topic in scores and self._against(topic)]
-        warn_of_ranks(self.faults, wrong, self.unordered[wrong[0]] if wrong else 0)
+        if self.second:
+            self.faults.warning(
+                min(self.second.values()),
+                f"The second column holds {listed(self.second, 5)}, not Q0.",
+                "It is not used; make sure that the columns are in order.",
+            )
+        if wrong := [topic for topic in self.unordered if self._against(topic)]:
+            self.faults.warning(
+                self.unordered[wrong[0]],
+                f"Ranks and scores disagree in {counted(len(wrong), 'topic')}: "
+                f"{listed(wrong, 10)}.",
+                "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
+                wrong[0],
+            )
         warn_of_ties(self.faults, [topic for topic in scores if self._tied(topic)])
         if not scores and not self.faults.faulty:
             self.faults.error(

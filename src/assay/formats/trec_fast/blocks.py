@@ -7,7 +7,7 @@ Nothing odd is let through: :func:`parse` gives ``None`` wherever the strict rea
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from assay.formats.trec import SECOND_COLUMN
 from assay.formats.trec_fast.columns import LONGEST, Column, decimals, whole_numbers
-from assay.formats.trec_fast.index import spread
 from assay.measures.arrays import Floats, Integers
 
 Integers32 = npt.NDArray[np.int32] | npt.NDArray[np.int64]
@@ -27,9 +26,6 @@ _ODD = re.compile(
     rb"\x7f|\xc2[\x80-\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
     rb"|\xef\xbb\xbf|\xef\xbf\xbd"
 )
-_USUAL = tuple(
-    (len(one), np.uint64(int.from_bytes(one.encode(), "little"))) for one in SECOND_COLUMN
-)
 
 
 class Block(NamedTuple):
@@ -38,16 +34,13 @@ class Block(NamedTuple):
     What is the same in many lines is kept once: the topics, the runs' names.
 
     ``files``: the line at which each file begins, and at the end how many lines there are.
-    ``names``: for each file the name of its run. ``second``: for each file that has any what stands
-    in its second column though it is not Q0, with its first line. ``lists``: the lines at which a
-    topic or a file begins. ``topics``: the topic of each of these. ``documents``: for each line the
-    document's id. ``ranks``: for each line the rank as written. ``scores``: for each line the
-    score.
+    ``names``: for each file the name of its run. ``lists``: the lines at which a topic or a file
+    begins. ``topics``: the topic of each of these. ``documents``: for each line the document's id.
+    ``ranks``: for each line the rank as written. ``scores``: for each line the score.
     """
 
     files: Integers
     names: tuple[str, ...]
-    second: Mapping[int, Mapping[str, int]]
     lists: Integers
     topics: Column
     documents: Column
@@ -66,7 +59,6 @@ class Block(NamedTuple):
         shortened = Block(
             np.array([0, rows]),
             self.names,
-            self.second,
             self.lists[:-1],
             self.topics.rows(slice(-1)),
             self.documents.rows(some),
@@ -113,7 +105,8 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
         return Column(data, starts, lengths)
 
     names = _names(column(5), rows)
-    second = _second(column(1), rows)
+    if not _second_is_usual(column(1)):
+        raise _OddError
     topics = column(0)
     begins = np.ones(len(topics), dtype=bool)
     np.logical_not(topics.repeats(), out=begins[1:])
@@ -123,7 +116,7 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
     ranks, scores = whole_numbers(column(3)), decimals(column(4))
     if ranks is None or scores is None:
         raise _OddError
-    return Block(rows, names, second, lists, topics, column(2), ranks, scores)
+    return Block(rows, names, lists, topics, column(2), ranks, scores)
 
 
 def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
@@ -157,22 +150,11 @@ def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
     return tuple(map(runs.text, rows[:-1].tolist()))
 
 
-def _second(column: Column, rows: Integers) -> dict[int, dict[str, int]]:
-    """What the second column of each file holds that is not usual there."""
+def _second_is_usual(column: Column) -> bool:
+    """Whether the second column holds what the strict reader does not warn of."""
     if column.text(0) in SECOND_COLUMN and column.repeats().all():
-        return {}
-    plain = np.zeros(len(column), dtype=bool)
-    words = next(column.words())
-    for length, word in _USUAL:
-        plain |= (column.lengths == length) & (words == word)
-    odd = np.flatnonzero(~plain)
-    files = np.searchsorted(rows, odd, side="right") - 1
-    _, first = np.unique(column.rows(odd).hashes() ^ spread(files), return_index=True)
-    found: dict[int, dict[str, int]] = {}
-    for place in sorted(first.tolist()):
-        row = int(odd[place])
-        found.setdefault(int(files[place]), {})[column.text(row)] = row
-    return found
+        return True
+    return SECOND_COLUMN.issuperset(map(column.text, range(len(column))))
 
 
 def _is_clean(data: bytes) -> bool:
@@ -186,43 +168,17 @@ def _is_clean(data: bytes) -> bool:
     return True
 
 
-# --- the ranked lists that the lines of a block belong to ---------------------------------------
-
-
-class Names:
-    """Topics as text. Most runs have the same ones in the same order: those are decoded once."""
-
-    def __init__(self) -> None:
-        self._seen: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
-        self._texts: list[str] = []
-
-    def of(self, topics: Column) -> list[str]:
-        """Each token as text."""
-        seen = np.stack([topics.lengths.astype(np.uint64), *topics.words()])
-        if not np.array_equal(seen, self._seen):
-            self._texts = list(map(topics.text, range(len(topics))))
-            self._seen = seen
-        return self._texts
-
-
 class Lists(NamedTuple):
-    """The ranked lists of a block in order of appearance: file and topic of each."""
+    """The ranked lists of a block in order of appearance: file and topic of each; ``rows`` has for
+    every line the number of its list."""
 
     files: Integers
     topics: list[str]
     rows: Integers
-    """For every row the number of its list."""
 
     @classmethod
-    def of(cls, block: Block, names: Names) -> Lists:
+    def of(cls, block: Block) -> Lists:
         files = np.searchsorted(block.files, block.lists, side="right") - 1
-        seen: dict[tuple[int, str], int] = {}
-        texts = [
-            text
-            for some in np.split(np.arange(len(files)), np.flatnonzero(np.diff(files)) + 1)
-            for text in names.of(block.topics.rows(some))
-        ]
-        pairs = zip(files.tolist(), texts, strict=True)
-        numbers = [seen.setdefault(pair, len(seen)) for pair in pairs]
-        rows = np.repeat(np.array(numbers), np.diff(block.lists, append=len(block.documents)))
-        return cls(np.array([file for file, _ in seen]), [topic for _, topic in seen], rows)
+        topics = list(map(block.topics.text, range(len(files))))
+        sizes = np.diff(block.lists, append=len(block.documents))
+        return cls(files, topics, np.repeat(np.arange(len(files)), sizes))

@@ -11,8 +11,6 @@ from assay.formats.trec_fast.columns import LONGEST, PAD, Column, Words, hashed
 from assay.measures.arrays import Integers
 from assay.measures.judgements import Judgements
 
-_ANEW = np.uint64(0x9E3779B97F4A7C15)
-
 
 def spread(numbers: Integers) -> Words:
     """Spread small numbers over 64 bits."""
@@ -79,20 +77,3 @@ class Index:
 
 def _slots(keys: Words, shift: np.uint64) -> Integers:
     return (keys >> shift).view(np.int64)
-
-
-def any_twice(keys: Words) -> bool:
-    """Whether two of the keys are equal."""
-    while len(keys) > 1:
-        bits = (len(keys) * 4).bit_length()
-        slots = _slots(keys, np.uint64(64 - bits))
-        numbers = np.arange(len(keys), dtype=np.int32)
-        table = np.empty(1 << bits, dtype=np.int32)
-        table[slots] = numbers
-        holders = table[slots]
-        lost = np.flatnonzero(holders != numbers)  # another key has the same slot
-        others = keys[lost]
-        if (others == keys[holders[lost]]).any():
-            return True
-        keys = others * _ANEW  # equal ones are still together, most of the rest is not
-    return False

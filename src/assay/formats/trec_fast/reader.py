@@ -13,17 +13,12 @@ import numpy as np
 
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, most_bytes, read_text
-from assay.formats.trec import (
-    read_trec_run,
-    warn_of_ranks,
-    warn_of_second_column,
-    warn_of_ties,
-)
-from assay.formats.trec_fast.blocks import Block, Lists, Names, parse
+from assay.formats.trec import read_trec_run, warn_of_ties
+from assay.formats.trec_fast.blocks import Block, Lists, parse
 from assay.formats.trec_fast.columns import PAD, hashed
 from assay.formats.trec_fast.files import Window, is_passage_run, open_run, padded, read_into, tidy
-from assay.formats.trec_fast.index import Index, any_twice, spread
-from assay.measures.arrays import Bools, Floats, Integers
+from assay.formats.trec_fast.index import Index, spread
+from assay.measures.arrays import Floats, Integers
 from assay.measures.frames import run_hits
 from assay.measures.hits import Hits
 from assay.measures.judgements import Judgements
@@ -62,8 +57,8 @@ def read_runs(
     """Read run files, plain or compressed with gzip or bzip2, in the order given.
 
     TREC runs and R2C2 passage runs are told apart by their first line. Memory does not grow with
-    the file as long as the lines of each topic stand together; a file in which they do not is held
-    as a whole (some 400 bytes a line), and so is one with faults.
+    the file as long as the lines of each topic stand together, by their scores; a file in which
+    they do not is held as a whole (some 400 bytes a line), and so is one with faults.
 
     ``paths``: the files. ``judged``: the qrels. ``ties``: what decides between equal scores.
     ``block``: how many bytes are read at a time. Raises FormatError where files cannot be read or
@@ -78,8 +73,8 @@ def read_runs(
 
 
 class _Found:
-    """What has been read of some files so far. ``shown`` is as :class:`Hits` has it. ``lines``: how
-    many came before; ``None`` where lines were tidied and cannot be counted."""
+    """What has been read of some files so far. ``shown`` is as :class:`Hits` has it; of each file,
+    by its number, the topics that the qrels lack, and those whose documents have one score."""
 
     def __init__(self, lists: int) -> None:
         self.lists: list[Integers] = []
@@ -87,10 +82,7 @@ class _Found:
         self.judgements: list[Integers] = []
         self.shown: Integers = np.zeros(lists, dtype=np.int64)
         self.unjudged: dict[int, list[str]] = {}
-        self.disagreeing: dict[int, dict[str, int]] = {}
         self.tied: dict[int, list[str]] = {}
-        self.second: dict[int, dict[str, int]] = {}
-        self.lines: int | None = 0
 
 
 class _BatchReader:
@@ -99,7 +91,6 @@ class _BatchReader:
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:
         self.judged, self.ties, self.block = judged, ties, block
         self.index = Index(judged)
-        self.names = Names()
         self.buffer = bytearray(PAD + block + 1 + PAD)
         self.files = [PAD]
         self.waiting: list[Path] = []
@@ -154,8 +145,7 @@ class _BatchReader:
                 data, files = padded(list(map(tidy, pieces)))
             block = self._parsed(data, files)
             found = self._new(len(paths))
-            found.lines = None if tidied else 0
-            if block is not None and self._add(found, block, Lists.of(block, self.names)):
+            if block is not None and self._add(found, block, Lists.of(block)):
                 yield self._batch(found, paths, block.names)
                 return
         if len(paths) == 1:
@@ -224,8 +214,8 @@ class _BatchReader:
         unjudged = tuple(topic for topic in run if topic not in self.judged.index)
         return RunBatch((path,), (name,), hits, (unjudged,), (warnings,))
 
-    def _in_blocks(self, path: Path, *, whole: bool = False) -> RunBatch | None:
-        """Read block by block, or the file as one block; ``None`` where anything looks odd."""
+    def _in_blocks(self, path: Path) -> RunBatch | None:
+        """Read block by block; ``None`` where anything looks odd."""
         found, done = self._new(1), set[str]()
         window, block = Window(self.buffer), None
         most = most_bytes(path.stat().st_size)
@@ -234,13 +224,12 @@ class _BatchReader:
                 end = window.fill(stream)
                 if window.end > most:
                     return None
-                if (whole and not window.ended) or end == PAD:
+                if end == PAD:
                     continue
                 names = block.names if block else None
                 block = self._parsed(window.data, [PAD, end])
                 if block is None:
                     end = window.tidy(end, first=names is None)
-                    found.lines = None
                     if end == PAD and not window.ended:  # nothing but blank lines
                         continue
                     block = self._parsed(window.data, [PAD, end])
@@ -251,98 +240,61 @@ class _BatchReader:
                     if shortened is None:  # all lines are of one topic: more of them at once
                         continue
                     block, end = shortened
-                groups = Lists.of(block, self.names)
-                topics = set(groups.topics)
-                if topics & done:  # only the whole file shows the ranking of a topic that returns
-                    return self._in_blocks(path, whole=True)
-                done |= topics
-                if not self._add(found, block, groups):
+                lists = Lists.of(block)
+                # Only the whole file shows the ranking of a topic that returns.
+                if not done.isdisjoint(lists.topics) or not self._add(found, block, lists):
                     return None
-                if found.lines is not None:
-                    found.lines += len(block.documents)
+                done.update(lists.topics)
                 window.drop(end)
         return None if block is None else self._batch(found, [path], block.names)
 
     def _new(self, files: int) -> _Found:
         return _Found(files * len(self.judged.topics))
 
-    def _add(self, found: _Found, block: Block, groups: Lists) -> bool:
+    def _add(self, found: _Found, block: Block, lists: Lists) -> bool:
         """Add a block's hits; False where only the strict reader can say what is the case."""
-        documents, scores = block.documents, block.scores
+        documents, count = block.documents, len(lists.topics)
+        if len({*zip(lists.files.tolist(), lists.topics, strict=True)}) < count:
+            return False  # a topic returns
+        if _contradicted(lists.rows, block.ranks, block.scores):
+            return False  # the strict reader says where
         words = list(documents.words())
         hashes = hashed(documents.lengths, words)
-        own = np.arange(len(groups.topics))
-        if any_twice(hashes ^ spread(own)[groups.rows]):
+        once = np.sort(hashes ^ spread(np.arange(count))[lists.rows])
+        if (once[1:] == once[:-1]).any():
             return False  # a document twice in a topic
-        total = len(self.judged.topics)
-        topics = np.array([self.judged.index.get(topic, -1) for topic in groups.topics])
-        keys = hashes ^ spread(topics)[groups.rows]
+        topics = np.array([self.judged.index.get(topic, -1) for topic in lists.topics])
+        keys = hashes ^ spread(topics)[lists.rows]
         known = self.index.find(keys, documents.lengths, words)
         if known is None:
             return False
         rows, judgements = known
-        del hashes, words, keys  # what follows needs the room
+        del hashes, words, keys, once  # what follows needs the room
 
         def descending(some: Integers) -> Integers:
             ids = list(map(documents.bytes, some.tolist()))
             return np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True))
 
-        order = rank_order(groups.rows, scores, descending, self.ties)
-        sizes = np.bincount(groups.rows, minlength=len(own))
+        order = rank_order(lists.rows, block.scores, descending, self.ties)
+        sizes = np.bincount(lists.rows, minlength=count)
         places = rows
         if order is not None:
             where = np.empty_like(order)
             where[order] = np.arange(len(order))
             places = where[rows]
-        of = groups.rows[rows]
-        lists = groups.files * total + topics
-        found.lists.append(lists[of])
+        of = lists.rows[rows]
+        numbers = lists.files * len(self.judged.topics) + topics
+        found.lists.append(numbers[of])
         found.ranks.append(places - (np.cumsum(sizes) - sizes)[of] + 1)
         found.judgements.append(judgements)
-        found.shown[lists[topics >= 0]] = sizes[topics >= 0]
-        for group in np.flatnonzero(topics < 0).tolist():
-            found.unjudged.setdefault(int(groups.files[group]), []).append(groups.topics[group])
-        self._remarks(found, block, groups)
+        found.shown[numbers[topics >= 0]] = sizes[topics >= 0]
+        for which, into in (
+            (np.flatnonzero(topics < 0), found.unjudged),
+            (_tied(lists.rows, block.scores, sizes), found.tied),
+        ):
+            for number in which.tolist():
+                into.setdefault(int(lists.files[number]), []).append(lists.topics[number])
         return True
-
-    def _remarks(self, found: _Found, block: Block, groups: Lists) -> None:
-        """Note what the strict reader warns of: ranks against scores, lists of one score, an odd
-        second column."""
-
-        def line(row: int, file: int) -> int:
-            """The row's line in its file, 0 if that is not known."""
-            return 0 if found.lines is None else found.lines + row - int(block.files[file]) + 1
-
-        rows, ranks, scores = groups.rows, block.ranks, block.scores
-        against = _against(rows, ranks, scores)
-        returning = bool((rows[1:] < rows[:-1]).any())
-        if returning or against.any():
-            order = np.lexsort((ranks, rows))
-            wrong = set(
-                rows[order][1:][_against(rows[order], ranks[order], scores[order])].tolist()
-            )
-            first: dict[int, int] = {}
-            if not returning:  # else a line may be at odds with one far above it
-                for row in (np.flatnonzero(against) + 1).tolist():
-                    first.setdefault(int(rows[row]), row)
-            for group in sorted(wrong, key=lambda group: first.get(group, 0)):
-                file = int(groups.files[group])
-                place = line(first[group], file) if group in first else 0
-                found.disagreeing.setdefault(file, {})[groups.topics[group]] = place
-        if returning:
-            rows, scores = rows[order], scores[order]
-        equal = np.bincount(
-            rows[1:][(rows[1:] == rows[:-1]) & (scores[1:] == scores[:-1])],
-            minlength=len(groups.topics),
-        )
-        if equal.any():
-            sizes = np.bincount(rows, minlength=len(groups.topics))
-            for group in np.flatnonzero((sizes > 1) & (equal == sizes - 1)).tolist():
-                file = int(groups.files[group])
-                found.tied.setdefault(file, []).append(groups.topics[group])
-        for file, odd in block.second.items():
-            for token, row in odd.items():
-                found.second.setdefault(file, {}).setdefault(token, line(row, file))
 
     def _batch(self, found: _Found, paths: Sequence[Path], names: tuple[str, ...]) -> RunBatch:
         hits = Hits.collect(
@@ -362,17 +314,20 @@ class _BatchReader:
         )
 
 
-def _against(rows: Integers, ranks: Integers, scores: Floats) -> Bools:
-    """For each row but the first: its rank does not rise, or its score rises, within a list."""
+def _contradicted(rows: Integers, ranks: Integers, scores: Floats) -> bool:
+    """Whether ranks do not rise, or scores do, within a list."""
     same = rows[1:] == rows[:-1]
-    found: Bools = same & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))
-    return found
+    return bool((same & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any())
+
+
+def _tied(rows: Integers, scores: Floats, sizes: Integers) -> Integers:
+    """The lists of several documents, all of one score."""
+    equal = (rows[1:] == rows[:-1]) & (scores[1:] == scores[:-1])
+    pairs = np.bincount(rows[1:][equal], minlength=len(sizes))
+    return np.flatnonzero((sizes > 1) & (pairs == sizes - 1))
 
 
 def _warnings(found: _Found, number: int, path: Path) -> tuple[Fault, ...]:
     faults = FaultList(str(path))
-    warn_of_second_column(faults, found.second.get(number, {}))
-    topics = found.disagreeing.get(number, {})
-    warn_of_ranks(faults, list(topics), next(iter(topics.values()), 0))
     warn_of_ties(faults, found.tied.get(number, ()))
     return faults.done()
