@@ -286,7 +286,7 @@ def test_two_runs_of_one_name_are_refused(slide, assay):
     assert "called 'WASEDA-PR-1' too" in done.stderr
 
 
-def test_doctor_says_what_is_missing(slide, assay):
+def test_doctor_says_what_is_missing(slide, assay, tmp_path):
     done = assay("doctor", slide, "--json")
     assert done.returncode == 0, done.stdout
     findings = {row["what"]: row for row in json.loads(done.stdout)}
@@ -300,6 +300,11 @@ def test_doctor_says_what_is_missing(slide, assay):
         assert done.returncode == 0, done.stdout
         assert "answers" in done.stdout
         assert "sk-secret" not in done.stdout + done.stderr
+        passwords = tmp_path / "netrc"
+        passwords.write_text("default login kim password hunter2\n")
+        passwords.chmod(0o600)
+        assay("doctor", slide, env={"NETRC": str(passwords)})
+    assert [sent.get("Authorization") for sent in server.headers] == ["Bearer sk-secret", None]
     down = assay("doctor", slide)
     assert down.returncode == 1
     assert "does not answer" in down.stdout

@@ -133,6 +133,7 @@ def serve(script: Script) -> Iterator[Server]:
         return response
 
     async def models(request: web.Request) -> web.Response:
+        server.headers.append(dict(request.headers))
         return web.json_response({"data": [{"id": "m"}]})
 
     app = web.Application()

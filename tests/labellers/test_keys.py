@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from base64 import b64encode
 
 import pytest
 from hypothesis import given
@@ -210,6 +211,20 @@ def test_a_key_that_a_server_repeats_stands_in_no_message_and_no_report(assay, s
     for path in slide.rglob("*"):
         if path.is_file():
             assert key.encode() not in path.read_bytes(), path
+
+
+def test_the_password_of_a_proxy_stands_in_no_message(assay, slide):
+    judged_by(slide, "openai:m@http://judge.example/v1")
+    heard = b64encode(b"kim:hush-hush-1").decode()
+    with serve(lambda body, number: (401, {"error": f"no {heard}"})) as server:
+        place = server.url.removeprefix("http://").removesuffix("/v1")
+        done = assay("judge", slide, env={"http_proxy": f"http://kim:hush%2Dhush-1@{place}"})
+    assert server.headers[0]["Proxy-Authorization"] == f"Basic {heard}"
+    assert "HTTP 401: no [key]" in done.stderr
+    for wrong in ("http://kim:hush#hush@127.0.0.1:9", "kim:hush/hush@127.0.0.1:9"):
+        done = assay("doctor", slide, env={"http_proxy": wrong})
+        assert "does not answer" in done.stdout
+        assert "hush" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ASSAY_MINE_API_KEY"])

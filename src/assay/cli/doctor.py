@@ -13,7 +13,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Annotated
 
-import aiohttp
 import typer
 
 from assay.api.labels import faults_in_words
@@ -22,21 +21,23 @@ from assay.cli.common import forms, present
 from assay.cli.judging import open_folder
 from assay.labellers.custom import known_entry_points
 from assay.labellers.endpoints import headers_for
+from assay.labellers.http import HttpTransport
 from assay.labellers.judge.model import Network
 from assay.labellers.judge.packages import JUDGES, SMALL, JudgePackage
 from assay.labellers.known_models import MODELS
 from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
+from assay.labellers.transport import Reply, TransportError
 from assay.model.errors import AssayError, FormatError, PrerequisiteError, SettingsError
 from assay.model.options import Argument
-from assay.model.secrets import names_a_key
+from assay.model.secrets import names_a_key, told
 from assay.model.version import __version__
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.folder import Folder
 
-_READ = 1 << 20  # bytes of a list of models
+_SECONDS = 10.0  # for a list of models
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+).*?(?:extra == '(?P<extra>[\w-]+)')?$")
 
 
@@ -217,27 +218,24 @@ def _endpoint(settings: OpenAISettings, base_url: str) -> Check:
     url = base_url.rstrip("/") + "/models"
     headers = headers_for(settings.keys.get(base_url))
 
-    async def ask() -> tuple[int, str]:
-        timeout = aiohttp.ClientTimeout(total=10)
-        async with (
-            aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
-            session.get(url, headers=headers, allow_redirects=False) as response,
-        ):
-            body = bytearray()
-            while len(body) < _READ and (piece := await response.content.read(_READ)):
-                body += piece
-            return response.status, body.decode(errors="replace")
+    async def ask() -> Reply:
+        transport = HttpTransport()
+        try:
+            return await transport.get(url, headers, _SECONDS)
+        finally:
+            await transport.close()
 
     what = f"endpoint {base_url}"
     try:
-        status, body = asyncio.run(ask())
-    except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        return Check(what, False, f"does not answer: {error}.", "Check the address and server.")
-    if status in (401, 403):
+        reply = asyncio.run(ask())
+    except TransportError as error:
+        says = f"does not answer: {told(error)}."
+        return Check(what, False, says, "Check the address and server.")
+    if (status := reply.status) in (401, 403):
         return Check(what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY.")
     if status != 200:
         # Some servers have no list of models; that they answer is what counts.
         return Check(what, True, f"answers (HTTP {status} for its list of models)")
-    listed = f'"{settings.model}"' in body
+    listed = f'"{settings.model}"'.encode() in reply.body
     says = "answers" if listed else f"answers, but does not list the model '{settings.model}'"
     return Check(what, True, says)

@@ -32,6 +32,13 @@ class HttpTransport:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, sent: Posted) -> Reply:
+        return await self._reply("POST", sent)
+
+    async def get(self, url: str, headers: Mapping[str, str], timeout: float) -> Reply:
+        """The same of a GET request."""
+        return await self._reply("GET", Posted(url, headers, b"", timeout))
+
+    async def _reply(self, method: str, sent: Posted) -> Reply:
         # aiohttp takes long to import, and whoever only scores makes no request.
         import aiohttp  # noqa: PLC0415
         from yarl import URL  # noqa: PLC0415
@@ -43,9 +50,10 @@ class HttpTransport:
             )
         try:
             target = URL(sent.url)
-            async with self._session.post(
+            async with self._session.request(
+                method,
                 target,
-                data=sent.body,
+                data=sent.body or None,
                 headers=sent.headers,
                 timeout=aiohttp.ClientTimeout(total=sent.timeout),
                 allow_redirects=False,

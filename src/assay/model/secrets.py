@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import pairwise
+from urllib.parse import unquote
 
 from assay.model.wording import printable
 
@@ -168,8 +169,14 @@ def names_a_key(variable: str) -> bool:
 
 
 def keys_of_environment() -> list[str]:
-    """The keys that stand in variables that Assay reads keys from."""
-    return [value.strip() for name, value in os.environ.items() if names_a_key(name)]
+    """The keys that stand in variables that Assay reads keys from, and, as ``USER:PASSWORD``, the
+    passwords in addresses of proxies."""
+    found = [value.strip() for name, value in os.environ.items() if names_a_key(name)]
+    for address in (value for name, value in os.environ.items() if name.lower()[-6:] == "_proxy"):
+        pair = address.rpartition("@")[0].rpartition("://")[2]
+        if ":" in pair:
+            found += [pair, unquote(pair)]  # as an address has it, and as the proxy is told
+    return found
 
 
 def without_keys(text: str, keys: Iterable[str] = ()) -> str:
