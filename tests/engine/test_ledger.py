@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sqlite3
@@ -182,6 +183,28 @@ def test_someone_elses_database_is_not_touched(tmp_path: Path):
         Ledger.open(path)
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
+
+
+@pytest.mark.parametrize(
+    "prepared",
+    [
+        "CREATE TRIGGER mine BEFORE INSERT ON labels BEGIN SELECT RAISE (IGNORE); END",
+        "DROP TABLE tasks; CREATE TABLE tasks (id INTEGER, name UNIQUE ON CONFLICT IGNORE)",
+    ],
+)
+def test_a_ledger_that_drops_what_is_written_is_refused(tmp_path: Path, prepared: str):
+    path = tmp_path / "l.sqlite"
+    Ledger.open(path).close()
+    with sqlite3.connect(path) as db:
+        db.executescript(prepared)
+    with pytest.raises(LedgerError, match="may drop what is written. Ask whoever"):
+        Ledger.open(path)
+
+
+def test_a_journal_that_is_no_file_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "l.sqlite-journal")
+    with pytest.raises(LedgerError, match=r"l\.sqlite-journal: is no file"):
+        Ledger.open(tmp_path / "l.sqlite")
 
 
 def test_a_missing_folder_is_named(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from typing import TypeVar
 from assay.ledger.chain import digest_of, newest
 from assay.ledger.store import too_new
 from assay.model.errors import LedgerError
+from assay.model.wording import printable
 
 
 def _never_deleted(table: str, what: str) -> str:
@@ -101,6 +103,11 @@ NEWEST = max(MIGRATIONS)
 
 C = TypeVar("C", bound=sqlite3.Connection)
 
+_REFUSES = re.compile(
+    r"CREATE TRIGGER \w+ BEFORE (?:UPDATE|DELETE) ON \w+ BEGIN SELECT RAISE \(ABORT, '[^']*'\); END"
+)
+"""A trigger that can do nothing but refuse a change, as ours do."""
+
 _MAPPED = 1 << 30
 """Bytes of the file that are read through the address space, without a copy."""
 _NAMES = bytes.fromhex("d9d505f920a163d7")
@@ -157,6 +164,8 @@ def check_journal(path: Path) -> None:
     nothing; a folder that somebody sends could hold one that does."""
     real = path.resolve()
     journal = real.with_name(f"{real.name}-journal")
+    if journal.exists() and not journal.is_file():
+        raise LedgerError(f"{journal}: is no file, and SQLite would wait for it. Take it away.")
     with suppress(OSError), journal.open("rb") if journal.is_file() else nullcontext() as file:
         if file is not None and file.seek(-len(_NAMES), os.SEEK_END) and file.read() == _NAMES:
             raise LedgerError(
@@ -225,6 +234,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     # the file at every 128 MB, not every 4, doubles the labels that can be written a second.
     db.execute(f"PRAGMA wal_autocheckpoint = {LONGEST_LOG}")
     if version == NEWEST:
+        _check_programs(db, path)
         return
     with transaction(db, path, "BEGIN EXCLUSIVE"):
         version = _version_of(db, path)  # another process may have been faster
@@ -235,6 +245,21 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
                 for statement in _statements(script):
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {number}")
+
+
+def _check_programs(db: sqlite3.Connection, path: Path) -> None:
+    """Raise LedgerError where the file would leave out by itself some of what is written to it: of
+    one that somebody sent, labels that were paid for would be gone without a word."""
+    programs = (
+        "SELECT type, name, sql FROM sqlite_master WHERE type = 'trigger' OR sql LIKE '%conflict%'"
+    )
+    for what, name, sql in db.execute(programs):
+        if not _REFUSES.fullmatch(" ".join(sql.split())):
+            raise LedgerError(
+                f"{path}: its {what} {printable(name)} is not as Assay makes it, and may drop what "
+                "is written. Ask whoever made the file for an export of the labels ('assay "
+                "labels export'), and import that; a trigger of your own can be dropped."
+            )
 
 
 def _log_ahead(db: sqlite3.Connection) -> None:
