@@ -156,10 +156,13 @@ def test_a_password_is_in_nothing_that_is_written_or_said(assay, slide, postgres
         done = assay(*command, slide, env=env)
         assert done.returncode in (0, 1), done.stderr
         told.append(done.stdout + done.stderr)
-    wrong = {"ASSAY_LEDGER": f"postgresql://kim:{secret}@127.0.0.1:1/x"}
-    refused = assay("score", slide, env=wrong)
-    assert refused.returncode == 2
-    told.append(refused.stderr)
+    for wrong in (
+        f"postgresql://kim:{secret}@127.0.0.1:1/x",
+        f"host=127.0.0.1 password = {secret}",
+    ):
+        refused = assay("score", slide, env={"ASSAY_LEDGER": wrong})
+        assert refused.returncode == 2
+        told.append(refused.stderr)
     with (slide / "assay.toml").open("a") as file:
         file.write(f'\n[ledger]\nurl = "{env["ASSAY_LEDGER"]}"\n')
     refused = assay("score", slide)

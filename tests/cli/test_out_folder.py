@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import stat
 import unicodedata
 from pathlib import Path
 
 import pytest
 
-from assay.protocols.output import file_name
+from assay.protocols.output import file_name, write_bytes
 from tests.conftest import ROOT
 
 
@@ -147,6 +149,16 @@ def test_policies_of_several_protocols(assay, tmp_path):
     assert set(files(folder / "out")) == {
         "scores.csv", "per_topic.csv", "labels.jsonl", "manifest.json", "report.html"
     }  # fmt: skip
+
+
+def test_results_are_for_whom_the_umask_lets_read_them(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_bytes(tmp_path / "labels.jsonl", b"{}")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "labels.jsonl").stat().st_mode) == 0o640
+    assert [one.name for one in tmp_path.iterdir()] == ["labels.jsonl"]
 
 
 def test_names_of_policies_are_safe_names_of_folders():

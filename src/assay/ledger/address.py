@@ -17,8 +17,10 @@ _MOST = 1024  # partitions
 
 
 def is_url(text: str) -> bool:
-    """Whether that is meant for a URL (``postgresql:assay`` is one, too), and not for a path."""
-    return "://" in text or text.partition(":")[0].casefold() in SCHEMES
+    """Whether that is meant for a URL (``postgresql:assay`` is one, too, and what libpq takes beside
+    URLs), and not for a path."""
+    scheme = text.partition(":")[0].casefold()
+    return "://" in text or scheme in SCHEMES or "password=" in text.replace(" ", "")
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import os
 import re
-import tempfile
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO
 
 import orjson
@@ -124,15 +123,13 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             why = "is a ledger, or another database, and is not written over"
             raise SettingsError(f"{path} {why}. Name another file.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        fresh = path.with_name(f".{path.name}.{token_hex(4)}")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with fresh.open("xb") as file:  # for whom the person's umask lets read it
                 yield file
-            # mkstemp makes files for the owner alone; results are for sending round.
-            os.chmod(name, 0o644)
-            os.replace(name, path)
+            fresh.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            fresh.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}.") from error
