@@ -296,7 +296,7 @@ def test_doctor_says_what_is_missing(slide, assay, tmp_path):
         toml.write_text(
             toml.read_text().replace("recorded:recorded.jsonl", f"openai:m@{server.url}")
         )
-        done = assay("doctor", slide, env={"OPENAI_API_KEY": "sk-secret"})
+        done = assay("doctor", slide, env={"ASSAY_127_0_0_1_API_KEY": "sk-secret"})
         assert done.returncode == 0, done.stdout
         assert "answers" in done.stdout
         assert "sk-secret" not in done.stdout + done.stderr

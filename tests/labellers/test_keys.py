@@ -41,9 +41,9 @@ def test_a_hosts_own_key_goes_to_it_alone(env):
 def test_a_general_key_goes_to_hosts_that_the_person_trusts(env, variable):
     env(**{variable: "general-1"})
     assert key_for("https://api.openai.com/v1", "m", named=False) == "general-1"
-    assert key_for("http://127.0.0.1:8000/v1", "m", named=False) == "general-1"
-    assert key_for("http://localhost:8000/v1", "m", named=False) == "general-1"
-    assert key_for("http://[::1]:8000/v1", "m", named=False) == "general-1"
+    for host in ("127.0.0.1", "localhost", "[::1]"):  # whose port it is, who knows
+        assert key_for(f"http://{host}:8000/v1", "m", named=False) is None
+        assert key_for(f"http://{host}:8000/v1", "m", named=True) == "general-1"
     for host in ("judge.example", "api.openai.com.evil.example", "evil-api.openai.com"):
         with pytest.raises(SettingsError) as caught:
             key_for(f"https://{host}/v1", "m", named=False)

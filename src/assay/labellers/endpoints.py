@@ -47,7 +47,10 @@ _TIRED = 3  # failures in a row after which an address is left alone for a while
 _GATEWAY = (504, 524)  # a proxy did not wait for the reply
 _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
 _FOREVER = 1e8  # seconds
-_KEY = "Check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or ASSAY_<NAME>_API_KEY)."
+_KEY = (
+    "Check the API key (OPENAI_API_KEY, ANTHROPIC_API_KEY or ASSAY_<NAME>_API_KEY; for a server of "
+    "this machine that only a file names, ASSAY_<HOST>_API_KEY alone)."
+)
 _CURES = {
     401: _KEY,
     402: "The endpoint wants to be paid first: see to the account's credit, then run again.",

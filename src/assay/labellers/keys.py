@@ -1,8 +1,9 @@
 """Which key goes to which address: a folder that somebody sends must not draw keys to its hosts.
 
 ``ASSAY_<HOST>_API_KEY`` goes to that host. ``OPENAI_API_KEY`` (and ``ASSAY_<MODEL>_API_KEY``) goes
-to OpenAI's host, to this machine, and to hosts that the person named: on the command line, in
-``OPENAI_BASE_URL`` or in ``ASSAY_TRUSTED_HOSTS``. None goes over plain http to another machine.
+to OpenAI's host and to hosts that the person named: on the command line, in ``OPENAI_BASE_URL`` or
+in ``ASSAY_TRUSTED_HOSTS``; a port of this machine may be another person's. None goes over plain
+http to another machine.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -
     if name is None:
         return None
     if not (named or trusted(host, provider)):
+        if this_machine(host):
+            return None  # servers here mostly need none
         raise SettingsError(
             f"The key in {name} would go to {host}, which only a file names. If it is meant "
             f"for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS (separated by "
@@ -114,7 +117,7 @@ def trusted(host: str, provider: Provider = OPENAI) -> bool:
     hosts.add(host_of(provider.home))
     if base := os.environ.get(provider.base):
         hosts.add(host_of(base))
-    return host in hosts or this_machine(host)
+    return host in hosts
 
 
 def _named(entry: str, number: int) -> str:

@@ -17,8 +17,8 @@ _MOST = 1024  # partitions
 
 
 def is_url(text: str) -> bool:
-    """Whether that is meant for a URL (``postgresql:assay`` is one, too, and what libpq takes beside
-    URLs), and not for a path."""
+    """Whether that is meant for a URL, and not for a path: ``postgresql:assay`` is one, too, and
+    what else libpq takes."""
     scheme = text.partition(":")[0].casefold()
     return "://" in text or scheme in SCHEMES or "password=" in text.replace(" ", "")
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from assay.labellers.base import Labeller, for_task
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.hosted import Hosting
-from assay.labellers.keys import trusted
+from assay.labellers.keys import this_machine, trusted
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
@@ -442,7 +442,7 @@ def _check_ledger(url: str) -> None:
     without_password(url)
     for host in sorted(Address.of(url).hosts if _ledger_of_all() is None else ()):
         # None at all, and a folder, is a socket of this machine's.
-        if host and not host.startswith("/") and not trusted(host):
+        if host and not host.startswith("/") and not (trusted(host) or this_machine(host)):
             raise SettingsError(
                 f"your password and the labels would go to {printable(host)}, which only a file "
                 f"names. Put the URL into {LEDGER_VARIABLE}, or add the host to "
