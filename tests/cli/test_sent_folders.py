@@ -58,6 +58,22 @@ def test_nor_is_a_protocol_imported(assay, slide):
     assert "this" not in sys.modules
 
 
+@pytest.mark.parametrize("place", ["slide", "."])
+def test_no_code_of_the_folder_is_imported_where_python_looks_there(
+    assay, slide, monkeypatch, place
+):
+    monkeypatch.syspath_prepend(str(slide.parent / place))  # as it does in a notebook there
+    module = "sent" if place == "slide" else "slide.sent"
+    (slide / "sent.py").write_text("raise SystemExit('it ran')")
+    assert (
+        "lies in an evaluation folder" in assay("judge", labelled_by(slide, f"{module}:x")).stderr
+    )
+    path = slide / "assay.toml"
+    path.write_text(path.read_text().replace('"r2c2"', f'"{module}:x"'))
+    assert "lies in an evaluation folder" in assay("score", slide).stderr
+    assert module not in sys.modules
+
+
 def test_whoever_may_decide_can_name_such_a_module(monkeypatch):
     with pytest.raises(SettingsError, match=r"ASSAY_TRUSTED_MODULES=numpy.linalg"):
         check_module("numpy.linalg", "numpy.linalg:norm")

@@ -119,10 +119,10 @@ def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
     if not _PATH.fullmatch(spec):
         return None
     module, _, attribute = spec.partition(":")
-    if not named:
-        check_module(module, spec)
     try:
         with turned(partial(_not_imported, spec, f"the module {module}"), ImportError):
+            if not named:
+                check_module(module, spec)
             loaded = import_module(module)
     except ImportError as error:
         raise SettingsError(

@@ -1,8 +1,9 @@
-"""Which modules a file may name: none that only happen to be installed.
+"""Which modules a file may name: none that only happen to be installed, or came with a folder.
 
 A folder that somebody sends names labellers and protocols as ``module:attribute``. Python itself
-and installed packages are full of functions that run whatever they are given, so these are imported
-for a file's sake only where somebody who may decide that said so.
+and installed packages are full of functions that run whatever they are given, and Python also looks
+where one works (in a notebook, or by ``python -m``), which may be in that folder, or beside it. So
+these are imported for a file's sake only where somebody who may decide that said so.
 """
 
 from __future__ import annotations
@@ -26,37 +27,54 @@ that is named is trusted too."""
 
 
 def check_module(module: str, spec: str) -> None:
-    """Raise SettingsError where ``module``, which a file names in ``spec``, is Python's, Assay's or
-    an installed package's, and is not named in ``ASSAY_TRUSTED_MODULES``. Imports nothing."""
+    """Raise SettingsError where ``module``, which a file names in ``spec``, is of Python, Assay,
+    an installed package or an evaluation folder, and not named in ``ASSAY_TRUSTED_MODULES``.
+    Imports none of these."""
     trusted = [name.strip() for name in os.environ.get(TRUSTED, "").split(",") if name.strip()]
     if any(module == name or module.startswith(f"{name}.") for name in trusted):
         return
     top = module.partition(".")[0]
-    if top in sys.stdlib_module_names or top == "assay" or _installed(top):
-        raise SettingsError(
-            f"'{spec}': {module} is no module of yours: it came with Python, Assay or an installed "
-            "package, and a file alone cannot have it run. If you mean it, set "
-            f"{TRUSTED}={module}; a labeller can also be named on the command line."
-        )
+    why = "it came with Python, Assay or an installed package"
+    if not (top in sys.stdlib_module_names or top == "assay" or _installed(top)):
+        if not _sent(module):
+            return
+        why = "it lies in an evaluation folder"
+    raise SettingsError(
+        f"'{spec}': {module} is no module of yours: {why}, and a file alone cannot have it run. If "
+        f"you mean it, set {TRUSTED}={module}; a labeller can also be named on the command line."
+    )
+
+
+def _places(module: str) -> list[Path]:
+    """Where a module, or what is in a package, lies. Imports what packages it is in."""
+    try:
+        found = find_spec(module)
+    # ValueError: __main__ and some others have no spec.
+    except (ImportError, ValueError):
+        return []
+    places = [] if found is None else [found.origin, *(found.submodule_search_locations or ())]
+    return [Path(place) for place in places if place and Path(place).is_absolute()]
 
 
 def _installed(top: str) -> bool:
     """Whether a package lies where packages are installed. One that was installed from its own
     folder (``pip install -e``) does not."""
-    try:
-        found = find_spec(top)
-    # ValueError: __main__ and some others have no spec.
-    except (ImportError, ValueError):
-        return False
-    if found is None:
-        return False
-    places = [found.origin, *(found.submodule_search_locations or ())]
-    files = [Path(place).resolve() for place in places if place and Path(place).is_absolute()]
     return any(
         # By name too: those of --user, and Debian's own, lie elsewhere.
         home in file.parents or {"site-packages", "dist-packages"} & set(file.parts)
-        for file in files
+        for file in map(Path.resolve, _places(top))
         for home in _homes()
+    )
+
+
+def _sent(module: str) -> bool:
+    """Whether a module, or a package that it is in, lies in an evaluation folder."""
+    names = module.split(".")
+    return any(
+        (folder / "assay.toml").exists()
+        for end in range(1, len(names) + 1)  # a package is looked at before it is imported
+        for place in _places(".".join(names[:end]))
+        for folder in place.parents
     )
 
 
