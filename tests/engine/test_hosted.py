@@ -196,7 +196,7 @@ def test_an_engine_is_asked_as_an_endpoint_is(assay: Assay, tmp_path: Path):
     assert {one["temperature"] for one in log if "tokens" in one} == {0.0}
     assert sum("tokens" in one for one in log) == len(found)
     started = [one for one in log if "started" in one]
-    assert all(one["prefixes"] for one in started)
+    assert all(one["prefixes"] and one["silent"] for one in started)
     assert len(started) == sum("ended" in one for one in log) > 2  # one died
     assert {one.tokens_in for one in found} == {one["tokens"] for one in log if "tokens" in one}
 
@@ -210,6 +210,13 @@ def test_what_an_engine_is_given_and_what_it_refuses(assay: Assay, tmp_path: Pat
     assert all("context length" in one.error for one in failed)
     assert done.returncode == 1
     assert found[0].labeller.params["engine"] == {"max_model_len": 1500}
+
+
+@pytest.mark.parametrize("given", ["trust_remote_code = true", 'worker_cls = "sent.evil"'])
+def test_no_code_is_named_for_an_engine(assay: Assay, tmp_path: Path, given: str):
+    _, done = engine(assay, tmp_path, f'[judging.engine]\ndtype = "half"\n{given}\n')
+    assert done.returncode == 2
+    assert f"'{given.split()[0]}' might have code run" in " ".join(done.stderr.split())
 
 
 def test_without_vllm_it_is_said_how_to_get_it(assay: Assay, tmp_path: Path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -101,6 +102,7 @@ class EngineTransport:
             raise TransportError(f"the engine failed: {type(error).__name__}: {error}") from error
 
     async def _start(self) -> None:
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")  # nothing is told to vLLM's makers
         try:
             from vllm import AsyncEngineArgs  # noqa: PLC0415 (gigabytes, and a GPU)
             from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from assay.labellers.transport import MAX_REPLY
 from assay.model.secrets import secret_in, secret_told
+from assay.model.wording import listing
 from assay.tasks.voting import Rule
 
 COMMANDS: Mapping[str, str] = {
@@ -28,6 +29,7 @@ COMMANDS: Mapping[str, str] = {
 
 
 _NAMED_KEY = re.compile("[A-Z][A-Za-z0-9]+")
+_ENGINE_WORDS = ["dtype", "kv_cache_dtype", "quantization", "revision"]
 _OTHERS = ("Tab", "Escape", "Shift", "Control", "Alt", "Meta")
 
 
@@ -66,6 +68,20 @@ class JudgingSection(_Section):
         if name is not None:
             raise ValueError(secret_told(name))
         return extra
+
+    @field_validator("engine")
+    @classmethod
+    def _no_code(cls, engine: dict[str, Any]) -> dict[str, Any]:
+        """A folder that somebody sends brings no code along: many of vLLM's arguments name some."""
+        for name, value in engine.items():
+            plain = isinstance(value, int | float) and name != "trust_remote_code"
+            if not plain and not (isinstance(value, str) and name in _ENGINE_WORDS):
+                raise ValueError(
+                    f"'{name}' might have code run. Numbers, yes or no, and "
+                    f"{listing(_ENGINE_WORDS)} may stand here; for the rest start vLLM's server "
+                    "with it, and name that: openai:MODEL@http://HOST:8000/v1."
+                )
+        return engine
 
 
 class PriceSection(_Section):

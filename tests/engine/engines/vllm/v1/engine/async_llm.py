@@ -40,7 +40,8 @@ class AsyncLLM:
         self.loop = asyncio.get_running_loop()
         self.dead = False
         self.ids: set[str] = set()
-        tell(started=arguments.model, prefixes=arguments.enable_prefix_caching)
+        silent = os.environ.get("VLLM_NO_USAGE_STATS") == "1"
+        tell(started=arguments.model, prefixes=arguments.enable_prefix_caching, silent=silent)
 
     @classmethod
     def from_engine_args(cls, engine_args: AsyncEngineArgs) -> AsyncLLM:
