@@ -7,17 +7,18 @@ same on another scale (tasks.shared) answers too where it can.
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
+from assay.formats.jsonl import read_objects
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.text import read_text
 from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.labellers.replies import UnusableReply, verdict_in
-from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import secret_in, secret_told
 from assay.tasks.base import unit_hash
@@ -75,29 +76,20 @@ class RecordedLabeller(BaseLabeller):
         return None
 
     def _read(self) -> dict[tuple[str, str], Mapping[str, Any]]:
-        try:
-            if self._path.exists() and not self._path.is_file():
-                raise SettingsError(f"The recorded labels {self._path} are no file.")
-            lines = self._path.read_bytes().removeprefix(BOM_UTF8).splitlines()
-        except OSError as error:
-            raise SettingsError(
-                f"The recorded labels {self._path} cannot be read: {error.strerror}."
-            ) from error
+        if not self._path.is_file():
+            raise SettingsError(f"The recorded labels {self._path} are no file.")
+        source = read_text(self._path)
+        faults = FaultList(source.file, source.faults)
         rows: dict[tuple[str, str], Mapping[str, Any]] = {}
-        faults: list[Fault] = []
         by_people = 0
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            row, problem = _row(line)
-            if row is None:
+        for number, row in read_objects(source, faults):
+            problem, secret = _problem(row), secret_in(row.get("labeller"))
+            if problem is not None:
                 cure = "Give task, unit and verdict, as 'assay labels export' writes them."
-                faults.append(Fault(str(self._path), number, None, problem, cure))
+                faults.error(number, problem, cure)
                 continue
-            secret = secret_in(row.get("labeller"))
             if secret is not None:
-                problem, cure = "The 'labeller' holds a secret.", secret_told(secret)
-                faults.append(Fault(str(self._path), number, None, problem, cure))
+                faults.error(number, "The 'labeller' holds a secret.", secret_told(secret))
                 continue
             who = row.get("labeller")
             name = who.get("name") if isinstance(who, dict) else who
@@ -108,8 +100,7 @@ class RecordedLabeller(BaseLabeller):
             known = row.get("unit_hash")
             identity = unit_hash(row["task"], unit) if isinstance(unit, dict) else str(known)
             rows[(row["task"], identity)] = row
-        if faults:
-            raise FormatError(faults)
+        Parsed(rows, faults.done()).require()
         if by_people and not rows:
             raise SettingsError(
                 f"The recorded labels {self._path} are people's, and a recorded labeller stands "
@@ -118,17 +109,12 @@ class RecordedLabeller(BaseLabeller):
         return rows
 
 
-def _row(line: bytes) -> tuple[dict[str, Any] | None, str]:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        return None, f"This is not JSON ({error})."
-    if not isinstance(row, dict):
-        return None, "This is not a JSON object."
+def _problem(row: Mapping[str, Any]) -> str | None:
+    """Why a line is no label."""
     if not isinstance(row.get("task"), str):
-        return None, "There is no 'task'."
+        return "There is no 'task'."
     if not isinstance(row.get("unit"), dict) and not isinstance(row.get("unit_hash"), str):
-        return None, "There is neither 'unit' nor 'unit_hash'."
+        return "There is neither 'unit' nor 'unit_hash'."
     if not isinstance(row.get("verdict"), dict) and row.get("status") != Status.FAILED.value:
-        return None, "There is no 'verdict'."
-    return row, ""
+        return "There is no 'verdict'."
+    return None
