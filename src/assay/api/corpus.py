@@ -13,9 +13,10 @@ from assay.model.going import Told, unheard
 from assay.model.options import Option
 from assay.model.wording import printable
 from assay.systems.corpus.build import BuildSettings, Built, build_corpus
-from assay.systems.corpus.documents import Document, Source, SourceFormat, SourceSettings, TextKind
+from assay.systems.corpus.documents import Document, Source, SourceSettings, TextKind
 from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.explain import explain as explain_page
+from assay.systems.corpus.files import SourceFormat
 from assay.systems.corpus.passages import Cut, CutPassage, WordWindow
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.wikitext import CleanSettings

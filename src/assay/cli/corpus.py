@@ -22,8 +22,8 @@ from assay.model.wording import counted, printable, printable_lines
 from assay.page.tables import Table
 from assay.systems.corpus.accounting import Became
 from assay.systems.corpus.build import Built
-from assay.systems.corpus.documents import SourceFormat
 from assay.systems.corpus.explain import Explained
+from assay.systems.corpus.files import SourceFormat
 from assay.systems.corpus.store import Layout
 
 app = group("From dumps and wikitext to passages.")

@@ -10,10 +10,7 @@ import codecs
 import csv
 import hashlib
 import io
-import os
 import re
-import sys
-import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +25,18 @@ import orjson
 from assay.model.errors import Fault, SettingsError
 from assay.model.wording import printable, quoted
 from assay.systems.corpus import mediawiki
-from assay.systems.corpus.packed import PACKED, unpacked
+from assay.systems.corpus.files import (
+    ENDINGS,
+    ONE_EACH,
+    PAGES,
+    SourceFormat,
+    bare_name,
+    files_in,
+    format_of,
+    is_read,
+    made_id,
+)
+from assay.systems.corpus.packed import unpacked
 from assay.systems.corpus.readers import (
     csv_rows,
     html_encoding,
@@ -38,21 +46,6 @@ from assay.systems.corpus.readers import (
     pdf_text,
 )
 from assay.systems.corpus.wikitext import is_redirect
-
-
-class SourceFormat(StrEnum):
-    """What a source holds; ``auto`` looks at names and first bytes."""
-
-    AUTO = "auto"
-    MEDIAWIKI = "mediawiki"
-    WIKITEXT = "wikitext"
-    JSONL = "jsonl"
-    TSV = "tsv"
-    CSV = "csv"
-    PARQUET = "parquet"
-    HTML = "html"
-    PDF = "pdf"
-    MARKDOWN = "markdown"
 
 
 class TextKind(StrEnum):
@@ -95,27 +88,6 @@ class SourceSettings:
     ids: str = "id"
 
 
-_ENDINGS = {
-    ".xml": SourceFormat.MEDIAWIKI,
-    ".wikitext": SourceFormat.WIKITEXT,
-    ".mediawiki": SourceFormat.WIKITEXT,
-    ".wiki": SourceFormat.WIKITEXT,
-    ".jsonl": SourceFormat.JSONL,
-    ".ndjson": SourceFormat.JSONL,
-    ".json": SourceFormat.JSONL,
-    ".tsv": SourceFormat.TSV,
-    ".csv": SourceFormat.CSV,
-    ".parquet": SourceFormat.PARQUET,
-    ".html": SourceFormat.HTML,
-    ".htm": SourceFormat.HTML,
-    ".pdf": SourceFormat.PDF,
-    ".md": SourceFormat.MARKDOWN,
-    ".markdown": SourceFormat.MARKDOWN,
-}
-_PAGES = frozenset((SourceFormat.HTML, SourceFormat.PDF, SourceFormat.MARKDOWN))
-_ONE_EACH = _PAGES | {SourceFormat.WIKITEXT}
-"""Formats whose files hold one document each."""
-
 _KEPT_FAULTS = 100
 _HEADER = re.compile(r"[\r\n]*#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:(.*)", re.IGNORECASE)
 _NO_ID = "The id is blank or holds characters that cannot be printed."
@@ -139,12 +111,12 @@ class Source:
         self.of_other_kinds = 0
         """Files of the folder whose ending says that they hold no document."""
         if path.is_dir():
-            every = list(_files(path))
-            self.files = tuple(filter(_is_read, every))
+            every = list(files_in(path))
+            self.files = tuple(filter(is_read, every))
             self.of_other_kinds = len(every) - len(self.files)
             if not self.files:
                 raise SettingsError(
-                    f"{path} holds no file that ends in {', '.join(_ENDINGS)} (or these packed "
+                    f"{path} holds no file that ends in {', '.join(ENDINGS)} (or these packed "
                     "with .gz, .bz2 or .7z)."
                 )
         elif path.is_file():
@@ -155,7 +127,7 @@ class Source:
     @cached_property
     def single_documents(self) -> bool:
         """Whether every file holds exactly one document, so that those to skip need not be read."""
-        return all(self._format(self._file(name)) in _ONE_EACH for name in self.files)
+        return all(self._format(self._file(name)) in ONE_EACH for name in self.files)
 
     @property
     def total(self) -> int:
@@ -210,15 +182,8 @@ class Source:
         return self.path / name if name else self.path
 
     def _format(self, path: Path) -> SourceFormat:
-        if self.settings.format is not SourceFormat.AUTO:
-            return self.settings.format
-        found = _ENDINGS.get(os.path.splitext(_unpacked(path.name.lower()))[1])
-        if found is None:
-            raise SettingsError(
-                f"{path}: what it holds cannot be told from its name. Say it with --format "
-                f"{'|'.join(each for each in SourceFormat if each != 'auto')}."
-            )
-        return found
+        known = self.settings.format
+        return format_of(path) if known is SourceFormat.AUTO else known
 
     def _read(self, path: Path, kind: SourceFormat) -> Iterator[Item]:
         try:
@@ -227,7 +192,7 @@ class Source:
                     yield from self._pages(path, stream)
                 elif kind is SourceFormat.WIKITEXT:
                     yield from self._page(path, stream)
-                elif kind in _ONE_EACH:
+                elif kind in ONE_EACH:
                     yield self._whole_file(path, kind, stream.read())
                 elif kind is SourceFormat.PARQUET:
                     for number, row in enumerate(parquet_rows(path), 1):
@@ -242,7 +207,7 @@ class Source:
             self._at = _nothing
             cure = "The file is damaged or cut off; what was read before is kept."
             self.fault(path, 0, f"Reading stops here: {error}.", cure)
-            if kind in _ONE_EACH:
+            if kind in ONE_EACH:
                 yield Skipped("unreadable")  # one item a file, so that skipping can count files
 
     def _pages(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
@@ -288,7 +253,7 @@ class Source:
             header.setdefault(found.group(1).upper(), found.group(2).strip())
             start = found.end()
         rest = text[start:].lstrip("\r\n")
-        stem = _stem(path.name)
+        stem = bare_name(path.name)
         before, _, after = stem.partition("__")
         one = made_id(header.get("QID") or header.get("ID") or before or stem)
         title = (header.get("TITLE") or after or stem).replace("_", " ").strip()
@@ -368,7 +333,7 @@ class Source:
         for why in read.unread:
             self.fault(path, 0, f"Not all of it can be read: {why}.", "The rest was taken.")
         name = self._place(path)
-        stem = _stem(name)
+        stem = bare_name(name)
         one = name if stem in self._shared else stem
         title = " ".join(read.title.split()) or Path(stem).name
         return Document(made_id(one), title, read.text, TextKind.PLAIN, dropped=read.dropped)
@@ -379,8 +344,10 @@ class Source:
     @cached_property
     def _shared(self) -> frozenset[str]:
         """Names of files, without endings, of which there are two: ``a.html`` and ``a.pdf``."""
-        names = (name for name in self.files if name and self._format(self._file(name)) in _PAGES)
-        return frozenset(stem for stem, count in Counter(map(_stem, names)).items() if count > 1)
+        names = (name for name in self.files if name and self._format(self._file(name)) in PAGES)
+        return frozenset(
+            stem for stem, count in Counter(map(bare_name, names)).items() if count > 1
+        )
 
     def _table(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """``id<TAB>text`` or ``id<TAB>title<TAB>text``; a first line of these words is a header."""
@@ -404,24 +371,6 @@ class Source:
 
 def _nothing() -> int:
     return 0
-
-
-def made_id(name: str) -> str:
-    """An id from a page's title or a file's name that can stand in runs of any format: no white
-    space, no semicolon, and NFC, as ids are compared."""
-    return "_".join(unicodedata.normalize("NFC", name).split()).replace(";", "%3B")
-
-
-def _stem(name: str) -> str:
-    """A file's name without the ending that says what it holds."""
-    stem, ending = os.path.splitext(_unpacked(name))
-    return stem if ending.lower() in _ENDINGS else _unpacked(name)
-
-
-def _unpacked(name: str) -> str:
-    for ending in PACKED:
-        name = name.removesuffix(ending)
-    return name
 
 
 def _is_id(text: str) -> bool:
@@ -448,23 +397,6 @@ def _of_row(row: object) -> Document | str:
         # MS MARCO V2.1: msmarco_v2.1_doc_00_0#0_0 is segment 0 of document msmarco_v2.1_doc_00_0.
         return Document(one.partition("#")[0], name, row[key], TextKind.SEGMENT, one)
     return Document(one, name, row[key], TextKind.WIKITEXT if key == "wikitext" else TextKind.PLAIN)
-
-
-def _files(folder: Path, below: str = "") -> Iterator[str]:
-    """Names of the files in ``folder``, folder by folder in order."""
-    with os.scandir(folder / below) as entries:
-        found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name[0] != ".")
-    for name, is_folder in found:
-        path = f"{below}/{name}" if below else name
-        if is_folder:
-            yield from _files(folder, path)
-            continue
-        yield sys.intern(path) if len(path) < 8 else path
-
-
-def _is_read(name: str) -> bool:
-    """Whether a file may hold documents, by its ending."""
-    return os.path.splitext(_unpacked(name.lower()))[1] in _ENDINGS
 
 
 def _text(element: Any) -> str:

@@ -11,7 +11,7 @@ import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
@@ -20,11 +20,11 @@ from urllib.parse import quote
 
 import orjson
 
-from assay.formats.text import read_text
-from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.errors import SettingsError
 from assay.model.wording import printable
 from assay.systems.corpus.passages import CutPassage
 from assay.systems.corpus.readers import parquet_rows
+from assay.systems.corpus.records import file_passages, passage_of, unreadable
 from assay.systems.damage import told_of_damage
 
 MANIFEST = "corpus.json"
@@ -41,18 +41,6 @@ class Layout(StrEnum):
     DOCUMENTS = "documents"
 
 
-_NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "passage_id", "pid", "passageId", "chunk_id"),
-    "doc": ("doc", "doc_id", "docid", "document_id", "source_document_id", "source_id", "source"),
-    "title": ("title", "document_title", "source_title", "source_document_title"),
-    "text": ("text", "passage", "passage_text", "contents", "content", "chunk", "segment"),
-    "words": ("words", "word_count", "num_words", "n_words"),
-    "overlap": ("overlap", "overlap_words"),
-    "overlap_ratio": ("overlap_ratio",),
-    "number": ("number", "passage_number", "chunk_index", "index"),
-    "start": ("start", "start_char"),
-}
-_LISTS = ("passages", "chunks", "contents")
 _SAFE = "-_.,()'!&=+@ "
 _NO_NAME = re.compile(r"\.|(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 """What no file name begins with: such files are hidden, or on Windows devices."""
@@ -69,7 +57,7 @@ def line(passage: CutPassage) -> bytes:
 
 def from_line(data: bytes) -> CutPassage:
     """A passage from a line that :func:`line` made."""
-    return _of(orjson.loads(data), Path(PASSAGES), 0)
+    return passage_of(orjson.loads(data), Path(PASSAGES), 0)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -228,7 +216,7 @@ class Documents:
         if self._by_file is not None:
             plain = self._by_file / f"{quote(doc, safe=_SAFE)[:200]}.json.gz"  # written elsewhere
             for path in (*_places(self._by_file, doc), plain):
-                found = list(_document(path)) if path.is_file() else []
+                found = list(file_passages(path)) if path.is_file() else []
                 if found and (found[0].doc == doc or found[0].doc.casefold() != doc.casefold()):
                     return found
             return []
@@ -241,7 +229,7 @@ class Documents:
             self._stream.seek(row[0])
             data = self._stream.read(row[1])
             found = [orjson.loads(each) for each in data.splitlines()]
-        return [_of(row, self._folder / PASSAGES, 0) for row in found]
+        return [passage_of(row, self._folder / PASSAGES, 0) for row in found]
 
     def made_of(self, doc: str, source: str) -> tuple[list[Any], bytes] | None:
         """What became of its templates, and the lines of its passages, for a document that was
@@ -307,18 +295,18 @@ def _lines(path: Path) -> Iterator[CutPassage]:
                     try:
                         row = orjson.loads(data)
                     except orjson.JSONDecodeError as error:
-                        raise _fault(path, number, f"Not JSON: {error}.") from None
-                    yield _of(row, path, number)
+                        raise unreadable(path, number, f"Not JSON: {error}.") from None
+                    yield passage_of(row, path, number)
     except (OSError, EOFError, zlib.error) as error:
-        raise _fault(path, 0, f"It cannot be read: {error}.") from error
+        raise unreadable(path, 0, f"It cannot be read: {error}.") from error
 
 
 def _parquet(path: Path) -> Iterator[CutPassage]:
     try:
         for row in parquet_rows(path, _ROWS):
-            yield _of(row, path, 0)
+            yield passage_of(row, path, 0)
     except OSError as error:
-        raise _fault(path, 0, f"It cannot be read: {error}.") from error
+        raise unreadable(path, 0, f"It cannot be read: {error}.") from error
 
 
 def _documents(folder: Path) -> Iterator[CutPassage]:
@@ -331,48 +319,7 @@ def _documents(folder: Path) -> Iterator[CutPassage]:
             "Make one with: assay corpus build"
         )
     for name in names:
-        yield from _document(folder / name)
-
-
-def _document(path: Path) -> Iterator[CutPassage]:
-    """The passages in one document's file: a list, or an object with a list in it."""
-    try:
-        found = orjson.loads(read_text(path).data)
-    except orjson.JSONDecodeError as error:
-        raise _fault(path, 0, f"It cannot be read: {error}.") from error
-    about: dict[str, Any] = {}
-    if isinstance(found, dict):
-        about = {key: value for key, value in found.items() if key not in _LISTS}
-        listed = next((found[key] for key in _LISTS if isinstance(found.get(key), list)), None)
-        found = [about] if listed is None else listed
-    stem = path.name.removesuffix(".gz").removesuffix(".json")
-    for number, row in enumerate(found if isinstance(found, list) else ()):
-        if not isinstance(row, dict):
-            raise _fault(path, 0, f"Passage {number} is no JSON object.")
-        yield _of({"doc": stem, "number": number, **about, **row}, path, 0)
-
-
-def _of(row: object, path: Path, number: int) -> CutPassage:
-    if not isinstance(row, Mapping):
-        raise _fault(path, number, "A passage is a JSON object.")
-    value = {
-        field: next((row[name] for name in names if row.get(name) is not None), None)
-        for field, names in _NAMES.items()
-    }
-    text, doc = value["text"], value["doc"]
-    if not isinstance(text, str) or doc is None:
-        raise _fault(path, number, "A passage needs a text and the id of its document.")
-    try:
-        words = int(value["words"] or 0) or len(text.split())
-        overlap = int(value["overlap"] or 0)
-        if value["overlap"] is None and value["overlap_ratio"] is not None:
-            overlap = round(float(value["overlap_ratio"]) * words)
-        place, start = int(value["number"] or 0), int(value["start"] or 0)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise _fault(path, number, f"Its places and counts are whole numbers: {error}.") from None
-    one = str(value["id"]) if value["id"] is not None else f"{doc}#{place}"
-    title = str(value["title"] or "")
-    return CutPassage(one, str(doc), title, place, text, words, overlap, start)
+        yield from file_passages(folder / name)
 
 
 def _write_documents(passages: Iterable[CutPassage], folder: Path) -> int:
@@ -426,8 +373,3 @@ def _write_parquet(passages: Iterable[CutPassage], target: Path) -> int:
     middle.unlink()
     fresh.replace(target)
     return count
-
-
-def _fault(path: Path, line_: int, why: str) -> FormatError:
-    fault = Fault(printable(str(path)), line_, None, printable(why), "Make the corpus again.")
-    return FormatError([fault])
