@@ -43,6 +43,18 @@ if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY
 
 ROOT = Path(__file__).parents[1]
 Assay = Callable[..., Done]
+_MADE = shutil.ignore_patterns("out", "*.sqlite*", "build", "wiki")
+
+
+def copy_example(name: str, folder: Path, *, recorded: bool = False) -> Path:
+    """Copy an example without what was made in it; ``recorded`` has it take the labels that it
+    comes with, if any, in place of the embedded judge's."""
+    shutil.copytree(ROOT / "examples" / name, folder, ignore=_MADE)
+    if recorded and (folder / "recorded.jsonl").exists():
+        toml = folder / "assay.toml"
+        toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
+    return folder
+
 
 # How long an example takes says more of the machine than of what is tested.
 settings.register_profile(
@@ -165,12 +177,16 @@ def large_judge(large_files: Path, monkeypatch: pytest.MonkeyPatch) -> JudgePack
 @pytest.fixture(scope="session")
 def evaluated_slide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """``examples/slide``, judged and scored, which nobody changes: tests copy it."""
-    folder = tmp_path_factory.mktemp("slide") / "slide"
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "slide", folder, ignore=ignore)
+    folder = copy_example("slide", tmp_path_factory.mktemp("slide") / "slide")
     done = run_here("evaluate", folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.fixture
+def slide(tmp_path: Path) -> Path:
+    """``examples/slide`` in a folder of the test's own, before anything is judged."""
+    return copy_example("slide", tmp_path / "slide")
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ from assay.model.errors import (
 )
 from tests.cli.ground import QUESTION, make, toml
 from tests.cli.ground import judge as ground_judge
-from tests.conftest import ROOT, Assay
+from tests.conftest import ROOT, Assay, copy_example
 from tests.engine.server import completion
 
 SLIDE = ROOT / "examples" / "slide"
@@ -50,12 +50,6 @@ mapping = false
 grading = "qa"
 """
 ALL = ["r2c2", "trec-rag", "sgss", "exam"]
-
-
-@pytest.fixture
-def slide(tmp_path: Path) -> Path:
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    return Path(shutil.copytree(SLIDE, tmp_path / "slide", ignore=ignore))
 
 
 @pytest.fixture
@@ -639,8 +633,7 @@ def test_pipes_and_devices_are_written_to_not_replaced(slide: Path, tmp_path: Pa
 def test_files_that_changed_since_they_were_read_are_not_said_to_have_been_scored(
     tmp_path: Path,
 ) -> None:
-    folder = tmp_path / "exam"
-    shutil.copytree(ROOT / "examples" / "exam", folder, ignore=shutil.ignore_patterns("out"))
+    folder = copy_example("exam", tmp_path / "exam")
     ev = package.evaluate(folder, labeller="recorded:recorded.jsonl")
     before, bank = tree(folder / "out"), folder / "bank.jsonl"
     said = bank.read_bytes()
@@ -676,8 +669,7 @@ def test_a_folder_that_is_gone_is_told_and_not_made_anew(slide: Path) -> None:
 
 
 def test_a_notebook_tells_what_is_alike_once_and_whose_labels_count(tmp_path: Path) -> None:
-    folder = tmp_path / "exam"
-    shutil.copytree(ROOT / "examples" / "exam", folder, ignore=shutil.ignore_patterns("out"))
+    folder = copy_example("exam", tmp_path / "exam")
     for number in range(5):
         (folder / "runs" / f"{number}.run").write_text(f"b Q0 bees-a 1 9 R{number}\n")
     found = package.open(folder, labeller="recorded:recorded.jsonl")

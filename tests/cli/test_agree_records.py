@@ -6,12 +6,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 
 def lines(path: Path, *rows: object) -> Path:
@@ -182,8 +181,7 @@ def test_a_label_that_both_files_have_agrees_with_nothing(assay, tmp_path):
 
 
 def test_what_the_ledger_exports_is_compared_labeller_by_labeller(assay, tmp_path):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
+    folder = copy_example("slide", tmp_path / "slide")
     assert assay("judge", folder).returncode == 0
     exported = ("labels", "export", folder, "--task", "entailment")
     machine = [json.loads(one) for one in assay(*exported).stdout.splitlines()]

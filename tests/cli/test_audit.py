@@ -5,24 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 
 import pytest
 
 from assay.api.audit.findings import COLUMNS
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 
 @pytest.fixture
 def films(tmp_path):
     """The films example without what was made of it."""
-    return copied(tmp_path, "films")
-
-
-def copied(tmp_path, name):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / name, tmp_path / name, ignore=ignore)
-    return tmp_path / name
+    return copy_example("films", tmp_path / "films")
 
 
 def test_the_films_judge_is_audited_once(assay, films):
@@ -67,7 +60,7 @@ def test_the_films_judge_is_audited_once(assay, films):
 
 
 def test_trec_rag_with_an_ensemble(assay, tmp_path):
-    folder = copied(tmp_path, "trec-rag")
+    folder = copy_example("trec-rag", tmp_path / "trec-rag")
     settings = (folder / "assay.toml").read_text(encoding="utf-8")
     (folder / "assay.toml").write_text(
         settings.replace('default = "embedded"', 'default = "ensemble:two"')

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
 from assay.api.calibrating import Calibrated
 from assay.cli.calibrate import _people
 from assay.labellers.judge.packages import SMALL
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 
 @pytest.fixture
 def films(tmp_path):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "films", tmp_path / "films", ignore=ignore)
-    return tmp_path / "films"
+    return copy_example("films", tmp_path / "films")
 
 
 def people_say(assay, folder, *, most):

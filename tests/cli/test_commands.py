@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,12 +12,6 @@ from typer.testing import CliRunner
 from assay.cli.commands import app
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
-
-
-@pytest.fixture
-def slide(tmp_path: Path) -> Path:
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    return Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
 
 
 def test_help_names_every_command(assay):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 HEADER = ["measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect"]
 SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
@@ -525,9 +525,7 @@ def test_a_scored_folder_stands_for_the_values_of_its_topics(assay, tmp_path):
 
 
 def test_scores_that_are_older_than_labels_are_said_to_be(assay, tmp_path):
-    folder = tmp_path / "rag"
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "rag-app", folder, ignore=ignore)
+    folder = copy_example("rag-app", tmp_path / "rag")
     for path in (folder / "questions.jsonl", folder / "runs" / "main.jsonl"):
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     shutil.copy(folder / "runs" / "main.jsonl", folder / "runs" / "other.jsonl")

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from assay.model.errors import FormatError
-from tests.cli.test_tables_travel import EXAMPLES, assay
+from tests.cli.test_tables_travel import assay
 from tests.cli.test_tables_travel import judge as sure_judge
+from tests.conftest import copy_example
 from tests.r2c2.worlds import write_world
 from tests.trec_rag.cases import make
 
@@ -39,7 +40,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = folder / "r2c2" / "assay.toml"
     settings.write_text(settings.read_text().replace("recorded:none.jsonl", f"{__name__}:judge"))
     assay("evaluate", folder / "r2c2")
-    shutil.copytree(EXAMPLES / "exam", folder / "exam")
+    copy_example("exam", folder / "exam")
     recorded = folder / "exam" / "recorded.jsonl"
     said = recorded.read_text().splitlines(keepends=True)
     random.Random(1).shuffle(said)

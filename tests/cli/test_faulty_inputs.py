@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 
 from assay.api.opened import Opened
-from tests.conftest import ROOT
-
-WITHOUT = shutil.ignore_patterns("out", "labels.sqlite*")
+from tests.conftest import copy_example
 
 
 def example(tmp_path: Path, name: str) -> Path:
-    return Path(shutil.copytree(ROOT / "examples" / name, tmp_path / name, ignore=WITHOUT))
+    return copy_example(name, tmp_path / name)
 
 
 @pytest.mark.parametrize(

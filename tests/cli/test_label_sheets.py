@@ -6,20 +6,18 @@ import codecs
 import csv
 import gzip
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 IMPORT = ("labels", "import")
 
 
 @pytest.fixture
 def folder(tmp_path: Path, assay) -> Path:
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore)
+    copy_example("slide", tmp_path / "slide")
     assert assay("judge", tmp_path / "slide").returncode == 0
     return tmp_path / "slide"
 
@@ -67,8 +65,7 @@ def test_a_sheet_that_says_nothing_and_a_table_that_is_none_are_refused(folder, 
 
 
 def test_units_that_nobody_has_labelled_can_be_filled_in(tmp_path, assay):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
+    folder = copy_example("slide", tmp_path / "slide")
     options = ("labels", "export", folder, "--task", "entailment", "--sheet", "-o")
     assert assay(*options, folder / "all.csv").stdout.startswith("5 units written")
     rows = read(folder / "all.csv")
@@ -264,8 +261,7 @@ def test_what_a_run_wrote_is_no_formula_in_a_spreadsheet(folder, assay):
 def test_a_row_whose_text_changed_meanwhile_is_taken_if_it_still_shows_what_was_asked(
     tmp_path, assay
 ):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    folder = Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
+    folder = copy_example("slide", tmp_path / "slide")
     sheet = ("--task", "entailment", "--sheet", "-o", folder / "sheet.tsv")
     assert assay("labels", "export", folder, *sheet).returncode == 0
     assert "\t" in (folder / "sheet.tsv").read_text().partition("\n")[0]

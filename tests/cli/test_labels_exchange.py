@@ -17,7 +17,7 @@ from assay.ledger import Ledger, incoming
 from assay.ledger.exchange import said_by
 from assay.model.labels import LabellerId
 from assay.tasks.trec_rag_nuggets import IMPORTANCE
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 from tests.engine.test_ledger import label
 from tests.trec_rag.cases import make as make_trec_rag
 
@@ -34,10 +34,7 @@ def example(tmp_path: Path, assay) -> Callable[[str], Path]:
             make_trec_rag(folder)
             assert assay("judge", folder).returncode == 0
             return folder
-        ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-        shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
-        toml = folder / "assay.toml"
-        toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
+        copy_example(name, folder, recorded=True)
         done = assay("judge", folder)
         assert done.returncode == 0, done.stderr
         return folder

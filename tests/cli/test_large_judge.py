@@ -13,7 +13,6 @@ import pytest
 from assay.labellers.judge import LARGE
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.packages import JUDGES, SMALL
-from tests.conftest import ROOT
 
 PASSAGE = "Casablanca is a film of 1942 that Michael Curtiz directed for Warner Bros."
 PAIRS = [
@@ -21,13 +20,6 @@ PAIRS = [
     {"id": "no", "claim": "Casablanca was directed by Billy Wilder.", "passage": PASSAGE},
     {"id": "code", "claim": "It returns two.", "passage": "f = {x: [x_ ** 2]} # <_>|\n" * 3},
 ]
-
-
-@pytest.fixture
-def slide(tmp_path):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore)
-    return tmp_path / "slide"
 
 
 @pytest.fixture

@@ -21,16 +21,9 @@ from assay.ledger.exchange import person, said_by
 from assay.tasks.r2c2 import ENTAILMENT as TASK
 from assay.web.desk import Desk
 from tests.api.test_trust import drawn, people, trusted, world  # noqa: F401 (fixtures)
-from tests.conftest import ROOT
 from tests.engine.test_postgres import label
 from tests.web.conftest import write_folder
 from tests.web.test_desk import ENTAILMENT, yes
-
-
-@pytest.fixture
-def slide(tmp_path) -> Path:
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    return Path(shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore))
 
 
 def with_url(folder: Path, url: str) -> Path:

@@ -13,23 +13,13 @@ from pathlib import Path
 import pytest
 
 from assay.protocols.output import file_name, write_bytes
-from tests.conftest import ROOT
+from tests.conftest import ROOT, copy_example
 
 
 @pytest.fixture
 def example(tmp_path: Path):
     """Copies an example, which has its recorded labels where it comes with some."""
-
-    def copy(name: str) -> Path:
-        folder = tmp_path / name
-        ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-        shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
-        if (folder / "recorded.jsonl").exists():
-            toml = folder / "assay.toml"
-            toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
-        return folder
-
-    return copy
+    return lambda name: copy_example(name, tmp_path / name, recorded=True)
 
 
 def files(out: Path) -> dict[str, bytes]:

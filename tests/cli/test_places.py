@@ -10,14 +10,13 @@ from assay.ledger import Ledger
 from assay.model.errors import LedgerError, SettingsError
 from assay.protocols.folder import Folder
 from assay.web.state import WorkbenchState
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 
 @pytest.fixture
 def slide(tmp_path):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
     (tmp_path / "private").mkdir()
-    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore)
+    return copy_example("slide", tmp_path / "slide")
 
 
 def outside(slide, name):

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shlex
-import shutil
 import tempfile
 from collections import defaultdict
 from pathlib import Path
@@ -24,7 +23,7 @@ from assay.model.errors import AssayError
 from assay.model.wording import printable
 from assay.protocols.ranked import Ranked, ranked_files
 from tests.command import run_here
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 QUESTIONS = 6
 BLOCK = """<{id}>
@@ -211,9 +210,7 @@ def test_every_score_of_an_example_comes_out_of_its_files_again(
     tmp_path, assay, name, more, commands
 ):
     """By the commands of the manifest, whatever the settings, and wherever ``out/`` lies."""
-    folder = tmp_path / name
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
+    folder = copy_example(name, tmp_path / name)
     toml = folder / "assay.toml"
     head, _, rest = toml.read_text().partition("[settings]")
     if name == "trec-rag":  # by people's labels: the judge takes seconds

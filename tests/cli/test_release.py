@@ -20,7 +20,7 @@ from assay.page.parts import Grid, Marked, MarkedSentence, Part, Table
 from assay.reports.publishing import PublishedBoard, escaped, latex, markdown
 from tests.cli.test_several_protocols import TASKS
 from tests.command import run_here
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 from tests.reports.test_pages import page as page_with
 
 
@@ -28,7 +28,7 @@ from tests.reports.test_pages import page as page_with
 def made(tmp_path_factory) -> Path:
     """The EXAM++ example, evaluated and released."""
     folder = tmp_path_factory.mktemp("released")
-    shutil.copytree(ROOT / "examples" / "exam", folder / "exam")
+    copy_example("exam", folder / "exam")
     toml = folder / "exam" / "assay.toml"
     toml.write_text(
         re.sub(r'default = ".*"', 'default = "recorded:recorded.jsonl"', toml.read_text())
@@ -91,9 +91,7 @@ def test_labels_are_counted_once_for_all_teams(made, tmp_path, monkeypatch):
 
 
 def test_that_labels_are_missing_is_said_before_it_is_published(tmp_path):
-    folder = tmp_path / "trec-rag"
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "trec-rag", folder, ignore=ignore)
+    folder = copy_example("trec-rag", tmp_path / "trec-rag")
     (folder / "none.jsonl").write_text("")
     run_here("judge", folder, "--labeller", f"recorded:{folder / 'none.jsonl'}")
     done = run_here("release", folder, "-o", tmp_path / "public", "--no-figures")
@@ -118,8 +116,7 @@ def test_public_pages_show_no_texts(made):
 
 def test_who_labelled_is_in_the_dossier_alone(tmp_path):
     folder, public = tmp_path / "slide", tmp_path / "public"
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "slide", folder, ignore=ignore)
+    copy_example("slide", folder)
     assert run_here("judge", folder).returncode == 0
     labels = run_here("labels", "export", folder, "--task", "r2c2.entailment").stdout.splitlines()
     row = {**json.loads(labels[0]), "reason": "as Kimberly sees it"}

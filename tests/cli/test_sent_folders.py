@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -22,16 +21,9 @@ from assay.model.errors import SettingsError
 from assay.model.modules import check_module
 from assay.model.places import files_like
 from assay.systems.corpus.documents import Source, SourceSettings
-from tests.conftest import ROOT
 
 LONG = 20.0
 """CPU seconds that no file of a megabyte may cost: one that is read wrongly takes minutes."""
-
-
-@pytest.fixture
-def slide(tmp_path):
-    copied = shutil.ignore_patterns("out", "*.sqlite*")
-    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=copied)
 
 
 def labelled_by(folder, spec):

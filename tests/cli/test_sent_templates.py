@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 
 import pytest
 
@@ -11,7 +10,6 @@ from assay.model import confined
 from assay.model.errors import SettingsError
 from assay.tasks.registry import REGISTRY
 from assay.tasks.rendering import Renderer
-from tests.conftest import ROOT
 
 TASK = REGISTRY["r2c2.entailment"]
 UNIT = TASK.unit(passage="A passage ☃ \ud800", nugget="a nugget")
@@ -104,12 +102,6 @@ def test_a_template_that_is_no_file_is_not_waited_for(render, tmp_path):
     os.mkfifo(tmp_path / "prompts" / "part.txt")
     with pytest.raises(SettingsError, match=r"part.txt is no plain file"):
         render("{% include 'part.txt' %}")
-
-
-@pytest.fixture
-def slide(tmp_path):
-    copied = shutil.ignore_patterns("out", "*.sqlite*")
-    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=copied)
 
 
 def test_nor_is_one_in_a_folder(assay, slide):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 
 @pytest.fixture
@@ -15,9 +14,7 @@ def wrong(tmp_path: Path):
     """Copies an example with a server for its labeller, and two measures misspelt."""
 
     def copy(name: str) -> Path:
-        folder = tmp_path / name
-        ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-        shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
+        folder = copy_example(name, tmp_path / name)
         toml = folder / "assay.toml"
         text = toml.read_text().replace("[settings]\n", "").replace('relevance = "none"', "")
         text = text.replace('default = "embedded"', 'default = "openai:m@http://127.0.0.1:1/v1"')

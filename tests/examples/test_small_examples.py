@@ -1,11 +1,10 @@
 """The examples of EXAM++ and SGSS evaluate whole with the labels that come with them."""
 
 import csv
-import shutil
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 BEST = {"exam": ("EXAM-Cover", ["GOOD", "NARROW", "VAGUE"]), "sgss": ("SGSS", ["ALPHA", "BETA"])}
 # All labels are there; one run of exam is silent on a query, and the report says so.
@@ -14,8 +13,7 @@ MISSING = {"exam": "1 query left out by runs (VAGUE: 1)", "sgss": "Nothing is mi
 
 @pytest.mark.parametrize("name", BEST)
 def test_the_example_needs_no_model(assay, tmp_path, name):
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    folder = shutil.copytree(ROOT / "examples" / name, tmp_path / name, ignore=ignore)
+    folder = copy_example(name, tmp_path / name)
     done = assay("evaluate", folder, "--labeller", "recorded:recorded.jsonl")
     assert done.returncode == 0, done.stderr
     assert MISSING[name] in (folder / "out" / "report.html").read_text()

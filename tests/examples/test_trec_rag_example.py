@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from assay.formats.validate import validate
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
-from tests.conftest import ROOT
+from tests.conftest import ROOT, copy_example
 
 EXAMPLE = ROOT / "examples" / "trec-rag"
 
@@ -45,9 +44,7 @@ def test_the_verdicts_are_of_the_runs_own_sentences_and_citations():
 @pytest.fixture
 def judged_by_people(tmp_path: Path) -> Path:
     """The example with our own verdicts as its labels."""
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    folder = tmp_path / "e"
-    shutil.copytree(EXAMPLE, folder, ignore=ignore)
+    folder = copy_example("trec-rag", tmp_path / "e")
     given = 'assignments = ["gold/assignments.jsonl"]\nsupport = ["gold/support.jsonl"]'
     toml = (folder / "assay.toml").read_text()
     toml = toml.replace("[labellers]", f"{given}\n[labellers]")

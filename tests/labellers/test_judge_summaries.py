@@ -1,7 +1,6 @@
 """What the embedded judge asks for SGSS and for direct graders, and the labels that follow."""
 
 import json
-import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -20,7 +19,7 @@ from assay.tasks.sgss import (
     StatementUnit,
 )
 from assay.tasks.trec_rag import RelevanceUnit
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 
 
 def level(word):
@@ -63,9 +62,7 @@ def test_what_needs_a_view_of_the_whole_is_refused():
 
 
 def test_labels_on_scales_that_it_was_not_fitted_on_are_called_a_baseline(assay, tmp_path):
-    folder = tmp_path / "sgss"
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples" / "sgss", folder, ignore=ignore)
+    folder = copy_example("sgss", tmp_path / "sgss")
     done = assay("evaluate", folder, "--labeller", "embedded", "--json")
     assert done.returncode == 0, done.stderr
     (told,) = [one for one in json.loads(done.stdout)["warnings"] if "baseline" in one]

@@ -14,7 +14,6 @@ from assay.labellers.keys import key_for
 from assay.labellers.transport import Posted, TransportError
 from assay.model.errors import SettingsError
 from assay.model.secrets import without_keys
-from tests.conftest import ROOT
 from tests.engine.server import completion, serve
 
 HTTPS = "https://judge.example/v1"
@@ -132,13 +131,6 @@ def test_no_key_goes_over_plain_http_to_another_machine(env):
 
 def test_without_any_key_every_host_is_called(env):
     assert key_for(HTTPS, "m", named=False) is None
-
-
-@pytest.fixture
-def slide(tmp_path):
-    """The example of R2C2's slides, to be judged by a server."""
-    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore)
 
 
 def judged_by(folder, spec, more=""):

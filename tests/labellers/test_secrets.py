@@ -3,7 +3,6 @@
 import html
 import json
 import random
-import shutil
 import string
 import time
 from base64 import b64encode, urlsafe_b64encode
@@ -14,7 +13,6 @@ import pytest
 from assay.labellers.forms import message_of
 from assay.labellers.transport import Reply
 from assay.model.secrets import excerpt, looks_secret, secret_in, without_keys
-from tests.conftest import ROOT
 from tests.engine.server import serve
 
 
@@ -263,12 +261,6 @@ def test_looking_for_secrets_and_keys_takes_no_time():
         looks_secret(part * (100_000 // len(part)) + "!")
         excerpt(part * (100_000 // len(part)), ["sk-" + "a" * 160])
     assert time.process_time() - started < 10
-
-
-@pytest.fixture
-def slide(tmp_path):
-    copied = shutil.ignore_patterns("out", "*.sqlite*")
-    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=copied)
 
 
 LABEL = {

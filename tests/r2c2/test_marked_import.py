@@ -25,6 +25,7 @@ from assay.model.rag import Mark
 from assay.protocols.answers.results import AnswerFindings
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.r2c2.protocol import R2C2
+from tests.conftest import copy_example
 from tests.r2c2.worlds import KIM, RUNS, World, write_world
 
 Marks = dict[str, dict[int, Mark]]
@@ -349,8 +350,7 @@ def test_imports_at_once_add_each_edit_once(judged, assay_process):
 
 @pytest.mark.parametrize("name", ["exam", "sgss"])
 def test_other_protocols_have_no_marked_runs(tmp_path, assay, name: str):
-    folder = tmp_path / name
-    shutil.copytree(Path(__file__).parents[2] / "examples" / name, folder)
+    folder = copy_example(name, tmp_path / name)
     done = assay("labels", "import", folder, folder / "assay.toml", "--by", "human:KIM")
     assert done.returncode == 2
     told = done.stderr.replace("\n", " ")
@@ -396,11 +396,7 @@ def test_other_line_ends_are_no_edit(judged, assay):
 
 @pytest.mark.parametrize("name", ["exam", "sgss"])
 def test_a_dry_run_of_lines_tells_scores_under_any_protocol(tmp_path, assay, name: str):
-    folder = tmp_path / name
-    source = Path(__file__).parents[2] / "examples" / name
-    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("out", "labels.sqlite*"))
-    toml = folder / "assay.toml"
-    toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
+    folder = copy_example(name, tmp_path / name, recorded=True)
     assert assay("judge", folder).returncode == 0
     rows = [json.loads(x) for x in assay("labels", "export", folder).stdout.splitlines()]
     for row in rows:

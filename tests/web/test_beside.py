@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -12,7 +11,7 @@ from assay.web.beside import both, handed_in
 from assay.web.desk import Desk
 from assay.web.people import Role
 from assay.web.values import anchor
-from tests.conftest import ROOT
+from tests.conftest import ROOT, copy_example
 from tests.web.conftest import write_folder
 
 EXAMPLES = ROOT / "examples"
@@ -86,8 +85,7 @@ def test_every_protocol_shows_what_runs_handed_in(example, topic, runs):
 def test_nuggets_and_questions_are_edited_from_where_they_are_seen(
     tmp_path, example, task, role, to
 ):
-    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
-    shutil.copytree(EXAMPLES / example, tmp_path / "f", ignore=ignored)
+    copy_example(example, tmp_path / "f")
     with Desk.open(Opened.open(tmp_path / "f")) as desk:
         desk.sync()
         ann = desk.state.person("ANN", role)

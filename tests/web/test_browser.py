@@ -5,20 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import shutil
 import time
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error
 
 from assay.web.replies import PAGES
 from tests.chromium import violations
+from tests.conftest import copy_example
 from tests.web.conftest import becomes, goes_on, unit_of, write_folder
 from tests.web.test_server import Client, human_labels
 
 pytestmark = pytest.mark.browser
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def until(page, what):
@@ -89,9 +87,7 @@ def test_a_folder_is_labelled_by_keyboard_alone_and_scored(serve, visit, tmp_pat
      ("sgss", ("sgss.sufficiency", "sgss.heading", "trec_rag.support"))],
 )  # fmt: skip
 def test_the_examples_are_labelled(serve, visit, tmp_path, example, tasks):
-    folder = tmp_path / example
-    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
-    shutil.copytree(EXAMPLES / example, folder, ignore=ignored)
+    folder = copy_example(example, tmp_path / example)
     server = serve(folder)
     page = visit(server.link)
     for task in tasks:
@@ -103,11 +99,7 @@ def test_the_examples_are_labelled(serve, visit, tmp_path, example, tasks):
 def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
     serve, visit, tmp_path, assay_process
 ):
-    folder = tmp_path / "exam"
-    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
-    shutil.copytree(EXAMPLES / "exam", folder, ignore=ignored)
-    toml = folder / "assay.toml"
-    toml.write_text(toml.read_text().replace('"embedded"', '"recorded:recorded.jsonl"'))
+    folder = copy_example("exam", tmp_path / "exam", recorded=True)
     assert assay_process("judge", folder).returncode == 0
     server = serve(folder, "--invite", "KIM")
     page = visit(server.link)
@@ -471,9 +463,7 @@ def test_lines_have_directions_of_their_own_unless_they_are_very_long(serve, vis
 
 
 def test_a_bank_is_no_wider_than_a_phone(serve, visit, tmp_path):
-    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
-    shutil.copytree(EXAMPLES / "exam", tmp_path / "f", ignore=ignored)
-    server = serve(tmp_path / "f")
+    server = serve(copy_example("exam", tmp_path / "f"))
     page = visit(server.link, viewport={"width": 390, "height": 700})
     page.goto(f"{server.base}/bank")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

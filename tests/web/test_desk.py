@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
 import sqlite3
 import time
 
@@ -21,7 +20,7 @@ from assay.web.people import Role
 from assay.web.replies import PAGES
 from assay.web.server import Bench
 from assay.web.state import WorkbenchState
-from tests.conftest import ROOT
+from tests.conftest import copy_example
 from tests.web.conftest import PASSAGES, write_folder
 
 ENTAILMENT, ANSWER = "r2c2.entailment", "r2c2.answer"
@@ -193,8 +192,7 @@ def test_topics_that_nobody_can_finish_are_told(desk_of, tmp_path):
 
 
 def test_two_sides_are_shown_in_an_order_of_each_person_s_own(desk_of, tmp_path):
-    folder = tmp_path / "f"
-    shutil.copytree(ROOT / "examples" / "sgss", folder)
+    folder = copy_example("sgss", tmp_path / "f")
     toml = (folder / "assay.toml").read_text().replace('"embedded"', '"recorded:none.jsonl"')
     more = '[settings]\nalso = ["preference"]\n[ui]\npasses = 9\n'
     (folder / "assay.toml").write_text(toml + more)
@@ -492,9 +490,7 @@ def test_labels_from_elsewhere_count_as_done(desk_of):
 
 
 def test_nuggets_are_edited_where_people_label(tmp_path):
-    folder = tmp_path / "trec-rag"
-    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
-    shutil.copytree(ROOT / "examples" / "trec-rag", folder, ignore=ignored)
+    folder = copy_example("trec-rag", tmp_path / "trec-rag")
     with Desk.open(Opened.open(folder)) as desk:
         desk.sync()
         topics = {row.topic for row in desk.state.units("WHERE wanted")}

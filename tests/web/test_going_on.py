@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 
 import pytest
@@ -12,8 +11,9 @@ from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.web.desk import Desk
 from tests.chromium import violations
+from tests.conftest import copy_example
 from tests.web.conftest import goes_on, unit_of, write_folder
-from tests.web.test_browser import EXAMPLES, until
+from tests.web.test_browser import until
 from tests.web.test_server import human_labels
 
 CHECKED = "[data-verdict][aria-checked=true]"
@@ -202,8 +202,7 @@ def test_pictures_of_a_guideline_are_words(serve, visit, tmp_path):
 
 
 def test_an_edit_shows_what_is_given_of_the_nugget(serve, visit, tmp_path):
-    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
-    shutil.copytree(EXAMPLES / "trec-rag", tmp_path / "f", ignore=ignored)
+    copy_example("trec-rag", tmp_path / "f")
     nuggets = tmp_path / "f" / "nuggets.jsonl"
     hostile = "<img src=x onerror=alert(1)>"
     said = [json.loads(line) for line in nuggets.read_text(encoding="utf-8").splitlines()]
