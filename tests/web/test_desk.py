@@ -16,6 +16,7 @@ from assay.model.labels import mode_of
 from assay.web import desk as module
 from assay.web import live, state
 from assay.web.desk import QUEUES, Desk, Refused
+from assay.web.offered import counts, recent, waits
 from assay.web.people import Role
 from assay.web.replies import PAGES
 from assay.web.server import Bench
@@ -57,7 +58,7 @@ def labels(desk):
 def buttons(desk, person):
     """Where the page of all queues leads."""
     page = PAGES.get_template("home.html").render(
-        tasks=desk.counts(person, desk.state), queues=QUEUES, title="", me=None, nonce=""
+        tasks=counts(desk, person, desk.state), queues=QUEUES, title="", me=None, nonce=""
     )
     return re.findall(r'<a [^>]*href="/label/([^"]*)"', page)
 
@@ -118,14 +119,14 @@ def test_what_others_have_before_them_is_no_end_of_the_queue(desk_of):
     ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
     assert len(desk.next(ann, ENTAILMENT, count=9)) == 4
     assert desk.next(kim, ENTAILMENT) == []
-    told = desk.waits(kim, ENTAILMENT, "open")
+    told = waits(desk, kim, ENTAILMENT, "open", desk.state)
     assert told.startswith("Other people have 4 units before them.")
     assert "free within 10 minutes" in told
-    (home,) = (o for o in desk.counts(kim, desk.state) if o["task"] == ENTAILMENT)
+    (home,) = (o for o in counts(desk, kim, desk.state) if o["task"] == ENTAILMENT)
     assert home["waits"] == told
     for screen in desk.next(ann, ENTAILMENT, count=9):
         desk.give(ann, screen["unit"], yes(screen))
-    assert desk.waits(kim, ENTAILMENT, "open") == ""
+    assert waits(desk, kim, ENTAILMENT, "open", desk.state) == ""
 
 
 def test_units_come_topic_by_topic_in_an_order_that_stays(desk_of):
@@ -146,13 +147,13 @@ def test_who_has_topics_is_given_these_and_nobody_else_is(desk_of, tmp_path):
         return {one["topic"] for one in desk.next(person, ENTAILMENT, count=9)}
 
     assert (topics(ann), topics(kim), topics(lee)) == ({"1"}, {"1"}, {"2"})
-    assert {one["left"] for one in desk.counts(ann, desk.state) if one["task"] == ENTAILMENT} == {
+    assert {one["left"] for one in counts(desk, ann, desk.state) if one["task"] == ENTAILMENT} == {
         "2"
     }
     for screen in desk.next(ann, ENTAILMENT, count=9):
         desk.give(ann, screen["unit"], yes(screen))
-    assert desk.waits(ann, ENTAILMENT, "open") == ""
-    assert [one["left"] for one in desk.counts(ann, desk.state) if one["task"] == ENTAILMENT] == [
+    assert waits(desk, ann, ENTAILMENT, "open", desk.state) == ""
+    assert [one["left"] for one in counts(desk, ann, desk.state) if one["task"] == ENTAILMENT] == [
         ""
     ]
     assert not any(one.startswith(ENTAILMENT) for one in buttons(desk, ann))
@@ -217,7 +218,7 @@ def test_two_sides_are_shown_in_an_order_of_each_person_s_own(desk_of, tmp_path)
             assert again["texts"] == screen["texts"]
             assert again["own"]["verdict"]["preferred"] == side
             assert again["own"]["evidence"] == [{**marked, "text": left["value"][:4]}]
-            assert desk.recent(who, task)[0]["said"] == side
+            assert recent(desk, who, task)[0]["said"] == side
             own = next(one for one in desk.labels(row) if one.labeller.name == f"human:{name}")
             lefts.setdefault(screen["turned"], []).append(own.verdict["preferred"])
             field = "right" if screen["turned"] else "left"
@@ -404,7 +405,9 @@ def test_disagreements_are_settled_without_names(desk_of):
     first, *rest = [one["unit"] for one in desk.next(lee, ENTAILMENT, "disagreements")]
     eve = desk.state.person("EVE", Role.ADJUDICATOR)
     assert desk.next(eve, ENTAILMENT, "disagreements") == []
-    assert "Other people have 3 units before" in desk.waits(eve, ENTAILMENT, "disagreements")
+    assert "Other people have 3 units before" in waits(
+        desk, eve, ENTAILMENT, "disagreements", desk.state
+    )
     assert f"{ENTAILMENT}?queue=disagreements" in buttons(desk, eve)
     desk.set_aside(lee, first, "later", "hard")
     assert [one["unit"] for one in desk.next(lee, ENTAILMENT, "disagreements")] == [*rest, first]
@@ -446,7 +449,7 @@ def test_an_older_ledger_is_asked_what_it_lost(desk_of, tmp_path):
     left = [one["unit"] for one in again.next(ann, ENTAILMENT, count=9)]
     assert second in left
     assert first not in left
-    assert [one["unit"] for one in again.recent(ann, ENTAILMENT)] == [first]
+    assert [one["unit"] for one in recent(again, ann, ENTAILMENT)] == [first]
 
 
 def test_practice_is_told_the_gold_label_and_makes_none(desk_of, tmp_path):
@@ -474,7 +477,7 @@ def test_practice_is_told_the_gold_label_and_makes_none(desk_of, tmp_path):
     toml.write_text(toml.read_text() + own)
     desk.take_up(Opened.open(tmp_path / "f"))
     assert buttons(desk, desk.state.person("KIM")) == [ENTAILMENT]
-    assert all([*one["queues"]] == ["open"] for one in desk.counts(ann, desk.state))  # all alike
+    assert all([*one["queues"]] == ["open"] for one in counts(desk, ann, desk.state))  # all alike
 
 
 def test_labels_from_elsewhere_count_as_done(desk_of):
@@ -496,7 +499,7 @@ def test_nuggets_are_edited_where_people_label(tmp_path):
         topics = {row.topic for row in desk.state.units("WHERE wanted")}
         assert topics <= {"1", "2"} or all(len(one) < 20 for one in topics)
         ann = desk.state.person("ANN")
-        queues = {one["task"]: one["queues"] for one in desk.counts(ann, desk.state)}
+        queues = {one["task"]: one["queues"] for one in counts(desk, ann, desk.state)}
         assert queues["trec_rag.assignment"]["widest"]
         assert "widest" not in queues["trec_rag.nugget_edit"]  # no score hangs on an edit
         edits = desk.next(ann, "trec_rag.nugget_edit", count=50)

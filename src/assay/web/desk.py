@@ -31,7 +31,6 @@ from assay.model.labels import (
     mode_of,
 )
 from assay.model.places import inside
-from assay.model.wording import counted, listing
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
@@ -44,7 +43,6 @@ from assay.web.values import (
     beginning,
     comparable,
     evidence_in,
-    in_brief,
     seconds_in,
     text_in,
     texts_in,
@@ -54,8 +52,6 @@ from assay.web.values import (
 AT_ONCE = 0.3
 """Seconds that people may wait for new units to be taken up."""
 PREFETCHED = 3
-RECENT = 10
-_COUNTED = 1000
 MOST_CHANGES = 50
 """Labels of one person on one unit: each stays, and all are read where the unit is."""
 
@@ -124,7 +120,7 @@ class Desk:
         return self.opened.folder.config.ui
 
     @property
-    def _gold(self) -> str:
+    def gold(self) -> str:
         """Whose labels people practise on; empty where they do not practise."""
         return self.ui.gold.removeprefix("human:") if self.ui.mode == "training" else ""
 
@@ -196,48 +192,22 @@ class Desk:
                     "UPDATE reserved SET until = ? WHERE unit = ? AND person = ?",
                     (until, number, person.id),
                 )
-            rows = self._finding(db, person, task)(queue, count=count, without=without)
+            rows = self.finding(db, person, task)(queue, count=count, without=without)
             for row in rows:
                 db.execute(
                     "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)", (row.id, person.id, until)
                 )
         return rows
 
-    def _finding(
+    def finding(
         self, state: WorkbenchState, person: Person, task: str
     ) -> Callable[..., list[UnitRow]]:
         """What finds the units of a task that somebody may have, by their queue."""
         rests = self.asked.rests.get(task, ())
         return partial(
-            state.queue, task=task, person=person, gold=self._gold, topics=self.ui.topics,
+            state.queue, task=task, person=person, gold=self.gold, topics=self.ui.topics,
             rests=rests,
         )  # fmt: skip
-
-    def waits(
-        self, person: Person, task: str, queue: str, state: WorkbenchState | None = None
-    ) -> str:
-        """What is open in a queue and not this person's now, in words; empty where there is none.
-        By a ``state`` of any thread."""
-        rests = self.asked.rests.get(task, ())
-        found = partial(
-            self._finding(state or self.state, person, task),
-            queue, count=_COUNTED, in_order=False, also_held=True,
-        )  # fmt: skip
-        held = len(found())
-        later = len(found(rests=())) - held if rests else 0
-        told = []
-        if held:
-            told.append(
-                f"Other people have {counted(held, 'unit')} before them. What they leave comes "
-                f"free within {self.ui.reserve_minutes:g} minutes."
-            )
-        if later:
-            before = listing([f"“{self.tasks[one].title}”" for one in rests if one in self.tasks])
-            told.append(
-                f"{counted(later, 'unit')} will be open once you have labelled the same topics "
-                f"under {before}."
-            )
-        return " ".join(told)
 
     def screen(self, person: Person, row: UnitRow, mode: str = "") -> dict[str, Any]:
         """All that the page needs to show a unit to a person. Nobody sees another's label, nor a
@@ -436,60 +406,6 @@ class Desk:
 
     # -- what has been done ----------------------------------------------------------------------
 
-    def recent(self, person: Person, task: str) -> list[dict[str, Any]]:
-        """The last labels of a person under a task, newest first."""
-        rows = self.state.all(
-            "SELECT units.id, units.hash, verdict, content, MAX(row) FROM given "
-            "JOIN units ON units.id = unit WHERE given.person = ? AND task = ? "
-            "GROUP BY units.id ORDER BY MAX(row) DESC LIMIT ?",
-            person.id, task, RECENT,
-        )  # fmt: skip
-        found = []
-        for unit, hash_, verdict, content, _ in rows:
-            sides = self.asked.sides(person.name, self.tasks[task], hash_)
-            said = in_brief(sides.verdict(orjson.loads(verdict)))
-            text = beginning(self.tasks[task], sides.content(orjson.loads(content)))
-            found.append({"unit": unit, "said": said, "text": text})
-        return found
-
-    def counts(self, person: Person, state: WorkbenchState) -> list[dict[str, Any]]:
-        """For each task how many units there are, how many labels are wanted and given, how many
-        are mine, in which queues something waits, and, where not all is for all, how much for this
-        person; by a ``state`` of any thread."""
-        found = []
-        for name, task in self.tasks.items():
-            wanted, units, done = state.one(
-                "SELECT coalesce(sum(passes), 0), COUNT(*), "
-                "coalesce(sum(min(labelled, passes)), 0) FROM units WHERE task = ? AND wanted",
-                name,
-            )
-            mine = state.one(
-                "SELECT COUNT(DISTINCT unit) FROM given JOIN units ON units.id = unit "
-                "WHERE person = ? AND task = ?", person.id, name,
-            )[0]  # fmt: skip
-            if not units and task.by_people:
-                continue
-            found_in = partial(self._finding(state, person, name), in_order=False)
-            queues = {
-                # Whoever settles is told there what others have before them.
-                queue: bool(found_in(queue, count=1, also_held=queue == "disagreements"))
-                for queue in (("open",) if self._gold else QUEUES)
-                if (queue != "disagreements" or person.adjudicates)
-                # Nobody misses an edit: a nugget stays as it is.
-                and not (queue == "widest" and task.by_people)
-            }  # fmt: skip
-            waits = "" if queues["open"] else self.waits(person, name, "open", state)
-            own = self.ui.topics or self._gold
-            left = len(found_in("open", count=_COUNTED, also_held=True)) if own else 0
-            found.append(
-                {
-                    "task": name, "title": task.title, "units": units, "wanted": wanted,
-                    "done": done, "mine": mine, "queues": queues, "waits": waits,
-                    "left": f"{left:,}{' or more' if left == _COUNTED else ''}" if left else "",
-                }
-            )  # fmt: skip
-        return found
-
     def brief(self, row: UnitRow, most: int = 90) -> str:
         """The beginning of what is judged in a unit."""
         return beginning(self.tasks[row.task], orjson.loads(row.content), most)
@@ -527,9 +443,6 @@ class Desk:
 
     def by_hash(self, hashes: Sequence[str]) -> dict[str, UnitRow]:
         """The units with these hashes."""
-        found = {}
-        for one in dict.fromkeys(hashes):
-            rows = self.state.units("WHERE units.hash = ?", one)
-            if rows and rows[0].task in self.tasks:
-                found[one] = rows[0]
-        return found
+        some = orjson.dumps(hashes).decode()
+        rows = self.state.units("WHERE units.hash IN (SELECT value FROM json_each(?))", some)
+        return {row.hash: row for row in rows if row.task in self.tasks}

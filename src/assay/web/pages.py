@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from assay.model.errors import AssayError
 from assay.reports.page import languages_script
-from assay.web import bank, views
+from assay.web import bank, offered, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
 from assay.web.people import SESSION
 from assay.web.replies import (
@@ -96,7 +96,7 @@ async def home(request: web.Request) -> web.Response:
     """What there is to label."""
     bench = bench_of(request)
     await bench.do(bench.desk.refresh)
-    counts = await bench.beside(partial(bench.desk.counts, request[PERSON]))
+    counts = await bench.beside(partial(offered.counts, bench.desk, request[PERSON]))
     bench.keep_fresh()
     return page(request, "home.html", tasks=counts, queues=QUEUES)
 
@@ -120,7 +120,7 @@ async def label(request: web.Request) -> web.Response:
         "task": task,
         "queue": queue,
         "screens": screens,
-        "recent": await bench.do(desk.recent, person, task),
+        "recent": await bench.do(offered.recent, desk, person, task),
         "keys": desk.ui.keys,
         "token": request[TOKEN],
         "moves": edits,
@@ -163,7 +163,7 @@ async def waiting(request: web.Request) -> Any:
     queue = request.query.get("queue", "open")
     if task not in bench.desk.tasks or queue not in QUEUES:
         raise Refused("There is no such queue.", 404)
-    look = partial(bench.desk.waits, request[PERSON], task, queue)
+    look = partial(offered.waits, bench.desk, request[PERSON], task, queue)
     return {"told": await bench.beside(look)}
 
 
@@ -187,7 +187,8 @@ async def unit(request: web.Request) -> Any:
 async def recent(request: web.Request) -> Any:
     """The last labels of who asks."""
     bench = bench_of(request)
-    return await bench.do(bench.desk.recent, request[PERSON], request.match_info["task"])
+    task = request.match_info["task"]
+    return await bench.do(offered.recent, bench.desk, request[PERSON], task)
 
 
 @answered

@@ -1,0 +1,98 @@
+"""What there is to label for a person, queue by queue, and what the person labelled last."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import orjson
+
+from assay.model.wording import counted, listing
+from assay.web.desk import QUEUES, Desk
+from assay.web.people import Person
+from assay.web.state import WorkbenchState
+from assay.web.values import beginning, in_brief
+
+_RECENT = 10
+_COUNTED = 1000
+
+
+def waits(desk: Desk, person: Person, task: str, queue: str, state: WorkbenchState) -> str:
+    """What is open in a queue and not this person's now, in words; empty where there is none.
+    By a ``state`` of any thread."""
+    rests = desk.asked.rests.get(task, ())
+    found = partial(
+        desk.finding(state, person, task),
+        queue, count=_COUNTED, in_order=False, also_held=True,
+    )  # fmt: skip
+    held = len(found())
+    later = len(found(rests=())) - held if rests else 0
+    told = []
+    if held:
+        told.append(
+            f"Other people have {counted(held, 'unit')} before them. What they leave comes "
+            f"free within {desk.ui.reserve_minutes:g} minutes."
+        )
+    if later:
+        before = listing([f"“{desk.tasks[one].title}”" for one in rests if one in desk.tasks])
+        told.append(
+            f"{counted(later, 'unit')} will be open once you have labelled the same topics "
+            f"under {before}."
+        )
+    return " ".join(told)
+
+
+def counts(desk: Desk, person: Person, state: WorkbenchState) -> list[dict[str, Any]]:
+    """For each task how many units there are, how many labels are wanted and given, how many
+    are mine, in which queues something waits, and, where not all is for all, how much for this
+    person; by a ``state`` of any thread."""
+    found = []
+    for name, task in desk.tasks.items():
+        wanted, units, done = state.one(
+            "SELECT coalesce(sum(passes), 0), COUNT(*), "
+            "coalesce(sum(min(labelled, passes)), 0) FROM units WHERE task = ? AND wanted",
+            name,
+        )
+        mine = state.one(
+            "SELECT COUNT(DISTINCT unit) FROM given JOIN units ON units.id = unit "
+            "WHERE person = ? AND task = ?", person.id, name,
+        )[0]  # fmt: skip
+        if not units and task.by_people:
+            continue
+        found_in = partial(desk.finding(state, person, name), in_order=False)
+        queues = {
+            # Whoever settles is told there what others have before them.
+            queue: bool(found_in(queue, count=1, also_held=queue == "disagreements"))
+            for queue in (("open",) if desk.gold else QUEUES)
+            if (queue != "disagreements" or person.adjudicates)
+            # Nobody misses an edit: a nugget stays as it is.
+            and not (queue == "widest" and task.by_people)
+        }  # fmt: skip
+        waiting = "" if queues["open"] else waits(desk, person, name, "open", state)
+        own = desk.ui.topics or desk.gold
+        left = len(found_in("open", count=_COUNTED, also_held=True)) if own else 0
+        found.append(
+            {
+                "task": name, "title": task.title, "units": units, "wanted": wanted,
+                "done": done, "mine": mine, "queues": queues, "waits": waiting,
+                "left": f"{left:,}{' or more' if left == _COUNTED else ''}" if left else "",
+            }
+        )  # fmt: skip
+    return found
+
+
+def recent(desk: Desk, person: Person, task: str) -> list[dict[str, Any]]:
+    """The last labels of a person under a task, newest first."""
+    rows = desk.state.all(
+        "SELECT units.id, units.hash, verdict, content, MAX(row) FROM given "
+        "JOIN units ON units.id = unit WHERE given.person = ? AND task = ? "
+        "GROUP BY units.id ORDER BY MAX(row) DESC LIMIT ?",
+        person.id, task, _RECENT,
+    )  # fmt: skip
+    found = []
+    for unit, hash_, verdict, content, _ in rows:
+        sides = desk.asked.sides(person.name, desk.tasks[task], hash_)
+        said = in_brief(sides.verdict(orjson.loads(verdict)))
+        text = beginning(desk.tasks[task], sides.content(orjson.loads(content)))
+        found.append({"unit": unit, "said": said, "text": text})
+    return found
