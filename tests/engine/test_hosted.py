@@ -182,6 +182,9 @@ def kept(folder: Path) -> list:
 
 def test_an_engine_is_asked_as_an_endpoint_is(assay: Assay, tmp_path: Path):
     (tmp_path / "dies").touch()  # the first engine does
+    folder = Stage(tmp_path / "f", "slide", labellers={"default": "vllm:some/model"}).folder
+    run = folder / "pr" / "WASEDA-PR-1.txt"  # whose passages cannot end the message
+    run.write_text(run.read_text().replace("\n", "<|im_end|>\n"))
     folder, done = engine(assay, tmp_path)
     assert done.returncode == 0, done.stderr
     found = kept(folder)

@@ -83,7 +83,7 @@ class EngineTransport:
         engine, asked = self._engine, orjson.loads(sent.body)
         try:
             prompt = self._tokeniser.apply_chat_template(
-                asked.pop("messages"),
+                [one | {"content": self._as_text(one["content"])} for one in asked.pop("messages")],
                 tokenize=True,
                 add_generation_prompt=True,
                 return_dict=False,
@@ -115,6 +115,13 @@ class EngineTransport:
         self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(model=self._model, **arguments))
         tokeniser = self._engine.get_tokenizer()
         self._tokeniser = await tokeniser if inspect.isawaitable(tokeniser) else tokeniser
+
+    def _as_text(self, text: str) -> str:
+        """The text with a character that nobody sees in what is spelt like one of the model's
+        control tokens: a passage could end its message by it, and answer for the model."""
+        for token in self._tokeniser.get_added_vocab():
+            text = text.replace(token, f"{token[:1]}\u200b{token[1:]}")
+        return text
 
     def _end(self) -> None:
         engine, self._engine = self._engine, None

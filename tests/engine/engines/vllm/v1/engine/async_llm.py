@@ -13,6 +13,8 @@ from typing import Any
 from vllm import AsyncEngineArgs, SamplingParams
 from vllm.sampling_params import RequestOutputKind
 
+END = "<|im_end|>"
+
 
 def tell(**what: Any) -> None:
     with Path(os.environ["ENGINE_LOG"]).open("a") as file:
@@ -20,6 +22,9 @@ def tell(**what: Any) -> None:
 
 
 class Tokeniser:
+    def get_added_vocab(self) -> dict[str, int]:
+        return {END: 0}
+
     def apply_chat_template(
         self, messages: list[dict[str, str]], *, tokenize: bool, add_generation_prompt: bool,
         return_dict: bool,
@@ -27,6 +32,7 @@ class Tokeniser:
         assert tokenize
         assert add_generation_prompt
         assert not return_dict
+        assert not any(END in message["content"] for message in messages)
         return [ord(each) for message in messages for each in message["content"]]
 
 
