@@ -28,7 +28,7 @@ import orjson
 from assay.api.labels_parquet import write_head, write_part
 from assay.labellers.base import Request
 from assay.ledger import Ledger, NewLabel, QuestionKey
-from assay.ledger.chain import Head, linked
+from assay.ledger.chain import Head, chained
 from assay.ledger.hashes import packed
 from assay.ledger.parquet import ParquetLedger
 from assay.model.labels import LabellerId, Status
@@ -115,7 +115,8 @@ class Exported:
         for label in labels:
             number, before, uid = self._head.labels + 1, self._head.digest, label.uid(CREATED)
             key = packed(label.key)
-            self._head = Head(number, linked(before, number, packed(uid), key, *[None] * 5, "{}"))
+            about = (number, packed(uid), key, *[None] * 5, "{}")
+            self._head = Head(number, chained(before, *zip(about))[0])
             rows.append((
                 number, packed(uid), key, label.task, label.version, packed(label.unit),
                 canonical(label.content).decode(), label.labeller.name, label.labeller.kind,

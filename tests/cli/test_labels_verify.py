@@ -13,7 +13,7 @@ import pytest
 
 from assay.cli.common import present, tell
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.chain import Head, linked
+from assay.ledger.chain import Head, chained
 from assay.model.labels import LabellerId, Status
 from assay.page.tables import Table
 from assay.protocols.evaluation import Evaluation
@@ -48,12 +48,12 @@ def test_a_changed_label_stops_the_score_and_is_named(slide: Path, assay):
 
 
 def make_digests_anew(path: Path) -> None:
-    digest = Head().digest
     columns = "id, uid, key, error, tokens_in, tokens_out, cost, seconds, detail"
     with closing(sqlite3.connect(path)) as db:
-        for row in db.execute(f"SELECT {columns} FROM labels ORDER BY id").fetchall():
-            digest = linked(digest, *row)
-            db.execute("UPDATE labels SET digest = ? WHERE id = ?", (digest, row[0]))
+        rows = db.execute(f"SELECT {columns} FROM labels ORDER BY id").fetchall()
+        digests = chained(Head().digest, *zip(*rows, strict=True))
+        pairs = zip(digests, (row[0] for row in rows), strict=True)
+        db.executemany("UPDATE labels SET digest = ? WHERE id = ?", pairs)
         db.commit()
         db.execute("PRAGMA wal_checkpoint")  # else the log would be told not to go on from the file
 
@@ -178,7 +178,7 @@ def test_an_older_ledgers_label_in_place_of_what_is_none_is_imported(slide: Path
     with Ledger.open(slide / "other.sqlite") as ledger:
         (uid,) = ledger.add([label])
         (lines,) = ledger.lines()
-    (slide / "more.jsonl").write_bytes(lines[0][2] + b"}")
+    (slide / "more.jsonl").write_text(lines.objects[0] + "}")
     for added in (1, 0):
         done = assay("labels", "import", slide, slide / "more.jsonl")
         assert f"{added} labels added" in done.stdout + done.stderr

@@ -88,7 +88,7 @@ def keep_and_die(path: Place, count: int) -> None:
 def read(path: Place) -> None:
     """Print how many labels there are, counted in three ways."""
     with Ledger.open(path) as ledger:
-        last = [block[-1][0] for block in ledger.lines()]
+        last = [block.numbers[-1] for block in ledger.lines()]
         print(ledger.checked().labels, len(list(ledger.labels())), *last)
 
 

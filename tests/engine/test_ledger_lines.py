@@ -24,7 +24,7 @@ def label(unit, **values):
 
 def rows(ledger, tasks=None):
     blocks = ledger.lines(tasks)
-    return [orjson.loads(line + b"}") for block in blocks for _, _, line in block]
+    return [orjson.loads(line + "}") for block in blocks for line in block.objects]
 
 
 @given(
@@ -56,7 +56,7 @@ def test_more_than_one_block_in_order_and_only_the_tasks_asked_for(tmp_path):
         ledger.add(label(f"u{number}") for number in range(20_000))
         blocks = list(ledger.lines([TASK]))
         assert len(blocks) > 1
-        assert [number for block in blocks for number, _, _ in block] == list(range(1, 20_001))
+        assert [number for block in blocks for number in block.numbers] == list(range(1, 20_001))
         assert rows(ledger, ["r2c2.answer"]) == []
 
 
@@ -67,7 +67,7 @@ def test_labels_that_were_added_while_it_read_come_last(tmp_path):
         lines = ledger.lines([TASK])
         first = next(lines)
         ledger.add([label("u2")])
-        assert [number for block in (first, *lines) for number, _, _ in block] == [1, 2]
+        assert [number for block in (first, *lines) for number in block.numbers] == [1, 2]
 
 
 def test_numbers_with_gaps_and_uids_that_are_no_hashes(tmp_path):
@@ -76,7 +76,7 @@ def test_numbers_with_gaps_and_uids_that_are_no_hashes(tmp_path):
         tasks = ("r2c2.entailment", "r2c2.answer")
         ledger.add(label(f"u{number}", task=tasks[number % 2]) for number in range(10))
         (block,) = ledger.lines([TASK])
-        assert [number for number, _, _ in block] == [1, 3, 5, 7, 9]
-        assert [len(uid) for _, uid, _ in block] == [16] * 5
+        assert block.numbers == (1, 3, 5, 7, 9)
+        assert [len(uid) for uid in block.uids] == [16] * 5
         (block,) = ledger.lines()
-        assert [number for number, _, _ in block] == list(range(1, 11))
+        assert block.numbers == tuple(range(1, 11))

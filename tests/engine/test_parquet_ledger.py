@@ -112,7 +112,9 @@ def everything(ledger):
         "whole": list(ledger.whole(labels)),
         "contents": contents,
         "lines": [
-            one for some in ledger.checked_lines(["r2c2.answer"], ledger.head()) for one in some
+            one
+            for some in ledger.checked_lines(["r2c2.answer"], ledger.head())
+            for one in zip(*some, strict=True)
         ],
     }
 

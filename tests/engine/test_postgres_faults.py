@@ -284,13 +284,14 @@ def test_sessions_that_are_ended_while_all_is_read(breakable, monkeypatch):
     url = breakable.url("ended")
     with Ledger.open(url) as ledger, Ledger.open(url) as other:
         ledger.add([label(n) for n in range(2500)])
-        expected = [one for block in ledger.lines() for one in block]
+        expected = [one for block in ledger.lines() for one in zip(*block, strict=True)]
         units, head = ledger.units(), ledger.head()
         ended = Ended(breakable, ledger, monkeypatch, every=3)
         rows = ledger.checked_lines({"r2c2.entailment"}, head)
-        found = next(rows)
+        found = [next(rows)]
         other.add([label(2500)])
-        assert [*found, *(one for block in rows for one in block)] == expected
+        found.extend(rows)
+        assert [one for block in found for one in zip(*block, strict=True)] == expected
         assert ledger.checked().labels == 2501
         labels = ledger.labels()
         assert next(labels).rowid == 1

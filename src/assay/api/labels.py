@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head
 from assay.ledger.checking import LedgerFault
 from assay.ledger.exchange import label_row
-from assay.ledger.hashes import packed
+from assay.ledger.hashes import packed, unpacked
 from assay.model.errors import AssayError, SettingsError
 from assay.model.going import Told, unheard
 from assay.model.labels import Label, Status, without_reasons
@@ -79,7 +78,6 @@ _NAMED = 5
 """Faults of a ledger that are told in a remark."""
 _AT_ONCE = 1000
 """Labels that are looked into together."""
-_UNIT = re.compile(rb'"unit_hash":"([^"]*)"')
 
 
 @contextmanager
@@ -193,11 +191,10 @@ def export_lines(
         for one, content in with_contents(ledger, list(found_labels(ledger, task=task, by=by))):
             yield orjson.dumps(exported(one, content, where), option=orjson.OPT_APPEND_NEWLINE)
         return
-    for block in ledger.lines(tasks_named(task)):
-        for rowid, _, line in block:
-            unit = _UNIT.search(line)
-            places = where.of(unit.group(1).decode() if unit else "", rowid)
-            yield b'%b,"places":%b}\n' % (line, orjson.dumps([p._asdict() for p in places]))
+    for numbers, _, units, objects in ledger.lines(tasks_named(task)):
+        for rowid, unit, line in zip(numbers, map(unpacked, units), objects, strict=True):
+            places = [place._asdict() for place in where.of(unit, rowid)]
+            yield b'%b,"places":%b}\n' % (line.encode(), orjson.dumps(places))
 
 
 @dataclass(frozen=True, slots=True)

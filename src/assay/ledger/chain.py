@@ -7,11 +7,13 @@ seconds and detail), and that no label before it is gone, its digest does.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import orjson
 
-from assay.ledger.hashes import SIZE, hashed, letters_of, unpacked
+from assay.ledger.hashes import SIZE, hashed, letters, unpacked
 from assay.ledger.store import Database
 
 _INFINITE = frozenset((math.inf, -math.inf))  # which JSON could not tell from nothing
@@ -31,14 +33,27 @@ class Head(NamedTuple):
         return {"labels": self.labels, "head": self.digest.hex(), **drawn}
 
 
-def linked(before: bytes, number: int, uid: bytes, key: bytes | str, *rest: object) -> bytes:
-    """The digest of a label, from that of the one before it and its columns as they are stored:
-    number, uid, key, error, tokens_in, tokens_out, cost, seconds and detail. Raises TypeError for
-    what is no label."""
-    if not _INFINITE.isdisjoint(rest):
+def links(
+    numbers: Iterable[int],
+    uids: Iterable[bytes],
+    keys: Iterable[bytes | str],
+    errors: Iterable[str | None],
+    *rest: Sequence[object],
+) -> list[bytes]:
+    """What the digests of labels cover beside that of the label before, which it stands behind: by
+    columns as they are stored, of which the ``rest`` are tokens_in, tokens_out, cost, seconds and
+    detail. Raises TypeError where one is no label."""
+    if not all(map(_INFINITE.isdisjoint, rest)):
         raise TypeError("a label holds no infinite number")
-    parts = [number, letters_of(uid), letters_of(key), *rest]
-    return hashed(before + orjson.dumps(parts))
+    rows = zip(numbers, letters(uids), letters(keys), errors, *rest, strict=True)
+    return list(map(orjson.dumps, rows))
+
+
+def chained(digest: bytes, *columns: Sequence[Any]) -> list[bytes]:
+    """The digests of labels that follow one with this digest, by their columns as in
+    :func:`links`."""
+    behind = accumulate(links(*columns), lambda one, link: hashed(one + link), initial=digest)
+    return list(behind)[1:]
 
 
 def head(db: Database) -> Head:

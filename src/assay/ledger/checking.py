@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from operator import itemgetter
+from operator import add, itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
 from assay.ledger import lines
-from assay.ledger.chain import Head, head, linked
+from assay.ledger.chain import Head, head, links
 from assay.ledger.draws import faulty_draws
-from assay.ledger.hashes import hashed, letters_of, unpacked
+from assay.ledger.hashes import all_hashed, letters, unpacked
 from assay.ledger.opening import is_damage
 from assay.ledger.store import LEAST, MOST, Database, Store
 from assay.model.going import Told, share_of, unheard
@@ -29,6 +29,7 @@ GONE = (
     "other gave (out/) away first."
 )
 K = TypeVar("K")
+V = TypeVar("V")
 CheckedRow = tuple[Any, ...]
 """A label: :data:`assay.ledger.lines.COLUMNS`, its digest, the number of its unit, and whether that
 is of the same task."""
@@ -41,9 +42,11 @@ _LABELS = (  # of constants
 )
 _DIGEST, _UNIT, _SAME_TASK = 20, 21, 22
 SAYS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
-"""Of a row what :func:`uid_of` takes."""
+"""Of the columns of labels what :func:`uids_of` takes."""
 LINKS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
-"""The same for :func:`assay.ledger.chain.linked`."""
+"""The same for :func:`assay.ledger.chain.links`,"""
+TEXTS = itemgetter(5, 3, 6)
+"""and for :func:`are_texts_of`."""
 _UNITS = (
     "SELECT units.id, hash, name, content FROM units LEFT JOIN tasks ON tasks.id = units.task "
     "WHERE units.id <= ? AND units.id > ? ORDER BY units.id"
@@ -131,27 +134,39 @@ def _labels(db: Store, after: CheckedUpTo, until: CheckedUpTo, told: Told) -> It
     changed: set[int] = set()  # units whose text is another
     count, highest = 0, after.unit  # units have the order of their first labels
     for some in _checked(db, _LABELS, last, newest, partial(told, "labels checked")):
+        columns = [*zip(*some, strict=True)]
+        # Going on from what is stored: a change is told once, and not of every label behind it.
+        stored = [digest, *(one if type(one) is bytes else b"" for one in columns[_DIGEST])]
+        texts = of_each(are_texts_of, *TEXTS(columns))
+        uids = of_each(partial(uids_of, who, said), *SAYS(columns))
+        digests = of_each(_digests, stored[:-1], *LINKS(columns))
         wrong: list[LedgerFault] = []
-        for row in some:
-            stored, unit = row[_DIGEST], row[_UNIT]
-            if not (row[_SAME_TASK] and is_text_of(row[5], row[3], row[6])) and unit not in changed:
-                changed.add(unit)
-                if row[5] is not None:
-                    wrong.append(_changed_text(row[5]))
-            why = _wrong(row, last, digest, who, said, changed)
-            if why is not None:
-                wrong.append(why)
-            # Going on from what is stored: a change is told once, and not of every label behind it.
-            last, digest = row[0], stored if type(stored) is bytes else b""
+        # Nearly always all are as they were written, and none is looked at alone.
+        as_written = (*uids,) == columns[1] and (*digests,) == columns[_DIGEST] and all(digests)
+        if changed or not (as_written and all(texts) and all(columns[_SAME_TASK])):
+            for row, same, uid, made in zip(some, texts, uids, digests, strict=True):
+                if not (row[_SAME_TASK] and same) and row[_UNIT] not in changed:
+                    changed.add(row[_UNIT])
+                    if row[5] is not None:
+                        wrong.append(_changed_text(row[5]))
+                why = _wrong(row, last, uid, made, who, changed)
+                if why is not None:
+                    wrong.append(why)
+                last = row[0]
         yield some, wrong
-        new = {row[_UNIT] for row in some if row[_UNIT] > highest}
+        last, digest = some[-1][0], stored[-1]
+        new = {unit for unit in columns[_UNIT] if unit > highest}
         count, highest = count + len(new), max(new, default=highest)
     if last < newest or digest != as_stored:
         yield (), [LedgerFault("labels were changed while they were looked at")]
     if count != db.execute(_COUNT_UNITS, after[1:] + until[1:]).fetchone()[0]:
-        rows = _checked(db, _UNITS, after.unit, until.unit, partial(told, "texts checked"))
-        every = (unit for unit in chain.from_iterable(rows) if unit[0] not in changed)
-        yield (), [_changed_text(unit[1]) for unit in every if not is_text_of(*unit[1:])]
+        for some in _checked(db, _UNITS, after.unit, until.unit, partial(told, "texts checked")):
+            numbers, hashes, tasks, contents = zip(*some, strict=True)
+            every = zip(
+                numbers, hashes, of_each(are_texts_of, hashes, tasks, contents), strict=True
+            )
+            unlabelled = (one for one in every if one[0] not in changed)
+            yield (), [_changed_text(unit) for _, unit, same in unlabelled if not same]
 
 
 def _changed_text(unit: bytes) -> LedgerFault:
@@ -161,18 +176,18 @@ def _changed_text(unit: bytes) -> LedgerFault:
 def _wrong(
     row: CheckedRow,
     last: int,
-    digest: bytes,
-    who: Mapping[int, orjson.Fragment],
-    said: Verdicts,
+    uid: bytes | None,
+    digest: bytes | None,
+    who: Collection[int],
     changed: Collection[int],
 ) -> LedgerFault | None:
-    """What of a label is not as it was written, behind the label of number ``last`` and ``digest``,
-    where the texts of some units are ``changed``."""
-    if uid_of(who, said, *SAYS(row)) == row[1]:
+    """What of a label is not as it was written, behind the label of number ``last``, where its
+    columns come to this uid and digest, and the texts of some units are ``changed``."""
+    if uid == row[1]:
         if row[_UNIT] in changed:
             why: str | None = "the text that it is about was changed"
         else:
-            why = _unlinked(last, digest, row)
+            why = _unlinked(row, last, digest)
     elif row[1] is None:  # a row that is cut off
         return LedgerFault(f"label number {row[0]} is damaged")
     elif row[3] is None or row[5] is None or row[7] not in who:
@@ -182,13 +197,12 @@ def _wrong(
     return None if why is None else LedgerFault(why, unpacked(row[1]))
 
 
-def _unlinked(last: int, digest: bytes, row: CheckedRow) -> str | None:
+def _unlinked(row: CheckedRow, last: int, digest: bytes | None) -> str | None:
     stored = row[_DIGEST]
-    try:
-        if linked(digest, *LINKS(row)) == stored:
-            return None
-    except TypeError:  # a column that no label has so
+    if digest is None:  # a column that no label has so
         return _BESIDE
+    if digest == stored:
+        return None
     if stored is None:
         return _FOREIGN
     if row[0] != last + 1:
@@ -224,37 +238,59 @@ class Verdicts(dict[str | None, orjson.Fragment | None]):
         return made
 
 
-def uid_of(
+def uids_of(
     who: Mapping[K, orjson.Fragment],
     said: Verdicts,
-    task: str,
-    version: str,
-    unit: bytes,
-    labeller: K,
-    status: str,
-    verdict: str | None,
-    reason: str | None,
-    sample: int,
-    overrules: bytes | str | None,
-    created: str,
-) -> bytes | None:
-    """The uid that a label's columns come to (as ``NewLabel.uid``); None for what is no label."""
-    try:
-        corrected = None if overrules is None else letters_of(overrules)
-        parts = (task, version, letters_of(unit), who[labeller], status, said[verdict], reason)
-        return hashed(orjson.dumps((*parts, sample, corrected, created)))
-    except (LookupError, TypeError, ValueError):
-        return None
+    tasks: Iterable[str],
+    versions: Iterable[str],
+    units: Iterable[bytes],
+    labellers: Iterable[K],
+    statuses: Iterable[str],
+    verdicts: Iterable[str | None],
+    reasons: Iterable[str | None],
+    samples: Iterable[int],
+    overrules: Iterable[bytes | str | None],
+    created: Iterable[str],
+) -> list[bytes]:
+    """The uids that the columns of labels come to (as ``NewLabel.uid``)."""
+    by, told = map(who.__getitem__, labellers), map(said.__getitem__, verdicts)
+    corrected = letters(overrules)
+    rows = zip(
+        tasks, versions, letters(units), by, statuses, told, reasons, samples, corrected, created,
+        strict=True,
+    )  # fmt: skip
+    return all_hashed(map(orjson.dumps, rows))
 
 
-def is_text_of(unit: bytes, task: str, text: str) -> bool:
-    """Whether a unit's text is the one that was hashed."""
+def are_texts_of(units: Sequence[bytes], tasks: Sequence[str], texts: Sequence[str]) -> list[bool]:
+    """Whether units' texts are those that were hashed."""
+    begins = {task: f"[{orjson.dumps(task).decode()}," for task in {*tasks}}
+    rows = zip(tasks, texts, strict=True)
+    made = all_hashed(f"{begins[task]}{text}]".encode() for task, text in rows)
+    return [
+        one == unit or _is_written_otherwise(unit, task, text)
+        for one, unit, task, text in zip(made, units, tasks, texts, strict=True)
+    ]
+
+
+def _is_written_otherwise(unit: bytes, task: str, text: str) -> bool:
+    """Whether a unit's text is the one that was hashed, but for how it is written."""
+    return type(text) is str and unit_hash(task, orjson.loads(text)) == unit.hex()
+
+
+def _digests(before: Iterable[bytes], *columns: Any) -> list[bytes]:
+    """The digests of labels behind those ``before``."""
+    return all_hashed(map(add, before, links(*columns)))
+
+
+def of_each(made: Callable[..., Sequence[V]], *columns: Sequence[Any]) -> Sequence[V | None]:
+    """What is made of labels by columns of them; None for one that is none."""
     try:
-        about = b"[%b,%b]" % (orjson.dumps(task), text.encode())
-        # Or it is a text that was not written as it is hashed.
-        return hashed(about) == unit or unit_hash(task, orjson.loads(text)) == letters_of(unit)
-    except (AttributeError, TypeError, ValueError):
-        return False
+        return made(*columns)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        if len(columns[0]) == 1:
+            return [None]
+        return [of_each(made, *zip(row))[0] for row in zip(*columns, strict=True)]
 
 
 def _checked(

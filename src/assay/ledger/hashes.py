@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 
 SIZE, LETTERS = 16, 32
 _HASH = re.compile("[0-9a-f]{32}")
@@ -31,16 +32,26 @@ def hashed(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()[:SIZE]
 
 
+def all_hashed(data: Iterable[bytes]) -> list[bytes]:
+    """The same of many."""
+    sha = hashlib.sha256
+    return [sha(one).digest()[:SIZE] for one in data]
+
+
 def unpacked(stored: bytes | str) -> str:
     """A hash as it was before it was packed; what else stands in its place (:func:`as_stored`, or
     in a damaged ledger), as text."""
     return stored.hex() if isinstance(stored, bytes) else str(stored)
 
 
-def letters_of(stored: object) -> str:
-    """The same. Raises TypeError for what is stored by no Assay."""
-    if type(stored) is str and not is_hash(stored):
+def letters(column: Iterable[object]) -> list[str | None]:
+    """The same of many, of which some may be missing. Raises TypeError for what is stored by no
+    Assay."""
+    return [one.hex() if type(one) is bytes and len(one) == SIZE else _kept(one) for one in column]
+
+
+def _kept(stored: object) -> str | None:
+    """What stands in place of a hash."""
+    if stored is None or (type(stored) is str and not is_hash(stored)):
         return stored
-    if type(stored) is not bytes or len(stored) != SIZE:
-        raise TypeError(f"{stored!r} is not how a hash is stored")
-    return stored.hex()
+    raise TypeError(f"{stored!r} is not how a hash is stored")

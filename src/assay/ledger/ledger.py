@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Self
 
 import orjson
 
-from assay.ledger.chain import Head, digest_of, head, linked, made_draws, newest
+from assay.ledger.chain import Head, chained, digest_of, head, made_draws, newest
 from assay.ledger.checking import (
     CURE,
     GONE,
@@ -26,7 +27,7 @@ from assay.ledger.checking import (
 from assay.ledger.copying import OTHERWISE, copied
 from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import as_stored, packed, unpacked
-from assay.ledger.lines import Labellers, Line, json_block, json_blocks, whole_rows
+from assay.ledger.lines import Labellers, Lines, all_lines, lines_of, whole_rows
 from assay.ledger.places import store_at
 from assay.ledger.reading import Reading
 from assay.ledger.store import Place, Store
@@ -34,6 +35,9 @@ from assay.model.errors import LedgerError
 from assay.model.going import Told, unheard
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import canonical, content_hash
+
+_LINKED = itemgetter(0, 1, 9, 12, 13, 14, 15, 17)
+"""Of the columns of new labels what their digests cover, beside their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,23 +149,23 @@ class Ledger(Reading):
         somebody does otherwise: ``what`` is being done by them."""
         return self._db.claim(name, what, shards=shards)
 
-    def lines(self, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[list[Line]]:
+    def lines(self, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Lines]:
         """The labels that were written after number ``after``, of the named tasks or of all, as
         JSON."""
         names = None if tasks is None else list(tasks)
         with self._db.explained(), self._db.apart() as db:
-            yield from json_blocks(db, names, after)
+            yield from all_lines(db, names, after)
 
-    def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[list[Line]]:
+    def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[Lines]:
         """The labels of the named tasks as JSON, which are :meth:`checked` as they are given: only
         when all were is it certain that they are as they were written, and that ``since`` is a
         beginning of the ledger. Raises LedgerError where that is not so."""
         names, who = set(tasks), Labellers(self._db)
         if self._checked == CheckedUpTo():
             for rows in self._all_checked():
-                block = json_block((row for row in rows if row[3] in names), who)
-                if block:
-                    yield block
+                of_these = [row for row in rows if row[3] in names]
+                if of_these:
+                    yield lines_of([*zip(*of_these, strict=True)], who)
         else:
             yield from self.lines(names)
         self.checked()
@@ -395,15 +399,13 @@ class Ledger(Reading):
             new = [uid for uid in rows if uid not in there or rows[uid][-2] == now]
             for uid in there:
                 rows.pop(uid, None)
-        self._db.insert(units.values(), self._numbered(rows.values()))
+        if rows:
+            last, digest, _ = newest(self._db)
+            numbers = range(last + 1, last + 1 + len(rows))
+            columns = [*zip(*rows.values(), strict=True)]
+            digests = chained(digest, numbers, *_LINKED(columns))
+            self._db.insert(units.values(), zip(numbers, *columns, digests, strict=True))
         return new
-
-    def _numbered(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-        """Rows with their numbers and their digests."""
-        last, digest, _ = newest(self._db)
-        for number, row in enumerate(rows, last + 1):
-            digest = linked(digest, number, row[0], row[1], row[9], *row[12:16], row[17])
-            yield (number, *row, digest)
 
     def _task_id(self, task: str) -> int:
         if task not in self._task_ids:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from assay.ledger.hashes import unpacked
 from assay.ledger.reading import of_tasks
 from assay.ledger.store import MOST, Database, Store, each
 
 ROWS = 512  # labels that are read at once: up to 2 MB of lines
 
-Line = tuple[int, bytes, bytes]
-"""A label: its number, its uid (16 bytes), and its JSON object, which
-lacks the last brace, so that something can be added."""
+
+class Lines(NamedTuple):
+    """Labels, some at a time: the number of each, its uid and its unit's hash (16 bytes each), and
+    its JSON object, which lacks the last brace, so that something can be added."""
+
+    numbers: Sequence[int]
+    uids: Sequence[bytes]
+    units: Sequence[bytes]
+    objects: Sequence[str]
+
 
 WHOLE = (
     "number", "uid", "key", "task", "version", "unit_hash", "unit", "labeller", "kind", "params",
@@ -28,7 +34,7 @@ COLUMNS = (
     "labels.id, uid, key, tasks.name, version, hash, content, labeller, sample, status, verdict, "
     "reason, error, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
 )
-"""The same in the ledger, where the labeller is a number: what :func:`json_block` takes."""
+"""The same in the ledger, where the labeller is a number: what :func:`lines_of` takes."""
 _WHOLE = COLUMNS.replace("labeller", "labellers.name, kind, params")
 
 
@@ -37,12 +43,12 @@ def whole_rows(db: Store, tasks: Sequence[str] | None) -> Iterator[Any]:
     return each(db, *_query(_WHOLE, tasks, MOST, 0))
 
 
-def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[list[Line]]:
+def all_lines(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[Lines]:
     """The labels after a number, of the named tasks or of all, oldest first, some at a time."""
     who, newest = Labellers(db), "SELECT max(id) FROM labels"
     while (until := db.execute(newest).fetchone()[0] or 0) > after:  # also what others wrote since
         for some in db.blocks(*_query(COLUMNS, tasks, until, after), ROWS, "replace"):
-            yield json_block(some, who)
+            yield lines_of([*zip(*some, strict=True)], who)
         after = until
 
 
@@ -60,63 +66,79 @@ def _query(
     return query, [*(tasks or []), until, after]
 
 
-class Labellers(dict[int, orjson.Fragment]):
+class Labellers(dict[int, str]):
     """A ledger's labellers as lines name them, by their numbers."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def __missing__(self, number: int) -> orjson.Fragment:
+    def __missing__(self, number: int) -> str:
         named = "SELECT name, kind, params FROM labellers WHERE id = ?"
         found = self[number] = labeller_json(*self._db.execute(named, [number]).fetchone())
         return found
 
 
-def labeller_json(name: str, kind: str, params: str) -> orjson.Fragment:
+def labeller_json(name: str, kind: str, params: str) -> str:
     """A labeller as lines name it."""
-    who = {"name": name, "kind": kind, "params": orjson.Fragment(params)}
-    return orjson.Fragment(orjson.dumps(who))
+    return f'{{"name":{_json(name)},"kind":{_json(kind)},"params":{params}}}'
 
 
-def json_block(rows: Iterable[Sequence[Any]], who: Mapping[Any, orjson.Fragment]) -> list[Line]:
-    """Labels (``COLUMNS``, and perhaps more) as lines; ``who`` are the labellers."""
-    block = []
-    for (
-        number, uid, key, task, version, unit, content, labeller, sample, status, verdict, reason,
-        error, overrules, tokens_in, tokens_out, cost, seconds, created, detail, *_,
-    ) in rows:  # fmt: skip
-        line = {
-            "uid": uid.hex(),
-            "key": unpacked(key),
-            "task": task,
-            "version": version,
-            "unit_hash": unit.hex(),
-            "unit": orjson.Fragment(content),
-            "labeller": who[labeller],
-            "sample": sample,
-            "status": status,
-            "verdict": None if verdict is None else orjson.Fragment(verdict),
-            "reason": reason,
-            "error": error,
-            "overrules": None if overrules is None else unpacked(overrules),
-            "tokens_in": tokens_in,
-            "tokens_out": tokens_out,
-            "cost": _number(cost),
-            "seconds": _number(seconds),
-            "created": created,
-            "detail": orjson.Fragment(detail),
-        }
-        block.append((number, uid, orjson.dumps(line)[:-1]))
-    return block
+def lines_of(columns: Sequence[Sequence[Any]], who: Mapping[Any, str]) -> Lines:
+    """Labels, by their columns (``COLUMNS``, and perhaps more), as lines; ``who`` are the
+    labellers."""
+    (
+        numbers, uids, keys, tasks, versions, units, contents, labellers, samples, statuses,
+        verdicts, reasons, errors, overrules, tokens_in, tokens_out, costs, seconds, created,
+        details, *_,
+    ) = columns  # fmt: skip
+    lines = [
+        f'{{"uid":{uid},"key":{key},"task":{task},"version":{version},"unit_hash":{unit},'
+        f'"unit":{content},"labeller":{who[labeller]},"sample":{sample},"status":{status},'
+        f'"verdict":{"null" if verdict is None else verdict},"reason":{reason},"error":{error},'
+        f'"overrules":{overruled},"tokens_in":{read},"tokens_out":{written},"cost":{cost},'
+        f'"seconds":{took},"created":{at},"detail":{detail}'
+        for uid, key, task, version, unit, content, labeller, sample, status, verdict, reason,
+            error, overruled, read, written, cost, took, at, detail
+        in zip(
+            _hashes(uids), _hashes(keys), _texts(tasks), _texts(versions), _hashes(units), contents,
+            labellers, samples, _texts(statuses), verdicts, _texts(reasons), _texts(errors),
+            _hashes(overrules), _numbers(tokens_in), _numbers(tokens_out), _numbers(costs),
+            _numbers(seconds), _texts(created), details, strict=True,
+        )
+    ]  # fmt: skip
+    return Lines(numbers, uids, units, lines)
 
 
-def _number(value: float | None) -> int | orjson.Fragment | None:
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _texts(column: Iterable[str | None]) -> Iterator[str]:
+    """Texts as JSON, of which many are alike."""
+    known = {one: _json(one) for one in {*column}}
+    return map(known.__getitem__, column)
+
+
+def _hashes(column: Iterable[bytes | str | None]) -> list[str]:
+    """Hashes as JSON, or what stands in their place."""
+    return [
+        "null" if one is None else f'"{one.hex()}"' if type(one) is bytes else _json(one)
+        for one in column
+    ]
+
+
+def _numbers(column: Iterable[float | None]) -> list[str]:
+    """Numbers as JSON."""
+    return ["null" if one is None else _number(one) for one in column]
+
+
+def _number(value: float) -> str:
     """A number with 17 digits, which give the same one back; none where it is infinite, which JSON
     has no number for."""
-    if value is None or isinstance(value, int):
-        return value
-    digits, _, power = f"{value:.17g}".partition("e")
-    if digits in ("inf", "-inf"):
-        return None
-    point = "" if "." in digits else ".0"
-    return orjson.Fragment(f"{digits}{point}{f'e{power}' if power else ''}")
+    if isinstance(value, int):
+        return str(value)
+    text = f"{value:.17g}"
+    if "." in text:
+        return text
+    digits, e, power = text.partition("e")
+    return "null" if digits in ("inf", "-inf") else f"{digits}.0{e}{power}"

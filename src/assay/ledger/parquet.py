@@ -7,21 +7,22 @@ memory holds few labels however many there are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import orjson
 import polars as pl
 
-from assay.ledger.chain import Head, linked
-from assay.ledger.checking import LINKS, SAYS, Verdicts, is_text_of, uid_of
+from assay.ledger.chain import Head, chained
+from assay.ledger.checking import LINKS, SAYS, TEXTS, Verdicts, are_texts_of, of_each, uids_of
 from assay.ledger.hashes import SIZE, as_stored, packed, unpacked
 from assay.ledger.ledger import Ledger
-from assay.ledger.lines import ROWS, WHOLE, Line, json_block, labeller_json
+from assay.ledger.lines import ROWS, WHOLE, Lines, labeller_json, lines_of
 from assay.ledger.reading import as_told, by_reason, label_of
 from assay.model.errors import SettingsError
 from assay.model.going import Told, share_of, unheard
@@ -82,20 +83,16 @@ class ParquetLedger:
         count, digest = 0, Head().digest
         for frame in self._frames():
             numbers = np.arange(count + 1, count + 1 + len(frame))
-            wrong = np.flatnonzero(frame["number"].to_numpy() != numbers)
-            for number, row in zip(numbers.tolist(), _rows(frame), strict=True):
-                if len(wrong) and number > count + wrong[0]:
-                    self._lacks(number)
+            wrong = np.flatnonzero(frame["number"].to_numpy() != numbers)[:1].tolist()
+            for row in (rows := list(_rows(frame.head(wrong[0]) if wrong else frame))):
                 try:
-                    fine = self._take(row, who, verdicts)
-                    digest = linked(digest, *LINKS(row))
+                    self._take(row, who)
                 except (TypeError, ValueError) as error:
-                    self._refuse(f"label {number:,} cannot be read: {error}")
-                if not fine:
-                    self._refuse(
-                        f"label {number:,} (uid {unpacked(row[1])}) is not as it was written: "
-                        "what it says, of what, by whom or when was changed"
-                    )
+                    self._refuse(f"label {row[0]:,} cannot be read: {error}")
+            if rows:
+                digest = self._checked(rows, digest, who, verdicts)
+            if wrong:
+                self._lacks(count + 1 + wrong[0])
             count += len(frame)
             told("labels checked", count, share_of(count, self._head.labels))
         if count < self._head.labels:
@@ -106,11 +103,31 @@ class ParquetLedger:
                 "added, or a key, error, token, cost, second or detail was changed"
             )
 
-    def _take(
-        self, row: tuple[Any, ...], who: dict[Who, orjson.Fragment], verdicts: Verdicts
-    ) -> bool:
-        """Take in a row; returns whether it is as it was written."""
-        number, uid, key, task, version, unit, content, labeller, _, status, *_, detail = row
+    def _checked(
+        self,
+        rows: Sequence[tuple[Any, ...]],
+        digest: bytes,
+        who: Mapping[Who, orjson.Fragment],
+        verdicts: Verdicts,
+    ) -> bytes:
+        """The digest of the last of some rows, which are behind one of ``digest``."""
+        columns = [*zip(*rows, strict=True)]
+        uids = of_each(partial(uids_of, who, verdicts), *SAYS(columns))
+        texts = of_each(are_texts_of, *TEXTS(columns))
+        for row, uid, same in zip(rows, uids, texts, strict=True):
+            if uid != row[1] or not same:
+                self._refuse(
+                    f"label {row[0]:,} (uid {unpacked(row[1])}) is not as it was written: "
+                    "what it says, of what, by whom or when was changed"
+                )
+        try:
+            return chained(digest, *LINKS(columns))[-1]
+        except TypeError as error:
+            self._refuse(f"one of labels {rows[0][0]:,} to {rows[-1][0]:,} is none: {error}")
+
+    def _take(self, row: tuple[Any, ...], who: dict[Who, orjson.Fragment]) -> None:
+        """Take in a row."""
+        number, _, key, task, version, _, _, labeller, _, status, *_, detail = row
         name, kind, params = labeller
         if labeller not in who:
             who[labeller] = orjson.Fragment(canonical([name, kind, orjson.loads(params)]))
@@ -126,7 +143,6 @@ class ParquetLedger:
         self._keys.add(key if isinstance(key, bytes) else bytes(SIZE))
         if detail != "{}":
             orjson.loads(detail)
-        return uid_of(who, verdicts, *SAYS(row)) == uid and is_text_of(unit, task, content)
 
     def _lacks(self, number: int) -> None:
         self._refuse(
@@ -134,7 +150,7 @@ class ParquetLedger:
             "ledger, in one folder"
         )
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, why: str) -> NoReturn:
         raise SettingsError(f"{self.name}: {why}. Export the labels anew.")
 
     def checked(self) -> Head:
@@ -231,11 +247,11 @@ class ParquetLedger:
                     seen.add(unit)
                     yield unpacked(unit), orjson.loads(content)
 
-    def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[list[Line]]:
+    def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[Lines]:
         who = {one: labeller_json(*one) for one in self._who}
         for frame in self._frames(where=_among("task", tasks)):
             for some in frame.iter_slices(ROWS):
-                yield json_block(_rows(some), who)
+                yield lines_of([*zip(*_rows(some), strict=True)], who)
 
     def _labels(self, where: pl.Expr) -> Iterator[Label]:
         for frame in self._frames(where=where):

@@ -16,7 +16,7 @@ from assay.judging.repeats import why_repeated
 from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
-from assay.ledger.lines import Line
+from assay.ledger.lines import Lines
 from assay.ledger.policy import Policy
 from assay.measures.scores import twins
 from assay.model.errors import Fault, FormatError, SettingsError
@@ -363,7 +363,7 @@ class Evaluation:
             raise
         return result, self._write(result, ledger, ledger.checked_lines(names, head))
 
-    def _write(self, result: Result, ledger: AnyLedger, lines: Iterable[list[Line]]) -> list[Path]:
+    def _write(self, result: Result, ledger: AnyLedger, lines: Iterable[Lines]) -> list[Path]:
         out, found = self.folder.out, result.findings
         inputs = self._digests_of_inputs()
         files: dict[Path, FileData] = {

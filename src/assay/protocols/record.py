@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
+from itertools import compress
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from assay.ledger.chain import Head
 from assay.ledger.columns import by_part
 from assay.ledger.hashes import SIZE
-from assay.ledger.lines import Line
+from assay.ledger.lines import Lines
 from assay.model.places import file_sha256
 from assay.model.scratch import Parts, Scratch
 from assay.model.version import __version__
@@ -72,7 +72,6 @@ class CountedUids:
 _PART = 1 << 16  # labels whose uses are sorted at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
 """A use of a label: its number in the ledger, and the place among which columns."""
-_USED_AT = b',"used_at":['
 
 
 class PlacesUsed:
@@ -104,27 +103,27 @@ class PlacesUsed:
             self._held = {part: (uses, np.ascontiguousarray(uses["number"]))}
         return self._held[part]
 
-    def among(self, first: int, last: int) -> dict[int, bytes]:
+    def among(self, first: int, last: int) -> dict[int, str]:
         """By its number in the ledger, of labels from ``first`` to ``last``."""
-        found: dict[int, bytes] = {}
+        found: dict[int, str] = {}
         for part in range(first // _PART, last // _PART + 1):
             uses, numbers = self._part(part)
             begin, end = np.searchsorted(numbers, np.array([first, last + 1], np.uint64)).tolist()
             self._add(uses[begin:end], found)
         return found
 
-    def _add(self, uses: npt.NDArray[Any], found: dict[int, bytes]) -> None:
-        texts: list[bytes] = [b""] * len(uses)
+    def _add(self, uses: npt.NDArray[Any], found: dict[int, str]) -> None:
+        texts = [""] * len(uses)
         for columns in np.unique(uses["columns"]).tolist():
             own = np.flatnonzero(uses["columns"] == columns)
             places = self._columns[columns].named(uses["codes"][own])
             quoted = map(encode_basestring, map(self._named, places))
-            for at, text in zip(own.tolist(), map(str.encode, quoted), strict=True):
+            for at, text in zip(own.tolist(), quoted, strict=True):
                 texts[at] = text
         for number, text in zip(uses["number"].tolist(), texts, strict=True):
             known = found.setdefault(number, text)
-            if known is not text and known != text and not known.endswith(b"," + text):
-                found[number] = b"%b,%b" % (known, text)
+            if known is not text and known != text and not known.endswith("," + text):
+                found[number] = f"{known},{text}"
 
 
 def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
@@ -150,9 +149,7 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
     ]
 
 
-def write_labels(
-    path: Path, lines: Iterable[list[Line]], places: PlacesUsed
-) -> tuple[str, CountedUids]:
+def write_labels(path: Path, lines: Iterable[Lines], places: PlacesUsed) -> tuple[str, CountedUids]:
     """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
     Returns the SHA-256 of the file and which labels it holds."""
     counted = CountedUids(places.scratch)
@@ -160,14 +157,14 @@ def write_labels(
 
 
 def _used_lines(
-    blocks: Iterable[list[Line]], places: PlacesUsed, counted: CountedUids
+    blocks: Iterable[Lines], places: PlacesUsed, counted: CountedUids
 ) -> Iterator[bytes]:
-    for block in blocks:
-        used_at = places.among(block[0][0], block[-1][0])
-        used = [one for one in block if one[0] in used_at]
-        counted.add(b"".join(uid for _, uid, _ in used))
-        pieces = ((line, _USED_AT, used_at[number], b"]}\n") for number, _, line in used)
-        yield b"".join(chain.from_iterable(pieces))
+    for numbers, uids, _, objects in blocks:
+        used_at = places.among(numbers[0], numbers[-1])
+        used = [*map(used_at.get, numbers)]
+        counted.add(b"".join(compress(uids, used)))
+        pairs = zip(compress(objects, used), filter(None, used), strict=True)
+        yield "".join([f'{one},"used_at":[{at}]}}\n' for one, at in pairs]).encode()
 
 
 def write_manifest(
