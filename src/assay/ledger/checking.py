@@ -30,9 +30,9 @@ GONE = (
 )
 K = TypeVar("K")
 V = TypeVar("V")
-CheckedRow = tuple[Any, ...]
-"""A label: :data:`assay.ledger.lines.COLUMNS`, its digest, the number of its unit, and whether that
-is of the same task."""
+Columns = Sequence[tuple[Any, ...]]
+"""Labels: :data:`assay.ledger.lines.COLUMNS`, their digests, the numbers of their units, and
+whether these are of the same task."""
 
 _VERDICTS, _SHORT = 10_000, 100  # different ones that are remembered, and characters of these
 _LABELS = (  # of constants
@@ -40,7 +40,7 @@ _LABELS = (  # of constants
     "LEFT JOIN tasks ON tasks.id = labels.task LEFT JOIN units ON units.id = labels.unit "
     "WHERE labels.id <= ? AND labels.id > ? ORDER BY labels.id"
 )
-_DIGEST, _UNIT, _SAME_TASK = 20, 21, 22
+TASK, _DIGEST, _UNIT, _SAME_TASK = 3, 20, 21, 22
 SAYS = itemgetter(3, 4, 5, 7, 9, 10, 11, 8, 13, 18)
 """Of the columns of labels what :func:`uids_of` takes."""
 LINKS = itemgetter(0, 1, 2, 12, 14, 15, 16, 17, 19)
@@ -75,8 +75,9 @@ class LedgerFault(NamedTuple):
         return self.why if self.uid is None else f"label {self.uid[:8]}: {self.why}"
 
 
-Inspected = tuple[Sequence[CheckedRow], Sequence[LedgerFault]]
-"""Labels, and what is not as it was written of them or of what was looked at before them."""
+Inspected = tuple[Columns, Sequence[LedgerFault]]
+"""Labels (no columns where there are none), and what is not as it was written of them or of what
+was looked at before them."""
 
 
 def faults(db: Store, *, told: Told = unheard) -> Iterator[LedgerFault]:
@@ -136,7 +137,7 @@ def _labels(db: Store, after: CheckedUpTo, until: CheckedUpTo, told: Told) -> It
     for some in _checked(db, _LABELS, last, newest, partial(told, "labels checked")):
         columns = [*zip(*some, strict=True)]
         # Going on from what is stored: a change is told once, and not of every label behind it.
-        stored = [digest, *(one if type(one) is bytes else b"" for one in columns[_DIGEST])]
+        stored = [digest, *[one if type(one) is bytes else b"" for one in columns[_DIGEST]]]
         texts = of_each(are_texts_of, *TEXTS(columns))
         uids = of_each(partial(uids_of, who, said), *SAYS(columns))
         digests = of_each(_digests, stored[:-1], *LINKS(columns))
@@ -153,7 +154,7 @@ def _labels(db: Store, after: CheckedUpTo, until: CheckedUpTo, told: Told) -> It
                 if why is not None:
                     wrong.append(why)
                 last = row[0]
-        yield some, wrong
+        yield columns, wrong
         last, digest = some[-1][0], stored[-1]
         new = {unit for unit in columns[_UNIT] if unit > highest}
         count, highest = count + len(new), max(new, default=highest)
@@ -174,7 +175,7 @@ def _changed_text(unit: bytes) -> LedgerFault:
 
 
 def _wrong(
-    row: CheckedRow,
+    row: tuple[Any, ...],
     last: int,
     uid: bytes | None,
     digest: bytes | None,
@@ -197,7 +198,7 @@ def _wrong(
     return None if why is None else LedgerFault(why, unpacked(row[1]))
 
 
-def _unlinked(row: CheckedRow, last: int, digest: bytes | None) -> str | None:
+def _unlinked(row: tuple[Any, ...], last: int, digest: bytes | None) -> str | None:
     stored = row[_DIGEST]
     if digest is None:  # a column that no label has so
         return _BESIDE
@@ -295,7 +296,7 @@ def of_each(made: Callable[..., Sequence[V]], *columns: Sequence[Any]) -> Sequen
 
 def _checked(
     db: Store, query: str, after: int, until: int, told: Callable[[int, float | None], None]
-) -> Iterator[list[CheckedRow]]:
+) -> Iterator[list[tuple[Any, ...]]]:
     """The rows of a table above a number up to another, some at a time; ``told`` hears how many
     were had."""
     done = 0

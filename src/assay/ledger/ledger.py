@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import compress, islice
 from operator import itemgetter
 from typing import Any, Self
 
@@ -18,8 +18,9 @@ from assay.ledger.chain import Head, chained, digest_of, head, made_draws, newes
 from assay.ledger.checking import (
     CURE,
     GONE,
-    CheckedRow,
+    TASK,
     CheckedUpTo,
+    Columns,
     Inspection,
     LedgerFault,
     faults,
@@ -162,10 +163,12 @@ class Ledger(Reading):
         beginning of the ledger. Raises LedgerError where that is not so."""
         names, who = set(tasks), Labellers(self._db)
         if self._checked == CheckedUpTo():
-            for rows in self._all_checked():
-                of_these = [row for row in rows if row[3] in names]
-                if of_these:
-                    yield lines_of([*zip(*of_these, strict=True)], who)
+            for columns in self._all_checked():
+                if not names.issuperset(columns[TASK]):
+                    of_these = [one in names for one in columns[TASK]]
+                    columns = [(*compress(one, of_these),) for one in columns]
+                if columns[TASK]:
+                    yield lines_of(columns, who)
         else:
             yield from self.lines(names)
         self.checked()
@@ -256,20 +259,21 @@ class Ledger(Reading):
         self._named = {}
         return self._checked.head
 
-    def _all_checked(self) -> Iterator[Sequence[CheckedRow]]:
+    def _all_checked(self) -> Iterator[Columns]:
         """All labels, some at a time, which are checked as they are given."""
         return self._looked(self._db.apart(), by_index=self._by_index)
 
     def _looked(
         self, opened: AbstractContextManager[Store], *, by_index: bool = True
-    ) -> Iterator[Sequence[CheckedRow]]:
+    ) -> Iterator[Columns]:
         """The same of those that were not checked yet."""
         with self._db.explained(), opened as db:
             inspection = Inspection(db, self._checked, by_index=by_index, told=self.told)
-            for rows, wrong in inspection:
+            for columns, wrong in inspection:
                 for fault in wrong:
                     raise LedgerError(f"{self.name}: {fault}. {CURE}")
-                yield rows
+                if columns:
+                    yield columns
             self._checked = inspection.until
 
     def faults(self) -> Iterator[LedgerFault]:

@@ -138,9 +138,11 @@ class R2c2(Protocol[R2C2Settings, R2c2Inputs]):
         """What is said of an answer as a whole stands at its run and question, a passage under its
         PassageKey."""
         run, question, position = place
+        if position.startswith("nugget "):
+            return f"{run} {question} {position}"
         if position.startswith("passage "):
             return f"{question} passage {run};{position.removeprefix('passage ')}"
-        return str(place) if position.startswith("nugget ") else f"{run} {question}"
+        return f"{run} {question}"
 
 
 def _answers(inputs: R2c2Inputs, task: AnyTask, book: LabelBook, **how: bool) -> Iterator[Request]:
