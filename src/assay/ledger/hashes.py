@@ -47,10 +47,12 @@ def unpacked(stored: bytes | str) -> str:
 def letters(column: Iterable[object]) -> list[str | None]:
     """The same of many, of which some may be missing. Raises TypeError for what is stored by no
     Assay."""
-    return [one.hex() if type(one) is bytes and len(one) == SIZE else _kept(one) for one in column]
+    return [
+        one.hex() if type(one) is bytes and len(one) == SIZE else _stand_in(one) for one in column
+    ]
 
 
-def _kept(stored: object) -> str | None:
+def _stand_in(stored: object) -> str | None:
     """What stands in place of a hash."""
     if stored is None or (type(stored) is str and not is_hash(stored)):
         return stored
