@@ -11,7 +11,6 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +100,7 @@ class Prompter:
         self._render = Confined("assay.labellers.chat_template:rendered")
         # The longest first: a token may begin with another.
         self._special = sorted(header.special, key=len, reverse=True)
+        self._frames: dict[tuple[str, ...], list[int | list[int | str]]] = {}
 
     def __call__(self, messages: Messages, prefill: str = "") -> list[int | str]:
         """The prompt of ``messages``, followed by the beginning of a reply, ``prefill``."""
@@ -114,10 +114,6 @@ class Prompter:
             pieces.extend(self._plain(texts[part]) if isinstance(part, int) else part)
         pieces.extend(self._plain(prefill))
         return pieces
-
-    @cached_property
-    def _frames(self) -> dict[tuple[str, ...], list[int | list[int | str]]]:
-        return {}
 
     def _frame(self, roles: tuple[str, ...]) -> list[int | list[int | str]]:
         """What the template writes around the messages: their positions between its pieces."""

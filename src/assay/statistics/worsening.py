@@ -26,6 +26,8 @@ from assay.statistics.samplesize import paired_t_topics
 POWER = 0.8
 """The power that a loss called detectable is detected with."""
 
+_SEED = 0
+
 
 def by_session(values: npt.ArrayLike, sessions: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
     """The sum of the values of each session and how many it holds; without sessions each
@@ -48,7 +50,6 @@ def sign_flip_p(
     *,
     upper: bool = False,
     permutations: int = 10_000,
-    seed: int = 0,
 ) -> float:
     """The one-sided p-value that the mean of ``differences`` is not below 0.
 
@@ -58,8 +59,8 @@ def sign_flip_p(
 
     ``differences``: one value a question, after − before (plus what may be lost). ``sessions``:
     what flips as one. ``upper``: test that the mean is not above 0 instead. ``permutations``: B,
-    the number of random flips where the test is not exact. ``seed``: of the random flips. Raises
-    ValueError where there is no difference, or one is not finite, or a setting is out of range.
+    the number of random flips where the test is not exact. Raises ValueError where there is no
+    difference, or one is not finite, or a setting is out of range.
     """
     sums, _ = by_session(differences, sessions)
     if not len(sums):
@@ -71,7 +72,7 @@ def sign_flip_p(
     observed = column.sum() + sum_slack(column, np.maximum(np.abs(column), 1.0))[0]
     exact = is_exact(len(sums))
     count = total = 0
-    for masks in swap_masks(len(sums), permutations, seed):
+    for masks in swap_masks(len(sums), permutations, _SEED):
         flipped = (1.0 - 2.0 * masks) @ column
         count += int((flipped <= observed).sum())
         total += len(flipped)
@@ -102,25 +103,23 @@ def session_interval(
     return interval if len(sums) >= FEWEST else None
 
 
-def detectable_loss(spread: float, n: int, alpha: float, power: float = POWER) -> float | None:
-    """The loss δ that a one-sided paired t-test of level ``alpha`` finds with ``power``, exact
+def detectable_loss(spread: float, n: int, alpha: float) -> float | None:
+    """The loss δ that a one-sided paired t-test of level ``alpha`` finds with :data:`POWER`, exact
     by the noncentral t; None where it is undefined (fewer than 2 questions) or nothing varies.
 
     ``spread``: s_d, the standard deviation of the differences; of sessions, that of their sums by
     the mean size of a session. ``n``: the number of questions, or sessions. ``alpha``: the level of
-    the test. ``power``: the probability that such a loss is found. Raises ValueError where an
-    argument is out of range.
+    the test. Raises ValueError where an argument is out of range.
     """
     whole_number(n, "n", 0)
     probability(alpha, "alpha")
-    probability(power, "power")
     if n < 2 or spread <= 0:
         return None
     critical = special.stdtrit(n - 1, 1 - alpha)
-    return float(special.nctdtrinc(n - 1, 1 - power, critical)) * spread / math.sqrt(n)
+    return float(special.nctdtrinc(n - 1, 1 - POWER, critical)) * spread / math.sqrt(n)
 
 
-def questions_needed(spread: float, loss: float, alpha: float, power: float = POWER) -> int | None:
+def questions_needed(spread: float, loss: float, alpha: float) -> int | None:
     """How many questions it takes to detect ``loss``; None where nobody could.
 
     The one-sided test of level α is the two-sided one of level 2α but for its other tail.
@@ -128,7 +127,7 @@ def questions_needed(spread: float, loss: float, alpha: float, power: float = PO
     if spread <= 0 or loss <= 0:
         return None
     try:
-        return paired_t_topics(min(2 * alpha, 0.999), 1 - power, loss, spread * spread / 2)
+        return paired_t_topics(min(2 * alpha, 0.999), 1 - POWER, loss, spread * spread / 2)
     except ValueError:  # more than 10⁹
         return None
 

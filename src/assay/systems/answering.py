@@ -98,6 +98,10 @@ class Made:
     def drop(self, question: str, what: str, given: object, why: str) -> None:
         self.unusable.append({"question": question, "what": what, "given": given, "why": why})
 
+    def without(self, question: str, *replies: Label | None) -> None:
+        """No usable reply came to a question; none at all to some request where one is None."""
+        (self.missing if None in replies else self.failed).append(question)
+
     def drop_reply(self, question: str, reply: Label) -> None:
         """A reply without a usable verdict, with the model's own words where they are kept."""
         given = reply.detail.get("reply", reply.detail.get("raw"))
@@ -260,7 +264,7 @@ def answer_r2c2(
             elif reply is not None:
                 made.drop_reply(topic, reply)
         if not verdicts:
-            (made.missing if None in replies else made.failed).append(topic)
+            made.without(topic, *replies)
             continue
         if settings.confidence is Confidence.SAMPLED and None in replies:
             made.missing.append(topic)  # agreement of fewer samples would mean something else
@@ -317,7 +321,7 @@ def _certain(
     for (topic, (verdict, _)), label in zip(drawn.items(), labels, strict=True):
         value = usable(label)
         if value is None:
-            (made.missing if label is None else made.failed).append(topic)
+            made.without(topic, label)
             if label is not None:
                 made.drop(topic, "certainty", None, label.error or "it cannot be used")
             continue

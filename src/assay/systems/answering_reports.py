@@ -58,7 +58,7 @@ def answer_trec_rag(
     for (topic, text), request, label in zip(topics.items(), requests, labels, strict=True):
         verdict = usable(label)
         if verdict is None:
-            (made.missing if label is None else made.failed).append(topic)
+            made.without(topic, label)
             if label is not None:
                 made.drop_reply(topic, label)
             continue

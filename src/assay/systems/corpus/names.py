@@ -27,9 +27,6 @@ NAMES: dict[str, Any] = tomllib.loads(phrases_in("assay.systems.corpus", "names.
 
 RULES = Phrases.of("assay.systems.corpus", "patterns.toml").rules
 """The patterns of ``patterns.toml``."""
-LISTS, FIRST, SECOND, QUOTES, DATES, RELEASES = (
-    name_set(NAMES[name]) for name in ("lists", "first", "second", "quotes", "dates", "releases")
-)
 SYMBOLS: dict[str, str] = NAMES["symbols"]
 MONEY: dict[str, str] = NAMES["money"]
 UNITS: dict[str, str] = NAMES["units"]

@@ -9,22 +9,10 @@ pages use, the rest are recognised by the shape of their names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.systems.corpus.names import (
-    DATES,
-    FIRST,
-    LISTS,
-    MONEY,
-    QUOTES,
-    RELEASES,
-    RULES,
-    SECOND,
-    SYMBOLS,
-    UNITS,
-    listed,
-)
+from assay.systems.corpus.names import MONEY, NAMES, RULES, SYMBOLS, UNITS, listed, name_set
 
 _MONTHS = listed(
     """
@@ -64,23 +52,14 @@ COMPUTED = "\ue002"  # stands for what the wiki would compute, until the last pa
 
 def dropped(name: str) -> bool:
     """Whether a template of this name says nothing that belongs to the text."""
-    return RULES["dropped"].match(name) is not None and name not in _SAID
+    return RULES["dropped"].match(name) is not None
 
 
 def sayer(name: str) -> Say | None:
     """What says a template of this name in words, or None for one that is not known."""
-    if name in SYMBOLS:
-        return _symbol
-    if name in FIRST:
-        return lambda call: call.arg(1) or call.named.get("text", "")
-    if name in _SAID:
-        return _SAID[name]
-    for names, words in _KINDS:
-        if name in names:
-            return words
-    if name.startswith(("lang-", "langx")):
-        return lambda call: call.arg(2) if name == "langx" else call.arg(1)
-    return None
+    if name == "langx":
+        return _second
+    return _SAYERS.get(name) or (_first if name.startswith(("lang-", "langx")) else None)
 
 
 def _symbol(call: Call) -> str:
@@ -300,62 +279,65 @@ def _first(call: Call) -> str:
     return call.arg(1)
 
 
+def _second(call: Call) -> str:
+    return call.arg(2)
+
+
 def _two(call: Call) -> str:
     return f"{call.arg(1)} {call.arg(2)}".strip()
 
 
-_SAID: dict[str, Say] = {
-    **dict.fromkeys(("nihongo", "nihongo3", "nihongo foot", "nihongo krt"), _nihongo),
-    **dict.fromkeys(("sortname", "sort name", "sortkeyname"), _two),
-    **dict.fromkeys(
-        listed("sort grade; abbr; tooltip; hover; estimation; ordinal; trans; lsj"), _first
-    ),
+def _as_of(call: Call) -> str:
+    return f"As of {date_words(*list(call.args)[:3])}" if call.args else ""
+
+
+_KINDS: Mapping[str, Say] = {
+    "lists": _list,
+    "dates": _date,
+    "releases": _releases,
+    "quotes": _quote,
+    "first": lambda call: call.arg(1) or call.named.get("text", ""),
+    "second": lambda call: call.arg(2) or call.arg(1),
+    "only_first": _first,
+    "two": _two,
+    "joined_by_blanks": lambda call: " ".join(call.every()),
+    "joined_by_colons": lambda call: ":".join(call.every()),
+    "joined_by_dashes": lambda call: "–".join(call.every()),
+    "joined_by_slashes": lambda call: "/".join(call.every()),
+    "nihongo": _nihongo,
+    "convert": _convert,
+    "circa": lambda call: f"c. {call.arg(1)}".strip(),
+    "based_on": _based_on,
+    "tracks": _tracks,
+    "columns": _columns,
+    "captions": _captions,
+    "computed": lambda _: COMPUTED,
+}
+"""What says the templates of each list of ``names.toml``."""
+
+_SAYERS: Mapping[str, Say] = {
+    **{name: say for kind, say in _KINDS.items() for name in name_set(NAMES[kind])},
+    **dict.fromkeys(MONEY, _money),
+    **dict.fromkeys(SYMBOLS, _symbol),
     "sort dash": lambda _: "–",
     "marriage": _marriage,
-    **dict.fromkeys(("convert", "cvt"), _convert),
     "rating": _rating,
     "rating-5": lambda call: f"{call.arg(1)}/5",
     "rating-10": lambda call: f"{call.arg(1)}/10",
     "album ratings": _ratings,
-    **dict.fromkeys(("track listing", "tracklist", "tracklisting"), _tracks),
-    **dict.fromkeys(("based on", "basedon"), _based_on),
     "film name": _film_name,
     "certification table entry": _certification,
     "height": _height,
-    **dict.fromkeys(("circa", "ca."), lambda call: f"c. {call.arg(1)}".strip()),
     "floruit": lambda call: f"fl. {call.arg(1)}".strip(),
-    "reign": lambda call: "–".join(call.every()),
-    **dict.fromkeys(("frac", "fraction"), lambda call: "/".join(call.every())),
-    "as of": lambda call: f"As of {date_words(*list(call.args)[:3])}" if call.args else "",
+    "as of": _as_of,
     "sic": lambda call: f"{''.join(call.every())} [sic]".strip(),
-    "duration": lambda call: ":".join(call.every()),
-    **dict.fromkeys(
-        listed(
-            "inflation; inflation-year; inflation year; to usd; age; age in years; age in days; "
-            "years ago; rt data; time ago; age nts; currentyear; currency rate; inrconvert/cpi"
-        ),
-        lambda _: COMPUTED,  # the arguments are other figures
-    ),
-    **dict.fromkeys(("div col", "colbegin", "col begin", "col div", "div col start"), _columns),
     "currency": _currency,
     "val": _value,
     "coord": _coordinates,
-    **dict.fromkeys(("multiple image", "listen", "external media", "css image crop"), _captions),
     "translation": lambda call: f"transl. {call.arg(1)}" if call.arg(1) else "",
     "uss": lambda call: f"USS {call.arg(1)}",
     "hms": lambda call: f"HMS {call.arg(1)}",
-    "medal": lambda call: " ".join(call.every()),
 }
-
-
-_KINDS: tuple[tuple[Container[str], Say], ...] = (
-    (LISTS, _list),
-    (DATES, _date),
-    (RELEASES, _releases),
-    (MONEY, _money),
-    (SECOND, lambda call: call.arg(2) or call.arg(1)),
-    (QUOTES, _quote),
-)
 
 
 def template_name(raw: str) -> str:
