@@ -21,15 +21,6 @@ answers = st.lists(
 )
 
 
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.floats(0.01, 0.99), st.integers(1, 50))
-def test_percentiles_are_the_very_numbers_of_numpy(
-    values: list[float], level: float, n: int
-) -> None:
-    beyond = bootstrap.tail(level, n)
-    wanted = np.quantile(values, [beyond, 1 - beyond])
-    assert bootstrap.percentiles(np.array(values), level, n) == tuple(wanted)
-
-
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("n", [4, 5, 8, 14, 25, 100, 10_000])
 def test_tails_are_those_beyond_students_t(level: float, n: int) -> None:

@@ -101,8 +101,8 @@ def mean_intervals(
         means = np.concatenate([np.einsum("ij,kj->ik", counts, rows) for counts in draws]) / n
         # The mean of n equal values can miss the value by a rounding error; the true mean cannot.
         bounded = np.clip(means, rows.min(axis=1), rows.max(axis=1))
-        for at, column in zip(which, bounded.T, strict=True):
-            found[at] = Interval(*percentiles(column, level, n))
+        for at, ends in zip(which, percentiles(bounded, level, n).T.tolist(), strict=True):
+            found[at] = Interval(*ends)
     return found
 
 
@@ -214,14 +214,15 @@ def percentile_interval(values: Floats, level: float, n: int) -> Interval | None
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
-    return Interval(*percentiles(defined, level, n), undefined=len(values) - len(defined))
+    ends = percentiles(defined, level, n).tolist()
+    return Interval(*ends, undefined=len(values) - len(defined))
 
 
-def percentiles(values: Floats, level: float, n: int) -> tuple[float, float]:
-    """The ends of an interval that holds with probability ``level``, of values of resamples of
-    ``n`` topics."""
-    ordered, beyond = np.sort(values), tail(level, n)
-    return _quantile(ordered, beyond), _quantile(ordered, 1.0 - beyond)
+def percentiles(values: Floats, level: float, n: int) -> Floats:
+    """The ends of the intervals that hold with probability ``level``, of values (resamples × …) of
+    resamples of ``n`` topics."""
+    beyond = tail(level, n)
+    return np.quantile(values, (beyond, 1.0 - beyond), axis=0)
 
 
 @lru_cache(maxsize=256)
@@ -239,13 +240,3 @@ def tail(level: float, n: int) -> float:
     # Student's t by z (Abramowitz & Stegun 1964, 26.7.5): scipy's is slow to load.
     t = z * sum(np.polyval(series, z * z) / df**power for power, series in enumerate(_STUDENT))
     return math.erfc(t * math.sqrt((df + 1.0) / df / 2.0)) / 2.0
-
-
-def _quantile(ordered: Floats, share: float) -> float:
-    """What :func:`numpy.quantile` gives of ascending values, in a fraction of its time."""
-    place = (len(ordered) - 1) * share
-    below = int(place)
-    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
-    part = place - below
-    # As numpy adds up: from the nearer end.
-    return float(low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part))

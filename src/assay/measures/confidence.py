@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -227,33 +227,20 @@ def measured(name: str, p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
 # --- modesty -------------------------------------------------------------------------------------
 
 
-def reward_over(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2).
+reward_over = partial(_measured, "R_O")
+"""R_O: 1 − the mean confidence of the wrong answers; 1 if none is wrong (eq. 2). High means that
+the system suppresses overconfidence."""
 
-    High means that the system suppresses overconfidence.
-    """
-    return _measured("R_O", p, c)
+reward_under = partial(_measured, "R_U")
+"""R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3). High means that
+the system suppresses underconfidence."""
 
+hmr = partial(_measured, "HMR")
+"""HMR, the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4). Lowering the confidence of a
+right answer or raising that of a wrong one never raises it."""
 
-def reward_under(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """R_U: 1 − the mean of 1 − p over the right answers; 1 if none is right (eq. 3).
-
-    High means that the system suppresses underconfidence.
-    """
-    return _measured("R_U", p, c)
-
-
-def hmr(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """HMR, the harmonic mean of R_O and R_U; 0 if both are 0 (eq. 4).
-
-    Lowering the confidence of a right answer or raising that of a wrong one never raises it.
-    """
-    return _measured("HMR", p, c)
-
-
-def accuracy(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """The share of correct answers."""
-    return _measured("Accuracy", p, c)
+accuracy = partial(_measured, "Accuracy")
+"""The share of correct answers."""
 
 
 # --- calibration ---------------------------------------------------------------------------------
@@ -311,36 +298,24 @@ def reliability_bins(
     ]
 
 
-def ece(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
-    """The expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins."""
-    return _measured("ECE", p, c, bins, closed)
+ece = partial(_measured, "ECE")
+"""The expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins, which may be given
+(``bins``, ``closed``)."""
 
+mce = partial(_measured, "MCE")
+"""The maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
 
-def mce(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
-    """The maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
-    return _measured("MCE", p, c, bins, closed)
+brier = partial(_measured, "Brier")
+"""The Brier score: the mean of (p − c)²."""
 
+ks = partial(_measured, "KS")
+"""The KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p. It is taken at the ends
+of groups of equal confidence, so the order of ties does not matter."""
 
-def brier(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """The Brier score: the mean of (p − c)²."""
-    return _measured("Brier", p, c)
-
-
-def ks(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
-    """The KS calibration error: max_k |(1/N) Σ_{i≤k} (p_i − c_i)|, sorted by p.
-
-    It is taken at the ends of groups of equal confidence, so the order of ties does not matter.
-    """
-    return _measured("KS", p, c)
-
-
-def auroc(p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
-    """The area under the ROC curve of confidence as a sign of correctness.
-
-    That is the chance that a random right answer has a higher confidence than a random wrong one,
-    ties counting half. ``None`` if every answer is right or every answer is wrong.
-    """
-    return measured("AUROC", p, c)
+auroc = partial(measured, "AUROC")
+"""The area under the ROC curve of confidence as a sign of correctness: the chance that a random
+right answer has a higher confidence than a random wrong one, ties counting half. ``None`` if every
+answer is right or every answer is wrong."""
 
 
 # --- answering only when sure --------------------------------------------------------------------

@@ -111,7 +111,7 @@ def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
             )
         if key in arguments:
             raise ValueError(f"the parameter {key!r} is given twice in {whole!r}")
-        arguments[key] = _value(key, parameters[key], value, whole)
+        arguments[key] = _number(value) if isinstance(parameters[key], float) else value
     return arguments
 
 
@@ -123,13 +123,9 @@ def _key_of_choice(parameters: Mapping[str, Any], value: str) -> str:
     return ""
 
 
-def _value(name: str, default: StrEnum | float, text: str, whole: str) -> StrEnum | float:
-    """Read a parameter's value as the type of its default."""
+def _number(text: str) -> float | str:
+    """A number that is written; what is none stays as it is, for the measure to refuse."""
     try:
-        if isinstance(default, StrEnum):
-            wanted = "one of " + ", ".join(type(default))
-            return type(default)(text)
-        wanted = "a number"
         return float(text)
     except ValueError:
-        raise ValueError(f"{name} in {whole!r} must be {wanted}, got {text!r}") from None
+        return text

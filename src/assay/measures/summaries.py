@@ -49,13 +49,8 @@ class Weights:
 
     def by_sign(self) -> tuple[Weights, Weights]:
         """The positive and the negative ones; 0 in the others' places."""
-        return _by_sign(self)
-
-
-@lru_cache
-def _by_sign(weights: Weights) -> tuple[Weights, Weights]:
-    values = astuple(weights)
-    return Weights(*(max(0.0, v) for v in values)), Weights(*(min(0.0, v) for v in values))
+        values = astuple(self)
+        return Weights(*(max(0.0, v) for v in values)), Weights(*(min(0.0, v) for v in values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,9 +138,7 @@ def _of_references(judged: JudgedRecord, *, half: bool, silent: bool = False) ->
 
 def _half(worth: Floats) -> Range:
     """The mean of the best support of each claim, partial support being a half."""
-    if not len(worth):
-        return _ZERO
-    if not worth.shape[1]:
+    if not worth.size:  # no claim, or no passage
         return _ZERO
     low, high = np.nan_to_num(worth), np.nan_to_num(worth, nan=1.0)
     return Range(float(low.max(axis=1).mean()), float(high.max(axis=1).mean()))
