@@ -445,7 +445,7 @@ def test_a_preference_by_a_person_needs_no_other_order(sgss, folder):
 
 
 def test_agreement_is_drawn_by_queries_of_which_pairs_hang_together():
-    one = PreferredPair("q1", "A", "B", 1, 1, test=True)
+    one = PreferredPair("q1", "A", "B", 1, 1, "test")
     whole, none = Range.certain(1.0), Range.certain(0.0)
     compared = [(one, whole, whole)] * 3 + [(replace(one, query="q2"), none, none)]
     ((mar, labels),) = mean_rates(compared, SgssSettings())

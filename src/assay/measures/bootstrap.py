@@ -214,8 +214,8 @@ def percentile_interval(values: Floats, level: float, n: int) -> Interval | None
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
-    ends = percentiles(defined, level, n).tolist()
-    return Interval(*ends, undefined=len(values) - len(defined))
+    low, high = percentiles(defined, level, n).tolist()
+    return Interval(low, high, len(values) - len(defined))
 
 
 def percentiles(values: Floats, level: float, n: int) -> Floats:

@@ -6,9 +6,9 @@ example that retrieval knows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Collection, ItemsView, Iterator, Mapping, ValuesView
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from assay.measures.arrays import Floats
@@ -103,31 +103,3 @@ class Ranges(Mapping[str, Range]):
         """The mean of them, of which there is at least one."""
         floor, ceiling = (fsum(ends.tolist()) / len(self) for ends in (self.floors, self.ceilings))
         return Range(floor, ceiling)
-
-
-class RangeColumn(Sequence[Range]):
-    """Ranges one after the other, as two columns."""
-
-    def __init__(self, floors: Floats, ceilings: Floats) -> None:
-        self.ends = floors, ceilings
-
-    def some(self, places: Sequence[int]) -> RangeColumn:
-        """Those at some places."""
-        floors, ceilings = self.ends
-        return RangeColumn(floors[places], ceilings[places])
-
-    @overload
-    def __getitem__(self, at: int) -> Range: ...
-    @overload
-    def __getitem__(self, at: slice) -> RangeColumn: ...
-    def __getitem__(self, at: int | slice) -> Range | RangeColumn:
-        floors, ceilings = self.ends
-        if isinstance(at, slice):
-            return RangeColumn(floors[at], ceilings[at])
-        return Range(float(floors[at]), float(ceilings[at]))
-
-    def __len__(self) -> int:
-        return len(self.ends[0])
-
-    def __iter__(self) -> Iterator[Range]:
-        return map(Range, *(ends.tolist() for ends in self.ends))

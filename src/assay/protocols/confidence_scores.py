@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from assay.measures.abstention import Answers, SweepPoint, abstention, sweep
+from assay.measures.arrays import Floats
 from assay.measures.bootstrap import confidence_intervals
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.measures.confidence_ranges import Completion, confidence_ranges
-from assay.measures.ranges import OPEN, Range, RangeColumn
+from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score
 from assay.protocols import means
 
@@ -97,15 +98,15 @@ def _key(completion: Completion) -> bytes:
 
 
 class Verdicts(NamedTuple):
-    """A run's answers, with ``more`` of each: the values of further measures, question by
-    question."""
+    """A run's answers, with ``more`` of each: the floors and the ceilings of further measures,
+    question by question."""
 
     answers: Answers
-    more: Mapping[str, RangeColumn]
+    more: Mapping[str, tuple[Floats, Floats]]
 
     def only(self, places: Sequence[int]) -> Verdicts:
         """Those to some questions, by their places."""
-        some = {name: values.some(places) for name, values in self.more.items()}
+        some = {name: (low[places], high[places]) for name, (low, high) in self.more.items()}
         return Verdicts(self.answers.only(places), some)
 
     def scores(self, run: str, settings: Binned) -> dict[str, Score]:
@@ -132,10 +133,8 @@ class Verdicts(NamedTuple):
                 run, measure, ends, (0.0, 1.0), topics=len(unknown), missing=missing
             )
         more = {
-            name: RangeColumn(
-                *(np.where(unknown, *ends) for ends in zip(OPEN, of.ends, strict=True))
-            )
-            for name, of in tried.more.items()
+            name: (np.where(unknown, OPEN.floor, low), np.where(unknown, OPEN.ceiling, high))
+            for name, (low, high) in tried.more.items()
         }
         return Verdicts(tried.answers, more)._with_means(run, scores, settings)
 
@@ -143,8 +142,8 @@ class Verdicts(NamedTuple):
         self, run: str, scores: Mapping[str, Score], settings: Binned
     ) -> dict[str, Score]:
         means_of = {
-            name: means.mean_score(run, name, values, settings)
-            for name, values in self.more.items()
+            name: means.mean_score(run, name, map(Range, low.tolist(), high.tolist()), settings)
+            for name, (low, high) in self.more.items()
         }
         return {name: {**scores, **means_of}[name] for name in measures_with(means_of)}
 

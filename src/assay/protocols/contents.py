@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
+from assay.tasks.base import canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,5 +33,4 @@ def cited(text: str, citations: Iterable[object]) -> str:
 
 def digest(value: Any) -> str:
     """The SHA-256 of a value as canonical JSON: ``sha256:…``."""
-    data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+    return f"sha256:{hashlib.sha256(canonical(value)).hexdigest()}"

@@ -15,10 +15,3 @@ def glossary(table: str) -> tuple[Definition, ...]:
     return tuple(
         Definition(name, one["says"], one["source"]) for name, one in _TABLES[table].items()
     )
-
-
-CONFIDENCE = glossary("confidence")
-RANKING = glossary("ranking")
-NUGGETS = glossary("nuggets")
-SUPPORT = glossary("support")
-JUDGMENTS = glossary("judgments")

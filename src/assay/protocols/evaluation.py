@@ -28,7 +28,7 @@ from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
-from assay.protocols.output import FileData, digests_of, write_bytes, write_lines, write_packed
+from assay.protocols.output import FileData, digests_of, write_bytes, write_packed, write_pieces
 from assay.protocols.people import Overlap, overlaps
 from assay.protocols.ranked import ranked_files
 from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
@@ -382,7 +382,7 @@ class Evaluation:
         # First, as the labels are checked as they are written: nothing is, where one was changed.
         labels_sha256, counted = write_labels(labels, lines, places)
         digests = {
-            path: write_bytes(path, data) if isinstance(data, bytes) else write_lines(path, data())
+            path: write_bytes(path, data) if isinstance(data, bytes) else write_pieces(path, data())
             for path, data in files.items()
         }
         digests |= {path: write_packed(path, of) for path, of in gzipped.items()}

@@ -74,30 +74,13 @@ def json_bytes(document: object) -> bytes:
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> str:
-    """The same piece by piece."""
+    """The same piece by piece, which may be lines."""
     digest = hashlib.sha256()
     with _replacing(path) as file:
         for piece in pieces:
             digest.update(piece)
             file.write(piece)
     return digest.hexdigest()
-
-
-def write_lines(path: Path, lines: Iterable[bytes]) -> str:
-    """The same line by line."""
-    return write_pieces(path, _joined(lines))
-
-
-def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
-    some: list[bytes] = []
-    size = 0
-    for line in lines:
-        some.append(line)
-        size += len(line)
-        if size >= _WRITTEN:
-            yield b"".join(some)
-            some, size = [], 0
-    yield b"".join(some)
 
 
 def write_packed(path: Path, of: Path) -> str:
@@ -125,7 +108,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f".{path.name}.{token_hex(4)}")
         try:
-            with fresh.open("xb") as file:  # for whom the person's umask lets read it
+            with fresh.open("xb", _WRITTEN) as file:  # for whom the person's umask lets read it
                 yield file
             fresh.replace(path)
         except BaseException:

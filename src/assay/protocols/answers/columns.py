@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from assay.measures.abstention import Answers
 from assay.measures.arrays import Bools, Floats, Integers
-from assay.measures.ranges import Range, RangeColumn, Ranges
+from assay.measures.ranges import Range, Ranges
 from assay.model.computed import Computed
 from assay.model.labels import Label
 from assay.model.rag import Mark, Nugget, PassageKey, Question
@@ -242,8 +242,7 @@ class JudgedRun(Mapping[str, AnswerResult]):
             given=self._given,
             to_refuse=self._labels.to_refuse,
         )
-        more = {name: RangeColumn(*ends) for name, ends in self._recall.items()}
-        return Verdicts(answers, {**more, PRECISION: RangeColumn(*self._precision)})
+        return Verdicts(answers, {**self._recall, PRECISION: self._precision})
 
     def per_topic(self) -> Mapping[str, Mapping[str, Range | None]]:
         """The values of each question, measure → question."""

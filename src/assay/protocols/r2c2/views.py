@@ -17,7 +17,7 @@ from assay.protocols.answers.requests import several
 from assay.protocols.answers.results import PRECISION, RECALL, AnswerFindings, answer_gaps
 from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
-from assay.protocols.definitions import CONFIDENCE, RANKING, glossary
+from assay.protocols.definitions import glossary
 from assay.protocols.pages import best_in_words
 from assay.protocols.places import UsedLabels, WhereUsed
 from assay.protocols.r2c2.inputs import R2C2Settings
@@ -27,7 +27,8 @@ from assay.protocols.relevance import relevance_gaps, relevance_part
 def definitions(found: AnswerFindings) -> tuple[Definition, ...]:
     """What the measures are that are shown."""
     recall, precision = glossary("r2c2")
-    return (*((recall,) if several(found.questions) else ()), *CONFIDENCE, precision, *RANKING)
+    of_answers = (*glossary("confidence"), precision)
+    return (*((recall,) if several(found.questions) else ()), *of_answers, *glossary("ranking"))
 
 
 def boards(

@@ -173,8 +173,8 @@ def learn(
     Raises SettingsError where there is nothing to learn from.
     """
     every = pairs(inputs.preferences, settings)
-    testing = [pair for pair in every if pair.test]
-    wanted = [pair for pair in every if not pair.test]
+    testing = [pair for pair in every if pair.part == "test"]
+    wanted = [pair for pair in every if pair.part == "train"]
     if degraded:
         kept_out = {pair.query for pair in testing}
         wanted += [
@@ -194,7 +194,7 @@ def learn(
         tuple(CRITERIA[one] for one in columns),
         steps,
         len(training.pairs),
-        sum(pair.assumed for pair in training.pairs),
+        sum(pair.part == "assumed" for pair in training.pairs),
         sum(pair.labels for pair in training.pairs),
         len(wanted) - len(training.pairs),
         training.mar(beta),

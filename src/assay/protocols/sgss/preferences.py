@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from assay.labellers.base import Request
 from assay.measures.ranges import OPEN, Range
@@ -22,34 +23,26 @@ from assay.protocols.sgss.labels import JudgedSummary, compared_in, preference
 from assay.statistics.worsening import session_interval
 from assay.tasks.sgss import PREFERENCE
 
+Kind = Literal["test", "train", "assumed", "asked"]
+PARTS: tuple[Kind, ...] = get_args(Kind)
+
 
 @dataclass(frozen=True, slots=True)
 class PreferredPair:
     """Two summaries of a query with all preferences between them. ``left_better`` of ``labels``
-    labellers prefer the left one; ``test`` is its part; an ``assumed`` pair is an original and
-    its degraded version, an ``asked`` one was compared under the task ``sgss.preference``, by a
-    machine in both orders. Whether the pair counts at all hangs on a missing label where it is not
-    ``sure``."""
+    labellers prefer the left one. ``part`` is one of :data:`PARTS`: an ``assumed`` pair is an
+    original and its degraded version, an ``asked`` one was compared under the task
+    ``sgss.preference``, by a machine in both orders; others are of the ``test`` or the ``train``
+    part. Whether the pair counts at all hangs on a missing label where it is not ``sure``."""
 
     query: str
     left: str
     right: str
     left_better: int
     labels: int
-    test: bool
-    assumed: bool = False
+    part: Kind
     sure: bool = True
-    asked: bool = False
 
-    @property
-    def part(self) -> str:
-        """One of :data:`PARTS`."""
-        if self.asked:
-            return "asked"
-        return "assumed" if self.assumed else "test" if self.test else "train"
-
-
-PARTS = ("test", "train", "assumed", "asked")
 
 Compared = Sequence[tuple[PreferredPair, Range | None, Range | None]]
 """Pairs with ΔSGSS and AR."""
@@ -58,14 +51,14 @@ Compared = Sequence[tuple[PreferredPair, Range | None, Range | None]]
 def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[PreferredPair]:
     """The pairs that were compared, each once, whichever side a summary stood on."""
     found: dict[tuple[str, str, str], list[bool]] = {}
-    tests: dict[tuple[str, str, str], bool] = {}
+    parts: dict[tuple[str, str, str], Kind] = {}
     for one in preferences:
         left, right = sorted((one.left, one.right))
         key = (one.query, left, right)
         found.setdefault(key, []).append(one.left_better == (one.left == left))
-        tests[key] = is_test(one, settings)
+        parts[key] = "test" if is_test(one, settings) else "train"
     return [
-        PreferredPair(*key, left_better=sum(said), labels=len(said), test=tests[key])
+        PreferredPair(*key, left_better=sum(said), labels=len(said), part=parts[key])
         for key, said in found.items()
     ]
 
@@ -86,11 +79,7 @@ def assumed(
                 sure = any(lost)
                 if not sure and None not in lost:
                     continue
-            found.append(
-                PreferredPair(
-                    query, summary.original, run, 1, 1, test=True, assumed=True, sure=sure
-                )
-            )
+            found.append(PreferredPair(query, summary.original, run, 1, 1, "assumed", sure))
     return found
 
 
@@ -120,9 +109,7 @@ def told(inputs: SgssInputs, book: LabelBook) -> list[PreferredPair]:
         left, right = sorted((first.run, second.run))
         said = [orders[at][verdict["preferred"] == "RIGHT"].run == left for at, verdict in verdicts]
         if not lacks:
-            found.append(
-                PreferredPair(query, left, right, sum(said), len(said), test=False, asked=True)
-            )
+            found.append(PreferredPair(query, left, right, sum(said), len(said), "asked"))
     return found
 
 
@@ -233,7 +220,7 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
         "Weights are learned from the training part; how well they do shows on the test part. An "
         "original is assumed to be better than its degraded version. Intervals are over queries."
     )
-    if any(pair.asked for pair, _, _ in compared):
+    if any(pair.part == "asked" for pair, _, _ in compared):
         note += (
             " Pairs under “asked” were compared here under sgss.preference; a machine sees each "
             "in both orders, and where it then prefers the same side it prefers neither summary."

@@ -325,7 +325,7 @@ def _gaps(
         if count
     ]
     repeats = sum(one.judged.summary.repeats for one in everything)
-    asked = [pair for pair, _, _ in compared if pair.asked and pair.labels == 2]
+    asked = [pair for pair, _, _ in compared if pair.part == "asked" and pair.labels == 2]
     split = sum(pair.left_better == 1 for pair in asked)
     if split:
         what = f"of {counted(len(asked), 'pair')} compared in both orders have two winners"

@@ -17,7 +17,7 @@ from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
-from assay.protocols.definitions import JUDGMENTS, NUGGETS, SUPPORT
+from assay.protocols.definitions import glossary
 from assay.protocols.judgment_runs import judgment_board, judgment_scores
 from assay.protocols.label_sheets import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.labels import LabelBook
@@ -68,7 +68,7 @@ def findings(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) 
         scores=scores,
         per_topic=per_topic,
         boards=tuple(_boards(state, scores, shares)),
-        definitions=(*NUGGETS, *SUPPORT, *JUDGMENTS),
+        definitions=(*glossary("nuggets"), *glossary("support"), *glossary("judgments")),
         facts=facts(state),
         given=_given(state),
         gaps=tuple(_gaps(state)),
