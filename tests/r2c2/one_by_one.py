@@ -73,10 +73,7 @@ class _OneAnswer:
             mark = None if label.verdict["entailed"] else Mark.BOGUS
             if label.labeller.is_human:
                 overruled = self.book.machine(ENTAILMENT, content)
-        human = label is not None and label.labeller.is_human
-        return NuggetResult(
-            nugget, self.passages[nugget.key], mark, state, (label,), 0, human, overruled
-        )
+        return NuggetResult(nugget, self.passages[nugget.key], mark, state, label, overruled)
 
     def _content(self, beside: Sequence[int]) -> dict[str, Any]:
         texts = [self.answer.nuggets[at].text for at in beside]

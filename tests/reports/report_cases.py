@@ -222,15 +222,13 @@ def judged(run, question, answer, passages, bogus, correct, relevant, *, act="an
                 passages.get(nugget.key),
                 mark,
                 LabelState.COUNTED,
-                [
-                    label(
-                        "r2c2.entailment",
-                        {"entailed": entailed},
-                        said,
-                        uid=f"e/{run}/{question.id}/{nugget.num}",
-                        detail={"margin": 2.31 if entailed else -1.07, "threshold": 0.4},
-                    )
-                ],
+                label(
+                    "r2c2.entailment",
+                    {"entailed": entailed},
+                    said,
+                    uid=f"e/{run}/{question.id}/{nugget.num}",
+                    detail={"margin": 2.31 if entailed else -1.07, "threshold": 0.4},
+                ),
                 helped=helped,
                 help_reason="It names the person asked for." if helped else None,
             )
@@ -348,7 +346,7 @@ def hostile():
             passage if i < 3 else None,
             mark,
             LabelState.COUNTED if mark else LabelState.FAILED,
-            [said("r2c2.entailment", {"entailed": True} if mark else None, labeller, f"e{i}")],
+            said("r2c2.entailment", {"entailed": True} if mark else None, labeller, f"e{i}"),
             overruled=said("r2c2.entailment", {"entailed": False}, machine, f"o{i}"),
             helped=True,
             help_reason=bad,

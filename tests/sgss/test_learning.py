@@ -48,9 +48,8 @@ def test_where_people_toss_a_coin_nothing_that_was_chosen_looks_better():
 
 def test_what_was_held_out_says_what_new_queries_will():
     truth = np.array([0.0, 0.0, 0.0, 0.0, 0.2, 1.0, 0.0])
-    found = rates(
-        differences(1, 40, weights=truth), differences(2, 200, weights=truth, part="test")
-    )
+    test = differences(2, 200, weights=truth, part="test")
+    found = rates(differences(1, 40, weights=truth), test)
     for name in (ALL, SELECTED, DEFAULT, "SF alone"):
         assert abs(found[name].mar - found[name].test_mar) < 0.05
     low, high = found[ALL].against_default

@@ -189,20 +189,17 @@ class JudgedRun(Mapping[str, AnswerResult]):
         _, _, passages, answer = labels.given(self.name, asked)
         ends = own["start"], own["start"] + len(answer.nuggets)
         columns = (self._nuggets[name].some(*ends) for name in NUGGET_ROW.names or ())
-        nuggets = []
-        for which, (nugget, mark, of, helped, by_person, _) in enumerate(
-            zip(answer.nuggets, *columns, strict=True), own["first"]
-        ):
-            nuggets.append(
-                NuggetResult(
-                    nugget, passages.get(nugget.key), MARKS[mark], STATES[of], labels.nuggets,
-                    which, bool(by_person), labels.overruled_nuggets.get(which), _WHETHER[helped],
-                    labels.reasons.get(which),
-                )
-            )  # fmt: skip
+        every = enumerate(zip(answer.nuggets, *columns, strict=True), own["first"])
+        nuggets = tuple(
+            NuggetResult(
+                nugget, passages.get(nugget.key), MARKS[mark], STATES[of], labels.nuggets[which],
+                labels.overruled_nuggets.get(which), _WHETHER[helped], labels.reasons.get(which),
+            )
+            for which, (nugget, mark, of, helped, *_) in every
+        )  # fmt: skip
         number = own["number"]
         return AnswerResult(
-            self.name, asked, answer, state, correct, precision, tuple(nuggets),
+            self.name, asked, answer, state, correct, precision, nuggets,
             labels.answers[number], labels.overruled.get(number), ACTS[own["act"]],
             labels.acts[number], recall,
         )  # fmt: skip

@@ -34,27 +34,19 @@ class LabelState(StrEnum):
 class NuggetResult(NamedTuple):
     """A nugget of an answer with what was found about it. (A named tuple: there are many.)
 
-    ``mark`` is None where a label is missing or failed. Its label is the one at ``at`` among
-    ``labels`` (it is made when it is looked at), by a person where it is ``by_person``;
-    ``overruled`` is the machine's label that a person's took the place of. ``help_reason`` is the
-    labeller's reason for relevant or nonrelevant.
+    ``mark`` is None where a label is missing or failed. ``entailment`` is the label that counted,
+    or the failed one, ``overruled`` the machine's label that a person's took the place of.
+    ``help_reason`` is the labeller's reason for relevant or nonrelevant.
     """
 
     nugget: Nugget
     passage: Passage | None
     mark: Mark | None
     state: LabelState
-    labels: Sequence[Label | None] = (None,)
-    at: int = 0
-    by_person: bool = False
+    entailment: Label | None = None
     overruled: Label | None = None
     helped: bool | None = None
     help_reason: str | None = None
-
-    @property
-    def entailment(self) -> Label | None:
-        """The label that counted, or the failed one."""
-        return self.labels[self.at]
 
     @property
     def entailed(self) -> bool | None:
