@@ -12,7 +12,8 @@ import pytest
 
 from assay.api.people import people_of
 from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.people import _of_guidelines, _of_places, in_words
+from assay.protocols.people_doubts import of_guidelines, of_places
+from assay.protocols.people_parts import in_words
 from assay.statistics.agreement import agree, alpha_estimate, cohen_kappa
 from assay.statistics.dawid_skene import dawid_skene
 from assay.tasks.sgss import PREFERENCE
@@ -119,17 +120,17 @@ def test_whoever_goes_by_the_place_is_told_of_and_a_guideline_that_changed():
                 Label("", "", PREFERENCE.name, "1", str(unit), who, Status.OK, verdict,
                       detail=detail)
             )  # fmt: skip
-    assert _of_places(PREFERENCE, given) == (
+    assert of_places(PREFERENCE, given) == (
         ["CAT chose what stood first in 16 of 16."],
         ["What stood first was chosen in 24 of 32."],
     )
     new = [one._replace(detail={"workbench": {"guideline": "b"}}) for one in given[:4]]
-    assert [*_of_guidelines([*given, *new])] == [
+    assert [*of_guidelines([*given, *new])] == [
         "Labels were given by 2 versions of the guideline: 32 and 4."
     ]
-    assert [*_of_guidelines(given)] == []
+    assert [*of_guidelines(given)] == []
     plain = [one._replace(detail={}) for one in given]  # from a file: nobody knows
-    assert _of_places(PREFERENCE, plain) == ([], [])
+    assert of_places(PREFERENCE, plain) == ([], [])
 
 
 def test_nobody_is_taken_for_the_machine_by_the_name(assay, labelled):

@@ -42,10 +42,9 @@ from assay.model.secrets import without_keys
 from assay.model.version import __version__
 from assay.page.files import folder_of, remove_pages
 from assay.page.page import Page
-from assay.protocols.checked import checked_ledger
 from assay.protocols.evaluation import Evaluation, Forecast
 from assay.protocols.folder import Folder
-from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
+from assay.protocols.manifest import MANIFEST, REPORT, heads, read_manifest, replace_manifest
 from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.pages import page_of
 from assay.protocols.registry import find_protocol
@@ -165,15 +164,19 @@ class Opened:
     def ledger(
         self, *, create: bool = True, by_index: bool = True, scores: bool = True
     ) -> Iterator[Ledger]:
-        """The folder's ledger, checked as :func:`assay.protocols.checked.checked_ledger` does. It
-        is made where none is there and no label is asked for, all being given.
+        """The folder's ledger, of which every label is checked before it counts:
+        :meth:`assay.ledger.Ledger.checked` wants every head that stands in ``out/``. It is made
+        where none is there and no label is asked for, all being given. Without ``by_index`` labels
+        are not looked up.
 
         Where it ``scores`` nothing, and is a shard's own, ``out/`` may be of the ledger that those
         of all shards are merged into."""
         create = create or not (self.folder.has_ledger() or self._asks())
         apart = self.folder.ledger_is_named and any(one.shard for one in self.parts.values())
         of_out = scores or not apart
-        with checked_ledger(self.folder, create=create, by_index=by_index, of_out=of_out) as ledger:
+        with self.folder.open_ledger(create=create) as ledger:
+            named = {str(path): head for path, head in heads(self.folder.out) if of_out}
+            ledger.expect(named, by_index=by_index)
             ledger.told = self.told
             yield ledger
 

@@ -11,7 +11,8 @@ from assay.cli.common import FolderArgument, Paragraph, forms, present
 from assay.model.options import Option
 from assay.model.wording import counted
 from assay.page.tables import Table
-from assay.protocols.people import COLUMNS, Overlap, in_words
+from assay.protocols.people import COLUMNS, Overlap
+from assay.protocols.people_parts import in_words
 from assay.statistics.agreement import Estimate
 
 

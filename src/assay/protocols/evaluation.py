@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,25 +14,22 @@ from assay.judging.repeats import why_repeated
 from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
-from assay.ledger.lines import Lines
 from assay.ledger.policy import Policy
 from assay.measures.scores import twins
 from assay.model.errors import Fault, FormatError, SettingsError
-from assay.model.places import Stamp, file_stamp, inside
-from assay.model.wording import listed, named
-from assay.page.page import Gap
+from assay.model.places import Stamp, file_stamp
+from assay.model.wording import listed
 from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.lacking import label_gaps, why_failed
 from assay.protocols.members import juries
-from assay.protocols.output import FileData, digests_of, write_bytes, write_packed, write_pieces
+from assay.protocols.output import digests_of
 from assay.protocols.people import Overlap, overlaps
-from assay.protocols.ranked import ranked_files
-from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
-from assay.protocols.results import RETRY, Result
-from assay.protocols.scores import score_files
-from assay.protocols.sides import PeopleBeside, beside_files
+from assay.protocols.record import PlacesUsed, models_of, renamed, write_out
+from assay.protocols.results import Result
+from assay.protocols.sides import PeopleBeside
 from assay.protocols.standing import uneven
 from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
@@ -295,7 +290,7 @@ class Evaluation:
         if book.by_unit is not None:
             warnings += book.by_unit.remarks(missing=bool(book.missing))
         warnings += book.uncalibrated()
-        warnings += _why_failed(book, self.tasks)
+        warnings += why_failed(book, self.tasks)
         models = models_of(book.used)
         warnings += renamed(models)
         warnings += [
@@ -304,7 +299,7 @@ class Evaluation:
             for runs, topics in twins(found.scores, found.per_topic)
         ]
         titles = {task.name: task.title for task in self.tasks}
-        of_labels = [] if found.unlabelled else _label_gaps(book, self.tasks)
+        of_labels = [] if found.unlabelled else label_gaps(book, self.tasks)
         return Result(
             protocol=self.protocol.name,
             protocol_title=self.protocol.title,
@@ -361,42 +356,11 @@ class Evaluation:
         except Exception:
             ledger.checked()  # what cannot be scored may be a ledger that is damaged
             raise
-        return result, self._write(result, ledger, ledger.checked_lines(names, head))
-
-    def _write(self, result: Result, ledger: AnyLedger, lines: Iterable[Lines]) -> list[Path]:
-        out, found = self.folder.out, result.findings
+        lines = ledger.checked_lines(names, head)
+        tasks = dict.fromkeys((*self.protocol.own_tasks, *self.tasks))
+        places = PlacesUsed(result.used, self.protocol.used_at)
         inputs = self._digests_of_inputs()
-        files: dict[Path, FileData] = {
-            out / name: data
-            for name, data in chain(
-                score_files(found.scores, found.per_topic, found.more_scores, found.by_category()),
-                found.files.items(),
-                beside_files(result.beside()),
-                ranked_files(found.ranked),
-            )
-        }
-        gzipped = {out / name: out / of for name, of in found.packed.items()}
-        for place in {path.parent for path in (*files, *gzipped)}:  # each may be a link
-            inside(out, place.relative_to(out), f"{self.folder.path}: out/")
-        places, labels = PlacesUsed(result.used, self.protocol.used_at), out / "labels.jsonl"
-        # First, as the labels are checked as they are written: nothing is, where one was changed.
-        labels_sha256, counted = write_labels(labels, lines, places)
-        digests = {
-            path: write_bytes(path, data) if isinstance(data, bytes) else write_pieces(path, data())
-            for path, data in files.items()
-        }
-        digests |= {path: write_packed(path, of) for path, of in gzipped.items()}
-        digests[labels] = labels_sha256
-        manifest = write_manifest(
-            self.folder,
-            result,
-            tasks=dict.fromkeys((*self.protocol.own_tasks, *self.tasks)),
-            inputs=inputs,
-            counted=counted,
-            outputs=digests,
-            head=ledger.checked(),
-        )
-        return [*files, *gzipped, labels, manifest]
+        return result, write_out(self.folder, result, tasks, inputs, lines, places, ledger.checked)
 
     def _digests_of_inputs(self) -> dict[Path, str]:
         """For the manifest, which is to name the files that were scored. Raises FormatError where
@@ -435,40 +399,3 @@ def _groups(steps: Sequence[Step]) -> list[list[Step]]:
             groups.append([])
         groups[-1].append(step)
     return groups
-
-
-def _label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
-    titles = {task.name: task.title for task in tasks}
-    gaps = []
-    for task, count in book.missing.items():
-        asked = book.asked[task]
-        of = f"of {asked:,} labels" if asked > count else "label" if count == 1 else "labels"
-        what = f"{of} {named(count, 'is', 'are')} missing: {titles[task]}"
-        gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
-    for task, count in book.failed.items():
-        what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
-        gaps.append(Gap(count, what, RETRY))
-    return gaps
-
-
-_REASONS = 3
-"""Reasons that are told; of what is left the number is."""
-
-
-def _why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
-    """Why labels in the ledger failed, the most frequent reasons first, of units that have no
-    usable label by anybody who counts here: one by others, or by the labeller with former settings,
-    is none. Units that are not asked any more may be among them."""
-    for task in tasks:
-        if book.by_unit is None or not book.failed[task.name]:
-            continue
-        own, ledger = book.by_unit.configured[task.name], book.by_unit.ledger
-        who = ledger.labellers().items()
-        counts = [n for n, one in who if book.by_unit.policy.counts(one, task.name, own)]
-        why = ledger.why_failed(task.name, counts) if counts else Counter[str]()
-        first = why.most_common(_REASONS)
-        told = [f"{reason} ({count:,})" for reason, count in first]
-        rest = why.total() - sum(count for _, count in first)
-        told += [f"other reasons ({rest:,})"] if rest else []
-        if told:
-            yield f"Failed labels in the ledger ({task.title}): {'; '.join(told)}"

@@ -7,10 +7,9 @@ each person the newest label of a unit counts.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, combinations, compress
+from itertools import combinations, compress
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -20,18 +19,14 @@ from assay.measures.arrays import Bools, Floats
 from assay.measures.bootstrap import ends_of
 from assay.model.labels import (
     ADJUDICATION,
-    WORKBENCH,
     Label,
     is_independent,
-    is_turned,
     mode_of,
     seconds_of,
-    without_reasons,
 )
-from assay.model.wording import listing
-from assay.page.parts import Part, Table
-from assay.page.wording import interval, number
+from assay.page.parts import Table
 from assay.protocols.members import coded
+from assay.protocols.people_doubts import doubts_of, of_guidelines, of_places
 from assay.protocols.places import UsedLabels
 from assay.protocols.unit_labels import UnitLabels
 from assay.statistics.agreement import Estimate, agree, alpha_estimate, cohen_kappa
@@ -47,11 +42,6 @@ FEWEST_TOPICS = 5
 """Resampling fewer topics says nothing: of two it is a half of the time one twice."""
 _MOST_CATEGORIES = 12
 """A field with more different values is free text."""
-_FEW = 10
-"""Labels of a person of whom nothing is said with fewer."""
-_BY_CHANCE = 0.001
-_HARDLY = 0.1
-_FASTER = 4
 
 
 @dataclass(frozen=True)
@@ -175,11 +165,11 @@ def overlaps(labels: UnitLabels, tasks: Iterable[AnyTask], used: UsedLabels) -> 
         for field, found in sorted(_by_field(given, machines).items()):
             if _is_scale(found):
                 all_said = _overlap(known[name], field, found, topics, own.name if own else "")
-                doubts, notes = _of_places(known[name], given)
+                doubts, notes = of_places(known[name], given)
                 yield replace(
                     all_said,
                     doubts=(*all_said.doubts, *doubts),
-                    notes=(*all_said.notes, *notes, *_of_guidelines(given)),
+                    notes=(*all_said.notes, *notes, *of_guidelines(given)),
                 )
 
 
@@ -289,7 +279,7 @@ def _overlap(
         _machine(machine_name, machine, found, code, kappas[-1]) if said.machine else None,
         _beside(said, dict(zip(items, of_item, strict=True)), codes, metric),
         {} if found is None else {n: int((found.labels == k).sum()) for n, k in code.items()},
-        changed, why, tuple(notes), tuple(_doubts(raters, labels, categories)),
+        changed, why, tuple(notes), tuple(doubts_of(raters, labels, categories)),
     )  # fmt: skip
 
 
@@ -353,124 +343,3 @@ def _beside(
     found = agree(first, second, topics=_resampled(of_row, np.ones(len(rows), bool))).estimates
     quadratic = found["kappa_quadratic"] if metric == "ordinal" else None
     return BesideMachine(len(rows), found["agreement"], found["kappa"], quadratic)
-
-
-def _doubts(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> Iterator[str]:
-    """Whose labels seem to tell nothing of the units."""
-    for at, who in enumerate(raters):
-        shared = labels[:, at] != NO_LABEL
-        others = np.delete(labels[shared], at, axis=1)
-        others = others[others != NO_LABEL]
-        own = np.unique(labels[shared, at])
-        if who.shared < _FEW:
-            continue
-        by_others = float((others == own[0]).mean())
-        if len(own) == 1 and by_others**who.shared < _BY_CHANCE:
-            yield (
-                f"{who.name} said {categories[own[0]]} of all {who.labels}; of the same, "
-                f"{by_others:.0%} of what others said is {categories[own[0]]}."
-            )
-        elif who.kappa is not None and who.kappa < _HARDLY and who.shared >= 2 * _FEW:
-            yield f"{who.name} agrees with others hardly more than by chance (κ {who.kappa:.2f})."
-        rest = [one.seconds for one in raters if one is not who and one.seconds is not None]
-        if who.seconds is not None and rest and who.seconds * _FASTER < median(rest):
-            yield f"{who.name} took {who.seconds:.1f} s for a label, others {median(rest):.1f} s."
-
-
-def _of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[str]]:
-    """Who chose by the place, and how often people chose what they saw first, where a task sets two
-    things beside each other."""
-    if task.sides is None:
-        return [], []
-    left, right = task.sides[1]
-    first: dict[str, dict[str, bool]] = {}
-    for one in given:
-        turned = is_turned(one)
-        said = without_reasons(one.verdict or {}).values()
-        chosen = [value for value in said if value in (left, right)]
-        if turned is not None and chosen:
-            who = one.labeller.name.removeprefix("human:")
-            first.setdefault(who, {})[one.unit] = (chosen[0] == left) != turned
-    counts = {who: (sum(some.values()), len(some)) for who, some in sorted(first.items())}
-    doubts = [
-        f"{who} chose what stood first in {heads} of {n}."
-        for who, (heads, n) in counts.items()
-        if _lopsided(heads, n) < _BY_CHANCE
-    ]
-    heads, n = (sum(each) for each in zip((0, 0), *counts.values(), strict=True))
-    return doubts, [f"What stood first was chosen in {heads} of {n}."] if n else []
-
-
-def _lopsided(heads: int, n: int) -> float:
-    """How likely a fair coin is to fall at least as unevenly: McNemar's test, without scipy, for
-    which scoring would wait."""
-    ways = accumulate(range(min(heads, n - heads)), lambda c, k: c * (n - k) // (k + 1), initial=1)
-    return min(1.0, 2 * sum(ways) / (1 << n))
-
-
-def _of_guidelines(given: Sequence[Label]) -> Iterator[str]:
-    """Whether the guideline was another for some of the labels."""
-    said = (one.detail.get(WORKBENCH) for one in given)
-    guided = (one.get("guideline") for one in said if isinstance(one, Mapping))
-    versions = Counter(one for one in guided if isinstance(one, str))
-    if len(versions) > 1:
-        counts = listing([f"{n:,}" for n in versions.values()])
-        yield f"Labels were given by {len(versions)} versions of the guideline: {counts}."
-
-
-# -- in a report ----------------------------------------------------------------------------------
-
-_ESTIMATED = ("agreement", "κ", "κ, quadratic")
-
-
-def in_words(estimate: Estimate) -> str:
-    """A value with its interval: ``0.544 .46–.63``."""
-    ends = interval(*ends_of(estimate.interval))
-    return " ".join(filter(None, (number(estimate.value), ends)))
-
-
-def parts(found: Sequence[Overlap]) -> Iterator[Part]:
-    """The section of a report."""
-    if not found:
-        return
-    columns = (
-        "task", "people", "units", "by several", "they differ on", "α", "beside the machine",
-        *_ESTIMATED,
-    )  # fmt: skip
-    several = {one.task for one in found if sum(one.task == other.task for other in found) > 1}
-    named = [
-        f"{one.title} ({one.field.replace('.', ', ')})" if one.task in several else one.title
-        for one in found
-    ]
-    rows = [
-        (
-            name, len(one.people), one.items, one.shared, one.differ, in_words(one.alpha),
-            *((None,) * 4 if (beside := one.beside) is None else (
-                beside.labels, in_words(beside.agreement), in_words(beside.kappa),
-                beside.quadratic and in_words(beside.quadratic),
-            )),
-        )
-        for name, one in zip(named, found, strict=True)
-    ]  # fmt: skip
-    yield Part(
-        "People and the machine",
-        "Of each person the newest label of a unit, but for those given with another’s in sight. α "
-        "is of people among themselves, 1 where all say the same, 0 where they agree as by chance "
-        "(of values with an order, such as grades, the ordinal one); agreement and κ are of "
-        "people’s labels with those of the evaluation’s own labeller on the same units. Behind "
-        "each stands its 95 % bootstrap interval over topics, where there are five.",
-        (Table("By task", columns, rows, numbers=frozenset({"α", *_ESTIMATED})),),
-    )
-    each = [(name, one) for name, one in zip(named, found, strict=True) if one.shared]
-    if each:
-        yield Part(
-            "Person by person",
-            "Of each person κ with the others on average, and, by the model of Dawid and Skene "
-            "(1979), how often the person is right, in all and where each verdict is the right "
-            "one; seconds are the median.",
-            tuple(one.table(name, folded=len(one.people) > _FEW) for name, one in each),
-            remarks=tuple(
-                f"{name.split(':')[0]}: {remark}" for name, one in each for remark in one.remarks
-            ),
-            of_people=True,
-        )

@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,18 @@ from assay.ledger.chain import Head
 from assay.ledger.columns import by_part
 from assay.ledger.hashes import SIZE
 from assay.ledger.lines import Lines
-from assay.model.places import file_sha256
+from assay.model.places import file_sha256, inside
 from assay.model.scratch import Parts, Scratch
 from assay.model.version import __version__
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
-from assay.protocols.output import write_pieces
+from assay.protocols.output import FileData, write_bytes, write_packed, write_pieces
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
+from assay.protocols.ranked import ranked_files
 from assay.protocols.results import Result
+from assay.protocols.scores import score_files
+from assay.protocols.sides import beside_files
 from assay.protocols.standing import stands_on
 from assay.tasks.base import AnyTask
 
@@ -165,6 +168,51 @@ def _used_lines(
         counted.add(b"".join(compress(uids, used)))
         pairs = zip(compress(objects, used), filter(None, used), strict=True)
         yield "".join([f'{one},"used_at":[{at}]}}\n' for one, at in pairs]).encode()
+
+
+def write_out(
+    folder: Folder,
+    result: Result,
+    tasks: Iterable[AnyTask],
+    inputs: Mapping[Path, str],
+    lines: Iterable[Lines],
+    places: PlacesUsed,
+    checked: Callable[[], Head],
+) -> list[Path]:
+    """Write the files of ``out/`` and return their paths. ``inputs`` are the SHA-256 of the files
+    that were read, ``lines`` the labels, ``checked`` checks the ledger and gives its head."""
+    out, found = folder.out, result.findings
+    files: dict[Path, FileData] = {
+        out / name: data
+        for name, data in chain(
+            score_files(found.scores, found.per_topic, found.more_scores, found.by_category()),
+            found.files.items(),
+            beside_files(result.beside()),
+            ranked_files(found.ranked),
+        )
+    }
+    gzipped = {out / name: out / of for name, of in found.packed.items()}
+    for place in {path.parent for path in (*files, *gzipped)}:  # each may be a link
+        inside(out, place.relative_to(out), f"{folder.path}: out/")
+    labels = out / "labels.jsonl"
+    # First, as the labels are checked as they are written: nothing is, where one was changed.
+    labels_sha256, counted = write_labels(labels, lines, places)
+    digests = {
+        path: write_bytes(path, data) if isinstance(data, bytes) else write_pieces(path, data())
+        for path, data in files.items()
+    }
+    digests |= {path: write_packed(path, of) for path, of in gzipped.items()}
+    digests[labels] = labels_sha256
+    manifest = write_manifest(
+        folder,
+        result,
+        tasks=tasks,
+        inputs=inputs,
+        counted=counted,
+        outputs=digests,
+        head=checked(),
+    )
+    return [*files, *gzipped, labels, manifest]
 
 
 def write_manifest(

@@ -19,7 +19,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.means import Resampling, score_table
 from assay.protocols.output import FileData, csv_bytes
 from assay.protocols.people import Overlap
-from assay.protocols.people import parts as parts_of_people
+from assay.protocols.people_parts import people_parts
 from assay.protocols.scores import SCORE_COLUMNS, score_row
 from assay.statistics.correlation import CorrelationReport, correlate
 
@@ -90,7 +90,7 @@ class PeopleBeside:
     def parts(self) -> Iterator[Part]:
         """The sections of a report."""
         yield from map(_sides_part, self.sides)
-        yield from parts_of_people(self.labels)
+        yield from people_parts(self.labels)
 
 
 def beside_files(beside: PeopleBeside) -> Iterator[tuple[str, FileData]]:

@@ -1,0 +1,88 @@
+"""Whose labels seem to tell nothing of the units, and what else to know of people's labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.model.labels import WORKBENCH, Label, is_turned, without_reasons
+from assay.model.wording import listing
+from assay.statistics.dawid_skene import NO_LABEL
+from assay.tasks.base import AnyTask
+
+if TYPE_CHECKING:
+    from assay.protocols.people import Rater
+
+FEW = 10
+"""Labels of a person of whom nothing is said with fewer."""
+_BY_CHANCE = 0.001
+_HARDLY = 0.1
+_FASTER = 4
+
+
+def doubts_of(raters: Sequence[Rater], labels: Any, categories: Sequence[str]) -> Iterator[str]:
+    """Whose labels seem to tell nothing of the units."""
+    for at, who in enumerate(raters):
+        shared = labels[:, at] != NO_LABEL
+        others = np.delete(labels[shared], at, axis=1)
+        others = others[others != NO_LABEL]
+        own = np.unique(labels[shared, at])
+        if who.shared < FEW:
+            continue
+        by_others = float((others == own[0]).mean())
+        if len(own) == 1 and by_others**who.shared < _BY_CHANCE:
+            yield (
+                f"{who.name} said {categories[own[0]]} of all {who.labels}; of the same, "
+                f"{by_others:.0%} of what others said is {categories[own[0]]}."
+            )
+        elif who.kappa is not None and who.kappa < _HARDLY and who.shared >= 2 * FEW:
+            yield f"{who.name} agrees with others hardly more than by chance (κ {who.kappa:.2f})."
+        rest = [one.seconds for one in raters if one is not who and one.seconds is not None]
+        if who.seconds is not None and rest and who.seconds * _FASTER < median(rest):
+            yield f"{who.name} took {who.seconds:.1f} s for a label, others {median(rest):.1f} s."
+
+
+def of_places(task: AnyTask, given: Sequence[Label]) -> tuple[list[str], list[str]]:
+    """Who chose by the place, and how often people chose what they saw first, where a task sets two
+    things beside each other."""
+    if task.sides is None:
+        return [], []
+    left, right = task.sides[1]
+    first: dict[str, dict[str, bool]] = {}
+    for one in given:
+        turned = is_turned(one)
+        said = without_reasons(one.verdict or {}).values()
+        chosen = [value for value in said if value in (left, right)]
+        if turned is not None and chosen:
+            who = one.labeller.name.removeprefix("human:")
+            first.setdefault(who, {})[one.unit] = (chosen[0] == left) != turned
+    counts = {who: (sum(some.values()), len(some)) for who, some in sorted(first.items())}
+    doubts = [
+        f"{who} chose what stood first in {heads} of {n}."
+        for who, (heads, n) in counts.items()
+        if _lopsided(heads, n) < _BY_CHANCE
+    ]
+    heads, n = (sum(each) for each in zip((0, 0), *counts.values(), strict=True))
+    return doubts, [f"What stood first was chosen in {heads} of {n}."] if n else []
+
+
+def _lopsided(heads: int, n: int) -> float:
+    """How likely a fair coin is to fall at least as unevenly: McNemar's test, without scipy, for
+    which scoring would wait."""
+    ways = accumulate(range(min(heads, n - heads)), lambda c, k: c * (n - k) // (k + 1), initial=1)
+    return min(1.0, 2 * sum(ways) / (1 << n))
+
+
+def of_guidelines(given: Sequence[Label]) -> Iterator[str]:
+    """Whether the guideline was another for some of the labels."""
+    said = (one.detail.get(WORKBENCH) for one in given)
+    guided = (one.get("guideline") for one in said if isinstance(one, Mapping))
+    versions = Counter(one for one in guided if isinstance(one, str))
+    if len(versions) > 1:
+        counts = listing([f"{n:,}" for n in versions.values()])
+        yield f"Labels were given by {len(versions)} versions of the guideline: {counts}."
