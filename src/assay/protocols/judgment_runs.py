@@ -1,12 +1,18 @@
-"""Runs of relevance judgments beside the grades that rankings are scored by."""
+"""Runs of relevance judgments: those beside the grades that rankings are scored by, and an
+evaluation's own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+import numpy as np
+
+from assay.measures.arrays import Floats
 from assay.measures.scores import Score
-from assay.model.trec_rag import JudgmentRun
+from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.page.page import Board
+from assay.protocols.counted import CountedLabels
 from assay.protocols.means import ResamplingArguments
 from assay.protocols.ranked import Ranked
 from assay.statistics.judgments import RJ_NAMES, Graded, judgment_ranges
@@ -58,3 +64,27 @@ def _rows(run: JudgmentRun, ranked: Ranked) -> list[Graded]:
             guess = guesses.get(doc)
             found.append(Graded(topic, grades.get(doc), None if guess is None else guess.label))
     return found
+
+
+def own_judgment_run(
+    name: str,
+    documents: Iterable[tuple[str, str]],
+    labels: CountedLabels,
+    grades: Floats,
+    grade: Callable[[Mapping[str, Any]], float],
+) -> JudgmentRun | None:
+    """The labels of documents (topic, document), which are ``grades``, as a judgment run to be
+    handed in or compared; None without any. The confidence is the share of an ensemble's votes that
+    agree with its label, 1 for a single labeller, which states none."""
+    agreeing = np.ones(len(grades))
+    for like, which in labels.by_kind():
+        votes = [one["verdict"] for one in like.detail.get("votes", ()) if one["verdict"]]
+        if votes:
+            said = np.array(list(map(grade, votes)))
+            agreeing[which] = (said[:, None] == grades[which]).mean(axis=0)
+    guesses: dict[str, dict[str, RelevanceGuess]] = {}
+    columns = (grades.tolist(), agreeing.tolist())
+    for (topic, doc), found, share in zip(documents, *columns, strict=True):
+        if found == found:
+            guesses.setdefault(topic, {})[doc] = RelevanceGuess(doc, int(found), share)
+    return JudgmentRun(name, guesses) if guesses else None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from assay.labellers.base import Request
-from assay.measures.names import parse_measure
-from assay.measures.ranking.relevance import Precision
 from assay.tasks.base import AnyTask
 
 Worth = Callable[[Request, Mapping[str, Any]], float]
@@ -41,33 +39,6 @@ class LinearMeasure:
     task: AnyTask
     worth: Worth
     shares: Iterable[Share]
-
-
-def precision_measures(
-    task: AnyTask,
-    names: Iterable[str],
-    rankings: Mapping[str, Mapping[str, Sequence[str]]],
-    requests: Mapping[tuple[str, str], Request],
-    grade: Callable[[Mapping[str, Any]], float],
-    *,
-    every: bool,
-) -> Iterator[LinearMeasure]:
-    """Precision at k of runs as sums over the grades of what they show: those of ``names`` that are
-    such a measure. ``rankings`` are run → topic → documents, best first, ``requests`` what is asked
-    of a topic and document; means are over ``every`` topic, or those that a run answers."""
-    for measure in map(parse_measure, names):
-        if not isinstance(measure, Precision) or measure.k is None:
-            continue
-        shares = []
-        for run, by_topic in rankings.items():
-            topics = len(by_topic) if every else sum(map(bool, by_topic.values()))
-            shares += [
-                Share(run, requests[topic, doc], 1 / (measure.k * topics))
-                for topic, docs in by_topic.items()
-                for doc in docs[: measure.k]
-                if (topic, doc) in requests
-            ]
-        yield LinearMeasure(str(measure), task, at_least(grade, measure.rel), shares)
 
 
 def at_least(grade: Callable[[Mapping[str, Any]], float], least: float) -> Worth:

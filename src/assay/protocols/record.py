@@ -152,16 +152,10 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
     ]
 
 
-def write_labels(path: Path, lines: Iterable[Lines], places: PlacesUsed) -> tuple[str, CountedUids]:
-    """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
-    Returns the SHA-256 of the file and which labels it holds."""
-    counted = CountedUids(places.scratch)
-    return write_pieces(path, _used_lines(lines, places, counted)), counted
-
-
 def _used_lines(
     blocks: Iterable[Lines], places: PlacesUsed, counted: CountedUids
 ) -> Iterator[bytes]:
+    """The labels that have a place, each with its ``used_at``; ``counted`` is told which."""
     for numbers, uids, _, objects in blocks:
         used_at = places.among(numbers[0], numbers[-1])
         used = [*map(used_at.get, numbers)]
@@ -196,7 +190,8 @@ def write_out(
         inside(out, place.relative_to(out), f"{folder.path}: out/")
     labels = out / "labels.jsonl"
     # First, as the labels are checked as they are written: nothing is, where one was changed.
-    labels_sha256, counted = write_labels(labels, lines, places)
+    counted = CountedUids(places.scratch)
+    labels_sha256 = write_pieces(labels, _used_lines(lines, places, counted))
     digests = {
         path: write_bytes(path, data) if isinstance(data, bytes) else write_pieces(path, data())
         for path, data in files.items()

@@ -30,15 +30,8 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
     title = "EXAM++ · which exam questions do the passages answer?"
     settings = ExamSettings
     entries = (
-        "bank",
-        "graded",
-        "official",
-        "passages",
-        "qrels",
-        "queries",
-        "responses",
-        "runs",
-    )
+        "bank", "graded", "official", "passages", "qrels", "queries", "responses", "runs",
+    )  # fmt: skip
     tasks = staticmethod(tasks)
     load = staticmethod(load)
 

@@ -209,10 +209,9 @@ class TopicBank:
     def documents(self) -> list[Segment] | None:
         """The documents that nuggets are made from, the most relevant first; None while a grade
         is missing (not failed)."""
-        inputs, settings = self.terms.inputs, self.terms.settings
-        relevance, found = self.relevance, []
-        failed = relevance.failed
-        for doc, grade in relevance.grades[self.topic].items():
+        inputs, settings, found = self.terms.inputs, self.terms.settings, []
+        failed = self.relevance.failed
+        for doc, grade in self.relevance.grades[self.topic].items():
             segment = inputs.segments.get(doc)
             if segment is None:
                 continue

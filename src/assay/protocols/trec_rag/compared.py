@@ -39,9 +39,6 @@ def compare_settings(
     inputs: TrecRagInputs, settings: TrecRagSettings, under: Under
 ) -> Iterator[Sides]:
     """Nuggets and assignments, support, and relevance, each where people labelled some."""
-    labelled = any((inputs.qrels, inputs.assignments, inputs.support))
-    if not (labelled or under("human").by_people):
-        return
     machine, people, human = (
         Bank(inputs, settings, under(policy)) for policy in ("machine", "people", "human")
     )

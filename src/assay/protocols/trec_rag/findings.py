@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import compress
 
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
@@ -18,7 +19,7 @@ from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
 from assay.protocols.definitions import glossary
-from assay.protocols.judgment_runs import judgment_board, judgment_scores
+from assay.protocols.judgment_runs import judgment_board, judgment_scores, own_judgment_run
 from assay.protocols.label_sheets import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import score_table
@@ -31,13 +32,12 @@ from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import (
     RELEVANCE_COLUMNS,
     compare_ways,
-    judgment_run,
     ranked_runs,
     relevance_rows,
 )
 from assay.protocols.trec_rag.support import support_labels
 from assay.protocols.trec_rag.views import ScoredLabels, facts, parts
-from assay.tasks.trec_rag import WAYS
+from assay.tasks.trec_rag import WAYS, grade_of
 
 
 def findings(inputs: TrecRagInputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
@@ -151,9 +151,11 @@ def _files(state: ScoredLabels) -> dict[str, FileData]:
     """The protocol's own files under ``out/``."""
     inputs, bank = state.inputs, state.bank
     files: dict[str, FileData] = {}
-    own = judgment_run(bank.relevance, "assay")
-    if own is not None:
-        files["rj.txt"] = write_judgment_run(own)
+    for way in state.settings.ways[:1]:  # the main way, if there is any
+        judged, grade = bank.relevance.judged(way), partial(grade_of, way)
+        own = own_judgment_run("assay", bank.relevance.pool, *judged, grade)
+        if own is not None:
+            files["rj.txt"] = write_judgment_run(own)
     lists = [
         NuggetList(topic, bank[topic].narrative or "", tuple(one.nugget for one in standing))
         for topic in inputs.topics

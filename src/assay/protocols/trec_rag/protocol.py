@@ -38,20 +38,9 @@ class TrecRag(Protocol[TrecRagSettings, TrecRagInputs]):
     title = "TREC RAG"
     settings = TrecRagSettings
     entries = (
-        "narratives",
-        "topics",
-        "sub_narratives",
-        "segments",
-        "r_runs",
-        "late_runs",
-        "withdrawn_runs",
-        "rag_runs",
-        "rj_runs",
-        "qrels",
-        "nuggets",
-        "assignments",
-        "support",
-    )
+        "narratives", "topics", "sub_narratives", "segments", "r_runs", "late_runs",
+        "withdrawn_runs", "rag_runs", "rj_runs", "qrels", "nuggets", "assignments", "support",
+    )  # fmt: skip
     load = staticmethod(load)
     score = staticmethod(findings)
     sides = staticmethod(compare_settings)

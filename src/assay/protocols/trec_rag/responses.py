@@ -16,12 +16,7 @@ from assay.labellers.base import Request
 from assay.ledger.columns import NONE
 from assay.measures.arrays import Floats
 from assay.measures.nuggets import NUGGET_MEASURES, STRICT, nugget_weights
-from assay.model.trec_rag import (
-    ASSIGNMENT_VALUE,
-    Assigned,
-    Importance,
-    RagAnswer,
-)
+from assay.model.trec_rag import ASSIGNMENT_VALUE, Assigned, Importance, RagAnswer
 from assay.protocols.label_sheets import NuggetTable, nugget_sheet
 from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.places import Place, PlaceColumns
@@ -227,7 +222,6 @@ def recall_measures(bank: Bank) -> Iterator[LinearMeasure]:
 def _assigned(
     weights: Mapping[str, Sequence[float]], strict: bool, asked: Request, verdict: Mapping[str, Any]
 ) -> float:
-    own = weights[asked.unit_hash]
-    said = [ASSIGNMENT_VALUE[one] for one in verdict["labels"]]
+    own, said = weights[asked.unit_hash], _worth(verdict)
     values = [float(one == 1) for one in said] if strict else said
     return sum(each * one for each, one in zip(own, values, strict=True)) / sum(own)

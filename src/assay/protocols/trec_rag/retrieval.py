@@ -1,5 +1,5 @@
 """The documents of retrieval runs and their grades: what is asked about them, runs scored by them,
-judgment runs and ways of asking beside them.
+ways of asking beside each other.
 
 Source: overview of the TREC 2025 RAG track, section 3.4.
 """
@@ -18,11 +18,12 @@ import numpy as np
 from assay.labellers.base import Request
 from assay.ledger.columns import NONE
 from assay.measures.arrays import Bools, Floats
-from assay.model.trec_rag import JudgmentRun, RelevanceGuess
+from assay.measures.names import parse_measure
+from assay.measures.ranking.relevance import Precision
 from assay.protocols.beside import LabelsPair, pairwise_agreement
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import Asked, LabelBook, requests_of
-from assay.protocols.linear import LinearMeasure, precision_measures
+from assay.protocols.linear import LinearMeasure, Share, at_least
 from assay.protocols.places import Place
 from assay.protocols.ranked import Ranked
 from assay.protocols.trec_rag.inputs import GivenGrades, TrecRagInputs, TrecRagSettings
@@ -163,48 +164,22 @@ def ranked_runs(relevance: PooledDocuments) -> Ranked:
 def compare_ways(relevance: PooledDocuments) -> list[LabelsPair]:
     """How the ways of asking for relevance agree on the same documents, and each with the given
     qrels, where both have a label."""
-    settings, inputs = relevance.settings, relevance.inputs
-    if len(settings.ways) + bool(inputs.qrels) < 2:
-        return []
-    main = relevance.given
-    labels = {
-        way: {
+    settings, qrels, main = relevance.settings, relevance.inputs.qrels, relevance.given
+    labels = {}
+    for way in settings.ways:
+        grades = zip(relevance.pool, relevance.judged(way).grades.tolist(), strict=True)
+        labels[way] = {
             (topic, doc): grade
-            for (topic, doc), grade in zip(relevance.pool, grades.tolist(), strict=True)
+            for (topic, doc), grade in grades
             if grade == grade and (way != settings.relevance or doc not in main.get(topic, {}))
         }
-        for way in settings.ways
-        for grades in [relevance.judged(way).grades]
-    }
-    if inputs.qrels:
+    if qrels:
         labels["given qrels"] = {
             (topic, doc): float(grade)
-            for topic in inputs.topics
-            for doc, grade in inputs.qrels.get(topic, {}).items()
+            for topic in relevance.inputs.topics
+            for doc, grade in qrels.get(topic, {}).items()
         }
     return list(pairwise_agreement(labels, settings.resampling))
-
-
-def judgment_run(relevance: PooledDocuments, name: str) -> JudgmentRun | None:
-    """The evaluation's own relevance labels as a judgment run, to be handed in or compared; None
-    without any. The confidence is the share of an ensemble's votes that agree with its label, 1
-    for a single labeller, which states none."""
-    if not relevance.settings.ways:
-        return None
-    way = relevance.settings.ways[0]
-    labels, grades = relevance.judged(way)
-    agreeing = np.ones(len(grades))
-    for like, which in labels.by_kind():
-        votes = [one["verdict"] for one in like.detail.get("votes", ()) if one["verdict"]]
-        if votes:
-            said = np.array([grade_of(way, one) for one in votes])
-            agreeing[which] = (said[:, None] == grades[which]).mean(axis=0)
-    guesses: dict[str, dict[str, RelevanceGuess]] = {}
-    columns = (grades.tolist(), agreeing.tolist())
-    for (topic, doc), grade, share in zip(relevance.pool, *columns, strict=True):
-        if grade == grade:
-            guesses.setdefault(topic, {})[doc] = RelevanceGuess(doc, int(grade), share)
-    return JudgmentRun(name, guesses) if guesses else None
 
 
 def relevance_rows(relevance: PooledDocuments) -> Iterator[tuple[object, ...]]:
@@ -218,13 +193,21 @@ def relevance_rows(relevance: PooledDocuments) -> Iterator[tuple[object, ...]]:
 
 
 def precision(relevance: PooledDocuments) -> Iterator[LinearMeasure]:
-    """Precision at k as sums over labels."""
+    """Those of the measures that are precision at k as sums over the grades of what runs show;
+    means are over every topic, or over those that a run answers."""
     way, settings, inputs = relevance.settings.relevance, relevance.settings, relevance.inputs
-    rankings = {
-        run: {topic: shown.get(topic, ()) for topic in inputs.topics}
-        for run, shown in inputs.rankings.items()
-    }
-    yield from precision_measures(
-        WAYS[way].task, settings.measures, rankings, dict(relevance.requests(way)),
-        partial(grade_of, way), every=settings.answers == "all",
-    )  # fmt: skip
+    requests, grade = dict(relevance.requests(way)), partial(grade_of, way)
+    for measure in map(parse_measure, settings.measures):
+        if not isinstance(measure, Precision) or measure.k is None:
+            continue
+        shares = []
+        for run, shown in inputs.rankings.items():
+            answered = [topic for topic in inputs.topics if shown.get(topic)]
+            topics = len(inputs.topics) if settings.answers == "all" else len(answered)
+            shares += [
+                Share(run, requests[topic, doc], 1 / (measure.k * topics))
+                for topic in answered
+                for doc in shown[topic][: measure.k]
+                if (topic, doc) in requests
+            ]
+        yield LinearMeasure(str(measure), WAYS[way].task, at_least(grade, measure.rel), shares)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import compress, groupby
 from operator import itemgetter
 from typing import Any
@@ -51,12 +51,7 @@ def _asked(bank: Bank, answers: Iterable[RagAnswer], which: Bools) -> Asked:
                 if in_context:
                     before = [one.text for one in sentences[max(0, number - BEFORE) : number]]
                     content |= {"title": segment.title, "before": before}
-                yield content, Place(run, topic, _position(number, spot))
-
-
-@lru_cache(1000)
-def _position(number: int, spot: int) -> str:
-    return f"sentence {number + 1} citation {spot + 1}"
+                yield content, Place(run, topic, f"sentence {number + 1} citation {spot + 1}")
 
 
 def support_requests(bank: Bank, answers: Sequence[RagAnswer] = ()) -> Iterator[Request]:

@@ -12,14 +12,7 @@ from assay.measures.support import SUPPORT_MEASURES
 from assay.model.labels import Label
 from assay.model.trec_rag import RagAnswer
 from assay.model.wording import counted
-from assay.page.parts import (
-    Cited,
-    Item,
-    Marked,
-    MarkedSentence,
-    Part,
-    support_mark,
-)
+from assay.page.parts import Cited, Item, Marked, MarkedSentence, Part, support_mark
 from assay.page.wording import span
 from assay.protocols.beside import LabelsPair, beside_part
 from assay.protocols.label_sheets import NuggetTable
@@ -71,13 +64,13 @@ def facts(state: ScoredLabels) -> tuple[tuple[str, str], ...]:
     return tuple((name, f"{n:,}") for name, n in every.items() if n or name == "Narratives")
 
 
-def parts(state: ScoredLabels, ways: Sequence[LabelsPair], per_topic: PerTopic) -> tuple[Part, ...]:
+def parts(state: ScoredLabels, ways: Sequence[LabelsPair], per_topic: PerTopic) -> Iterator[Part]:
     """The sections of the report. ``per_topic`` is run -> measure -> topic -> value."""
-    found: list[Part] = [_narratives(state, per_topic)] if per_topic else []
+    if per_topic:
+        yield _narratives(state, per_topic)
     if ways:
         note = "Relevance labels of the same documents, asked for in several ways or given."
-        found.append(beside_part(ways, "Relevance labels beside each other", note))
-    return tuple(found)
+        yield beside_part(ways, "Relevance labels beside each other", note)
 
 
 # --- narratives ----------------------------------------------------------------------------------
@@ -101,9 +94,8 @@ def _narratives(state: ScoredLabels, per_topic: PerTopic) -> Part:
         "Each sentence is coloured by the support of the passage it cites: click it for the "
         "passage. Below an answer, its nuggets and what is missing."
     )
-    bank = state.bank
     unknown = "(narrative not written yet)"
-    texts = {topic: bank[topic].narrative or unknown for topic in bank.inputs.topics}
+    texts = {topic: state.bank[topic].narrative or unknown for topic in state.inputs.topics}
     return Part.by_topic("Narratives", note, texts, items)
 
 
@@ -129,9 +121,9 @@ def _marked(
             segment, at = state.inputs.segments.get(doc), next(numbers, -1)
             worths.append(nan if support is None else float(support.cited.worth[at]))
             label = whole.get(at)
-            given = "" if isnan(worths[-1]) else f"given, by {state.settings.given_by_words}"
-            who = given if label is None else label.labeller.name
-            why = "" if label is None or not label.reason else label.reason
+            who, why = ("", "") if label is None else (label.labeller.name, label.reason or "")
+            if label is None and not isnan(worths[-1]):
+                who = f"given, by {state.settings.given_by_words}"
             text = segment.text if segment is not None else ""
             cited.append(Cited(doc, text, support_mark(worths[-1:]), who, why))
         counted_ones = worths[:1] if state.settings.citations == "first" else worths
