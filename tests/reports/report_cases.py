@@ -289,7 +289,7 @@ def films(only=None):
     person = label("r2c2.entailment", {"entailed": False}, "It was Janet Leigh.", PERSON)
     nuggets = list(first.nuggets)
     machine = label("r2c2.entailment", {"entailed": True}, "Harvey and Janet are both named.")
-    nuggets[2] = nuggets[2]._replace(labels=(person,), at=0, overruled=machine)
+    nuggets[2] = nuggets[2]._replace(entailment=person, overruled=machine)
     answers["MODEST"]["0001"] = replace(first, nuggets=tuple(nuggets))
     return assemble(some, pr_runs, answers, title="Films: fourteen questions")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.ledger.columns import NONE
+from assay.ledger.columns import NONE, Columns, Places
 from assay.measures.arrays import Bools, Floats, Integers
 from assay.model.labels import Label
 from assay.model.scratch import Numbers, Scratch
@@ -133,23 +134,22 @@ class CountedLabels(Sequence[Label | None]):
     @property
     def failed(self) -> Bools:
         """Where the label is a failed one."""
-        found = np.zeros(len(self), np.bool_)
-        if self.by_unit is not None:
-            held = self.held
-            found[held] = self.by_unit.columns.failed(self.places[held])
-        for number, label in self.others.items():
-            found[number] = label.verdict is None
-        return found
+        return self._where(Columns.failed, lambda label: label.verdict is None)
 
     @property
     def human(self) -> Bools:
         """Where the label is a person's."""
-        found = np.zeros(len(self), np.bool_)
-        if self.by_unit is not None:
-            held = self.held
-            found[held] = self.by_unit.columns.by_who(self.places[held], lambda who: who.is_human)
+        by_who = partial(Columns.by_who, value=lambda who: who.is_human)
+        return self._where(by_who, lambda label: label.labeller.is_human)
+
+    def _where(
+        self, held_are: Callable[[Columns, Places], Bools], label_is: Callable[[Label], bool]
+    ) -> Bools:
+        found, held = np.zeros(len(self), np.bool_), self.held
+        if self.by_unit is not None and len(held):
+            found[held] = held_are(self.by_unit.columns, self.places[held])
         for number, label in self.others.items():
-            found[number] = label.labeller.is_human
+            found[number] = label_is(label)
         return found
 
     def by_kind(self) -> Iterator[tuple[Label, Integers]]:

@@ -226,7 +226,7 @@ class LabelBook:
         used = row if given is None else self.row()
         while some := list(islice(remaining, _AT_ONCE)):
             contents, places = zip(*some, strict=True)
-            found = self._looked_up(task, contents)
+            found = self.look_up(task, contents)
             begin, wanted = len(row), None
             row.extend(found.labels)
             noted.add(places)
@@ -237,13 +237,8 @@ class LabelBook:
         self.used.note_all(used, noted)
         return row[:]
 
-    def look_up(self, task: AnyTask, contents: Iterable[UnitContent]) -> Iterator[LookedUp]:
-        """The labels of a row of units, as :meth:`find` has them, some at a time."""
-        remaining = iter(contents)
-        while some := list(islice(remaining, _AT_ONCE)):
-            yield self._looked_up(task, some)
-
-    def _looked_up(self, task: AnyTask, some: Sequence[UnitContent]) -> LookedUp:
+    def look_up(self, task: AnyTask, some: Sequence[UnitContent]) -> LookedUp:
+        """The labels of some units, as :meth:`find` has them."""
         units = unit_digests(task.name, some)
         first = places = np.full(len(some), NONE, np.int64)
         others: dict[int, Label] = {}

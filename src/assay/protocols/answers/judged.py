@@ -99,14 +99,12 @@ class _Row:
 
     def look_up(self, task: AnyTask, asked: Asked) -> tuple[CountedLabels, Bools]:
         """The labels of the next units, which are counted, and which units may have several."""
-        pairs, begin = list(asked), len(self.labels)
-        several = [np.empty(0, np.bool_)]
-        for found in self._book.look_up(task, (content for content, _ in pairs)):
-            self.labels.extend(found.labels)
-            self._book.count_all(task, found)
-            several.append(several_labels(self._book, task, found))
+        pairs = list(asked)
+        found = self._book.look_up(task, [content for content, _ in pairs])
+        self._book.count_all(task, found)
+        self.labels.extend(found.labels)
         self.places.add(place for _, place in pairs)
-        return self.labels[begin:], np.concatenate(several)
+        return found.labels, several_labels(self._book, task, found)
 
 
 class _Cited(NamedTuple):
@@ -203,8 +201,7 @@ class _Judge:
         ]
         beside = cited.beside()
         units = [_content(one, places) for one, places in zip(given, beside, strict=True)]
-        nothing = LookedUp((), np.empty(0, np.int64), CountedLabels(None, np.empty(0, np.int64)))
-        found = next(self._book.look_up(task, units), nothing)  # they are one block, or none
+        found = self._book.look_up(task, units)
         counting = self._counting(task, given, units, found.labels, cited, beside)
         labels, to_refuse = counting.labels, [is_to_refuse(one.question) for one in given]
         correct, recall = correctness_of(
