@@ -46,7 +46,7 @@ def plain(found: AnswerResult, *, whole: bool) -> dict[str, Any]:
         "act_label": number(found.act_label),
         "nuggets": [
             one._replace(
-                labels=[number(one.entailment)], at=0, overruled=None,
+                entailment=number(one.entailment), overruled=None,
                 help_reason=one.help_reason if whole else None,
             )
             for one in found.nuggets

@@ -227,7 +227,7 @@ def judged(run, question, answer, passages, bogus, correct, relevant, *, act="an
                     {"entailed": entailed},
                     said,
                     uid=f"e/{run}/{question.id}/{nugget.num}",
-                    detail={"margin": 2.31 if entailed else -1.07, "threshold": 0.4},
+                    detail={"probes": [{"margin": 2.31 if entailed else -1.07, "threshold": 0.4}]},
                 ),
                 helped=helped,
                 help_reason="It names the person asked for." if helped else None,
@@ -336,7 +336,7 @@ def hostile():
             bad,
             who,
             uid=uid,
-            detail={"margin": 1.5, "x": {"margin": 2, "probe": bad}},
+            detail={"probes": [{"margin": 1.5, "probe": bad}, bad], "rulings": bad},
             error=bad,
         )
 

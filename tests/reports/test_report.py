@@ -134,7 +134,7 @@ def test_what_is_missing_is_said_first():
     found = cases.small(4, runs=("A", "B")).findings.detail
     answers = {run: dict(by_question) for run, by_question in found.answers.items()}
     one = answers["A"]["0001"]
-    unmarked = one.nuggets[0]._replace(mark=None, state=LabelState.MISSING, labels=(None,), at=0)
+    unmarked = one.nuggets[0]._replace(mark=None, state=LabelState.MISSING, entailment=None)
     failed = one.nuggets[0].entailment._replace(
         status=Status.FAILED, verdict=None, error="no JSON in the reply"
     )
@@ -146,7 +146,7 @@ def test_what_is_missing_is_said_first():
         label=None,
         nuggets=(unmarked,),
     )
-    broken = one.nuggets[0]._replace(mark=None, state=LabelState.FAILED, labels=(failed,), at=0)
+    broken = one.nuggets[0]._replace(mark=None, state=LabelState.FAILED, entailment=failed)
     answers["A"]["0002"] = replace(
         answers["A"]["0002"],
         state=LabelState.FAILED,
@@ -233,7 +233,7 @@ def test_no_label_at_all():
                 act=None,
                 act_label=None,
                 nuggets=tuple(
-                    n._replace(mark=None, state=LabelState.MISSING, labels=(None,), at=0)
+                    n._replace(mark=None, state=LabelState.MISSING, entailment=None)
                     for n in a.nuggets
                 ),
             )

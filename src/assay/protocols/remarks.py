@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from assay.model.labels import Label, Status
@@ -65,31 +65,21 @@ def used_elsewhere(label: Label | None, here: Place, where: WhereUsed) -> str:
 def _detail(label: Label) -> str:
     """A label's margins or probabilities in words."""
     parts = []
-    for name, margin, threshold in _margins(label.detail):
-        if shown := _signed(margin):
-            limit = f" (threshold {_signed(threshold)})" if _signed(threshold) else ""
-            named = f"{name}: " if name and name != "margin" else ""
-            parts.append(f"{named}margin {shown}{limit}")
-    parts += [_probabilities(ruling) for ruling in label.detail.get("rulings", ())]
+    for probe in _rows(label, "probes"):
+        if shown := _signed(probe.get("margin")):
+            threshold = _signed(probe.get("threshold"))
+            limit = f" (threshold {threshold})" if threshold else ""
+            parts.append(f"{probe.get('probe') or ''}: margin {shown}{limit}".removeprefix(": "))
+    parts += map(_probabilities, _rows(label, "rulings"))
     if label.sample:
         parts.append(f"sample {label.sample}")
     return "; ".join(parts[:_DETAILS])
 
 
-def _margins(value: object, depth: int = 0) -> Iterator[tuple[str, Any, Any]]:
-    """(name, margin, threshold) wherever a label's detail holds a margin."""
-    if isinstance(value, Mapping):
-        if "margin" in value:
-            name = value.get("nugget") or value.get("probe") or ""
-            yield str(name), value["margin"], value.get("threshold")
-        if depth < 3:
-            for key, inner in value.items():
-                if isinstance(inner, Mapping | list | tuple):
-                    for name, margin, threshold in _margins(inner, depth + 1):
-                        yield (name or str(key)), margin, threshold
-    elif isinstance(value, list | tuple) and depth < 3:
-        for inner in value:
-            yield from _margins(inner, depth + 1)
+def _rows(label: Label, name: str) -> list[Mapping[str, Any]]:
+    """What a label's detail lists under a name; what anybody may have put there instead is none."""
+    rows = label.detail.get(name)
+    return [one for one in rows if isinstance(one, Mapping)] if isinstance(rows, list) else []
 
 
 def _signed(value: object) -> str:
@@ -99,10 +89,8 @@ def _signed(value: object) -> str:
     return (shown if value < 0 and shown != "0.00" else f"+{shown}").replace("-", "−")
 
 
-def _probabilities(ruling: object) -> str:
+def _probabilities(ruling: Mapping[str, Any]) -> str:
     """What the embedded judge's label holds of one question."""
-    if not isinstance(ruling, Mapping):
-        return "unreadable"
     shown = [
         f"{name} {number(float(ruling[name]), 2)}"
         for name in ("yes", "partly", "no")
