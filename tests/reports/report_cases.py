@@ -176,7 +176,6 @@ def as_arrays(every):
             mark=[MARKS.index(one.mark) for one in nuggets],
             state=[STATES.index(one.state) for one in nuggets],
             helped=np.array([one.helped for one in nuggets], float),
-            by_person=[one.by_person for one in nuggets],
             num=[one.nugget.num for one in nuggets],
         ),
         overruled=of_all(one.overruled for one in given),
