@@ -115,9 +115,10 @@ def test_arrays_come_to_what_the_rules_say_one_by_one(seed: int, policy: str):
                 assert list(of) == [known.question.id for known in own]
                 assert dict(of.marks()) == {known.question.id: known.marks for known in own}
                 notes = of.notes()
-                assert notes.by_people == sum(
-                    known.label is not None and known.label.labeller.is_human for known in own
-                ) + sum(each.by_person for known in own for each in known.nuggets)
+                labels = [known.label for known in own]
+                labels += [each.entailment for known in own for each in known.nuggets]
+                by_people = (one is not None and one.labeller.is_human for one in labels)
+                assert notes.by_people == sum(by_people)
                 assert notes.unmarked_nuggets == sum(
                     each.mark is None for known in own for each in known.nuggets
                 )
