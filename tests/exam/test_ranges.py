@@ -11,7 +11,8 @@ from assay.measures.coverage import cover, normalised_cover
 from assay.measures.ranges import Range
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
 from assay.model.exam_grades import NO_GRADE, Grades
-from assay.protocols.exam.scoring import COVER, NORMALISED, WEIGHTED, ExamOptions, ExamScorer
+from assay.protocols.exam.pools import COVER, NORMALISED, WEIGHTED
+from assay.protocols.exam.scoring import ExamOptions, ExamScorer
 
 REACHED = ("AP", "AP(norm=min)@2", "Rprec", "RR", "P@2", "Recall@2", "Success@1")
 SAFE = ("nDCG", "nDCG@2", "Q", "ERR", "nERR@3", "RBP", "iRBU", "α-nDCG", "α-nDCG@2",

@@ -26,7 +26,7 @@ def with_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.protocols.record._PART", 128)
     monkeypatch.setattr("assay.protocols.record._AT_ONCE", 100)
     monkeypatch.setattr("assay.model.exam_held.HELD", 0)
-    monkeypatch.setattr("assay.protocols.exam.scoring._PLACES", 1000)
+    monkeypatch.setattr("assay.protocols.exam.pools._PLACES", 1000)
 
 
 @pytest.mark.parametrize("protocol", large.WRITERS)

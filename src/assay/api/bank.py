@@ -34,9 +34,9 @@ from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, with_bank
 from assay.protocols.exam.items import ItemAnalysis, item_analysis
+from assay.protocols.exam.pools import COVER, WEIGHTED
 from assay.protocols.exam.protocol import EXAM
 from assay.protocols.exam.scored import ScoredRuns, scored
-from assay.protocols.exam.scoring import COVER, WEIGHTED
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Result

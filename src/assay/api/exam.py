@@ -22,12 +22,8 @@ from assay.model.exam import Run
 from assay.model.exam_grades import NO_GRADES
 from assay.model.options import Option
 from assay.protocols.exam.inputs import pool_of, rankings_of
-from assay.protocols.exam.scoring import (
-    COVER,
-    WEIGHTED,
-    ExamOptions,
-    ExamScorer,
-)
+from assay.protocols.exam.pools import COVER, WEIGHTED
+from assay.protocols.exam.scoring import ExamOptions, ExamScorer
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import VALUE_COLUMNS, value_row
 

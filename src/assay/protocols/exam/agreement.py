@@ -13,8 +13,8 @@ from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range
 from assay.page.parts import LineChart, Part, Series, Table, Value
 from assay.protocols.exam.inputs import ExamInputs
+from assay.protocols.exam.pools import COVER
 from assay.protocols.exam.scored import ScoredRuns
-from assay.protocols.exam.scoring import COVER
 from assay.statistics.binning import ExamAgreement, compare
 from assay.statistics.correlation import kendall_tau, spearman_rho
 

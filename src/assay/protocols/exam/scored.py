@@ -10,14 +10,8 @@ from assay.measures.scores import Score
 from assay.model.exam import Bank, Run
 from assay.protocols.exam.grading import GradedPool, grade, questions
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.scoring import (
-    COVER,
-    NORMALISED,
-    WEIGHTED,
-    ExamOptions,
-    ExamScorer,
-    Values,
-)
+from assay.protocols.exam.pools import COVER, NORMALISED, WEIGHTED
+from assay.protocols.exam.scoring import ExamOptions, ExamScorer, Values
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import score_table
 
