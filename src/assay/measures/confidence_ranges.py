@@ -207,14 +207,9 @@ class _Missing:
         taken = np.clip(np.rint(surplus), 0, free)
         best = np.abs(surplus - taken)
         floor = self._complete(self.order[all_right[numbers[self.order]]], 0)
-        seen = np.zeros(bins, dtype=np.int64)
-        right = []
-        for place in self.order:
-            bin_number = numbers[place]
-            seen[bin_number] += 1
-            if seen[bin_number] <= taken[bin_number]:
-                right.append(place)
-        ceiling = self._complete(np.array(right, dtype=np.intp), None)
+        of_open = numbers[self.order]  # which rise
+        in_bin = np.arange(len(of_open)) - np.searchsorted(of_open, of_open)
+        ceiling = self._complete(self.order[in_bin < taken[of_open]], None)
         ece = Range(float(worst.sum() + absent) / self.n, float(best.sum()) / self.n)
         gaps = [np.divide(worst, sizes, out=np.zeros(bins), where=sizes > 0)]
         if absent:  # what is left out may all stand in one bin, at either of its ends

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import typing
 from abc import ABC, abstractmethod
-from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -142,13 +141,17 @@ class Reading:
         """A fault that shows only where files are set beside each other."""
         self.faults.append(Fault(str(path), line, topic or None, why, cure))
 
-    def unique(self, name: str, path: Path, known: Container[str]) -> None:
-        """A fault where a run's name is ``known``."""
-        if name in known:
+    def add(
+        self, runs: dict[str, T], name: str, run: T, path: Path, beside: Container[str] = ()
+    ) -> None:
+        """Add a run to those of its kind; a fault where its name is one of theirs, or of a run
+        ``beside`` them."""
+        if name in runs or name in beside:
             other = relative_to(self.folder.path, self._of_runs.get(name, path))
             cure = "Keep one, or name one anew: in the file, or where it has no name the file."
             self.fault(path, f"The run of {other} is called '{name}' too.", cure)
         self._of_runs[name] = path
+        runs[name] = run
 
     def named(
         self,
@@ -157,15 +160,13 @@ class Reading:
         *,
         required: bool = False,
         partly: bool = False,
-        beside: Mapping[str, N] | None = None,
+        beside: Container[str] = (),
     ) -> dict[str, N]:
         """The runs of all files of an entry by their names, of which no two may be the same, nor
         one as that of a run ``beside`` them."""
         found: dict[str, N] = {}
-        known = ChainMap(found, dict(beside or {}))
         for path, run in self.many(name, read, required=required, partly=partly):
-            self.unique(run.name, path, known)
-            found[run.name] = run
+            self.add(found, run.name, run, path, beside)
         return found
 
     def texts(

@@ -171,10 +171,6 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     questions: dict[str, str] = {}
     answers: dict[str, dict[str, str]] = {}
 
-    def add(path: Path, run: str, found: Mapping[str, str]) -> None:
-        reading.unique(run, path, answers)
-        answers[run] = dict(found)
-
     def add_each(every: Iterable[tuple[Path, int, str, str, str]]) -> None:
         """Path, line, run, topic and text of answers whose runs may stand in several files."""
         runs: dict[str, tuple[Path, dict[str, str]]] = {}
@@ -185,7 +181,7 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
                 reading.fault(path, why, "Keep one answer.", line=line, topic=topic)
             own[topic] = text
         for run, (path, texts) in runs.items():
-            add(path, run, texts)
+            reading.add(answers, run, texts, path)
 
     if not any(name in folder.config.inputs for name in ENTRIES):
         folder.input_files(ENTRIES[0])  # says that it must be named
@@ -195,7 +191,8 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
     # The narratives that answers bring are no list of topics that answers are checked against.
     given = {one.id: one.text for one in listed} or None
     for path, rag in reading.many("rag_runs", partial(read_answers, topics=given, limits=False)):
-        add(path, rag.name, {topic: one.text for topic, one in rag.answers.items()})
+        texts = {topic: one.text for topic, one in rag.answers.items()}
+        reading.add(answers, rag.name, texts, path)
         for topic, answer in rag.answers.items():
             if not given:
                 questions.setdefault(topic, answer.narrative)
@@ -203,8 +200,8 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> BattleIn
         for each in reading.optional("questions", read_questions) or ():
             questions[each.id] = each.text
     for path, ac in reading.many("ac_runs", read_ac_run):
-        found = {topic: answer.text for topic, answer in ac.run.answers.items()}
-        add(path, ac.run.name, found)
+        texts = {topic: answer.text for topic, answer in ac.run.answers.items()}
+        reading.add(answers, ac.run.name, texts, path)
     every = []
     for path, summaries in reading.many("summaries", read_summaries):
         for summary in summaries:

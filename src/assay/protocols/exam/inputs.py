@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from sys import intern
 from typing import Literal
 
@@ -130,7 +129,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     runs: dict[str, Run] = {}
     rankings = Rankings()
     for path, run in reading.many("runs", read_trec_run):
-        _add(runs, run.name, rankings.held(rankings_of(run)), path, reading)
+        reading.add(runs, run.name, rankings.held(rankings_of(run)), path)
     texts = reading.texts("passages", read_passages)
     cut = partial(read_responses, most_words=settings.passage_words)
     for path, responses in reading.many("responses", cut):
@@ -140,7 +139,7 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             own.setdefault(one.run, {})[one.query] = shown
             texts.update(one.passages)
         for name, ranking in own.items():
-            _add(runs, name, rankings.held(ranking), path, reading)
+            reading.add(runs, name, rankings.held(ranking), path)
     rankings.done()
     qrels = reading.optional("qrels", read_qrels)
     official = reading.optional(
@@ -176,11 +175,6 @@ def rankings_of(run: TrecRun) -> Run:
         # Runs name the same documents again and again.
         found[query] = Ranking.of(map(intern, names), array("d", map(scores.__getitem__, names)))
     return found
-
-
-def _add(runs: dict[str, Run], name: str, ranking: Run, path: Path, reading: Reading) -> None:
-    reading.unique(name, path, runs)
-    runs[name] = ranking
 
 
 def _bank_of(

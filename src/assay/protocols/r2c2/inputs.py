@@ -129,8 +129,7 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> R2c2Inputs
     read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs, shared=shared)
     for path, ac in reading.many("ac_runs", read_ac, required=True, partly=True):
         # Scores go by a run's name alone: an answer run may not be called as one of passages is.
-        reading.unique(ac.run.name, path, {**pr_runs, **ac_files})
-        ac_files[ac.run.name] = ac
+        reading.add(ac_files, ac.run.name, ac, path, pr_runs)
         if ac.run.marked:
             reading.warnings.append(
                 f"{path.name}: the marks that it holds are not used; labels are. "

@@ -164,25 +164,22 @@ def _as_asked(
 
 def _check_same(first: Record, record: Record, path: Path, reading: Reading) -> None:
     """One id is one question: text, references and whether it can be answered."""
-    for what, one, other in (
-        ("question", [first.question], [record.question]),
-        ("references", first.references, record.references),
-    ):
-        if _folded(one) != _folded(other):
-            _differs(what, first, path, record, reading)
-    if first.answerable != record.answerable:
-        _differs("answerable", first, path, record, reading)
+    before = _about(first)
+    for what, said in _about(record).items():
+        if said != before[what]:
+            reading.fault(
+                path,
+                f"Its {what} is another than in {first.file}:{first.line}.",
+                "Give another question another id, or name a file of questions in [inputs] "
+                "questions.",
+                line=record.line,
+                topic=record.id,
+            )
 
 
-def _folded(texts: Sequence[str]) -> list[str]:
-    return sorted(folded_text(one) for one in texts)
-
-
-def _differs(what: str, first: Record, path: Path, record: Record, reading: Reading) -> None:
-    reading.fault(
-        path,
-        f"Its {what} is another than in {first.file}:{first.line}.",
-        "Give another question another id, or name a file of questions in [inputs] questions.",
-        line=record.line,
-        topic=record.id,
-    )
+def _about(record: Record) -> dict[str, object]:
+    return {
+        "question": folded_text(record.question),
+        "references": sorted(map(folded_text, record.references)),
+        "answerable": record.answerable,
+    }
