@@ -15,12 +15,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from assay.labellers.base import Labeller, for_task
-from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.hosted import Hosting
 from assay.labellers.keys import this_machine, trusted
-from assay.labellers.pace import Limits
-from assay.labellers.prices import Price
-from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.ledger.address import Address, is_url, without_password
 from assay.ledger.places import exists
@@ -30,11 +26,11 @@ from assay.model.places import files_like, inside
 from assay.model.wording import listed, printable
 from assay.protocols import registry
 from assay.protocols.config import Config
+from assay.protocols.folder_labellers import ensemble, single
 from assay.protocols.output import file_name
 from assay.protocols.settings_file import MOST_TOLD, explain, no_entry, read_settings
 from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Renderer, check_overrides
-from assay.tasks.voting import Rule
 
 LEDGER_VARIABLE = "ASSAY_LEDGER"
 """The variable of the environment that names the ledger's URL, or its file."""
@@ -313,9 +309,9 @@ class Folder:
             if name in self.given:
                 made[name] = self.given[name]
             elif name.startswith("ensemble:"):
-                made[name] = self._ensemble(name.removeprefix("ensemble:"), made)
+                made[name] = ensemble(self, name.removeprefix("ensemble:"), made)
             else:
-                made[name] = self._single(name, self.config.judging.temperature)
+                made[name] = single(self, name, self.config.judging.temperature)
         return made[name]
 
     def labellers(
@@ -348,69 +344,6 @@ class Folder:
                 result[task.name] = None
                 warnings.append(f"{task.name}: {error}")
         return result, warnings
-
-    def _single(self, spec: str, temperature: float | None) -> Labeller:
-        judging = self.config.judging
-        options = LabellerOptions(
-            limits=Limits(
-                judging.concurrency, judging.requests_per_minute, judging.tokens_per_minute
-            ),
-            timeout=judging.timeout,
-            max_reply=int(judging.max_reply_mb * 1e6),
-            temperature=temperature,
-            reasons=judging.reasons,
-            prices={name: Price(**one.model_dump()) for name, one in self.config.prices.items()},
-            extra=judging.extra,
-            engine=judging.engine,
-            fetching=self.fetching,
-            named=self.labeller is not None and spec == self.labeller.strip(),
-            local=True,
-            abstains=judging.abstain,
-        )
-        made = make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
-        if self.hosting is None:
-            return made
-        return self.hosting.hosted(made, spec, self.path, options)
-
-    def _ensemble(self, name: str, made: dict[str, Labeller]) -> Labeller:
-        section = self.config.ensembles.get(name)
-        where = f"{self.path / 'assay.toml'}: [ensembles.{name}]"
-        if section is None:
-            known = ", ".join(self.config.ensembles) or "none"
-            raise SettingsError(f"{where} is missing. Ensembles there are: {known}.")
-        specs = [spec.strip() for spec in section.members]
-        if len(set(specs)) < len(specs):
-            raise SettingsError(f"{where} names a member twice. For repeats, set samples.")
-        nested = [spec for spec in specs if spec.startswith("ensemble:")]
-        if nested:
-            raise SettingsError(f"{where}: '{nested[0]}' is an ensemble; name its members.")
-        if section.rule is Rule.WEIGHTED and section.weights is None:
-            raise SettingsError(f"{where}: rule 'weighted' needs weights, one for each member.")
-        same = section.temperature is None
-        members = [
-            self.make_labeller(spec, made) if same else self._single(spec, section.temperature)
-            for spec in specs
-        ]
-        ids = [member.id for member in members]
-        for index, own in enumerate(ids):
-            first = ids.index(own)
-            if first < index:
-                raise SettingsError(
-                    f"{where}: '{specs[first]}' and '{specs[index]}' are the same labeller "
-                    f"({own.name}), which would be asked and vote twice. Several addresses "
-                    "of one model are one labeller, openai:MODEL@URL1@URL2; for repeats, set "
-                    "samples."
-                )
-        fixed = [own.name for own, member in zip(ids, members, strict=True) if not member.varies]
-        if section.samples > 1 and fixed:
-            raise SettingsError(
-                f"{where}: {fixed[0]} says the same each time, so samples = {section.samples} "
-                "would count its vote several times. Set a temperature, or leave samples out."
-            )
-        try:
-            return EnsembleLabeller(name, members, section.rule, section.weights, section.samples)
-        except ValueError as error:
-            raise SettingsError(f"{where}: {error}.") from error
 
     def settings(self, kind: type[SettingsT]) -> SettingsT:
         """``[settings]`` read as the protocol's own model."""
