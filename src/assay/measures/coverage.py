@@ -104,9 +104,7 @@ def normalised_cover(
 
 def labels(grades: GradeMatrix) -> npt.NDArray[np.int8]:
     """EXAM-Label of each passage: its highest grade, NO_GRADE where it has none."""
-    if not grades.shape[1]:
-        return np.full(grades.shape[0], NO_GRADE, dtype=np.int8)
-    return np.asarray(grades.max(axis=1), dtype=np.int8)
+    return np.asarray(grades.max(axis=1, initial=NO_GRADE), dtype=np.int8)
 
 
 def _discounts(length: int) -> npt.NDArray[np.float64]:

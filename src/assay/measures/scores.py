@@ -64,6 +64,11 @@ class Score:
         return cls(run, measure, ends.value, low, high, topics, missing, *ends)
 
     @property
+    def interval(self) -> Ends | None:
+        """Its bootstrap interval, where it has one."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
     def ends(self) -> Range | None:
         """Floor and ceiling; None where the score is undefined."""
         if self.floor is None or self.ceiling is None:

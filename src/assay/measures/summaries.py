@@ -268,19 +268,15 @@ def comp_range(grades: Sequence[Value], points: Sequence[float], *, between: boo
     """
     known = sorted(grade for grade in grades if grade is not None)
     unknown = len(grades) - len(known)
-    if not unknown:
-        return Range.certain(_comp(tuple(known)))
     return _comp_range(tuple(known), unknown, tuple(sorted(points)), between)
 
 
-_comp = lru_cache(maxsize=4096)(comp)
-"""The same of sorted grades, of which many summaries' are equal."""
-
-
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # many summaries' grades are equal
 def _comp_range(
     known: tuple[float, ...], unknown: int, points: tuple[float, ...], between: bool
 ) -> Range:
+    if not unknown:
+        return Range.certain(comp(known))
     distinct = np.unique([*known, *points])
     counts = np.bincount(np.searchsorted(distinct, known), minlength=len(distinct))
 

@@ -250,8 +250,7 @@ def _points(runs: Sequence[Stated]) -> list[Point]:
             continue
         if over.value is None and under.value is None:
             continue  # it could stand anywhere
-        ranges = [(s.low, s.high) if bars and s.low is not None and s.high is not None else None
-                  for s in (over, under)]  # fmt: skip
+        ranges = (over.interval, under.interval) if bars else ()
         points.append(Point(one.run, over.ends.floor, under.ends.floor, *ranges))
     return points
 

@@ -23,8 +23,7 @@ def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, ScoredSummary]])
     for run, found in scores.items():
         x, y = found["Comp"], found["XUX"]
         if x.ends is not None and y.ends is not None:
-            bars = (x.low, x.high), (y.low, y.high)
-            means.append(Point(run, x.ends.floor, y.ends.floor, *(_bar(*bar) for bar in bars)))
+            means.append(Point(run, x.ends.floor, y.ends.floor, x.interval, y.interval))
     items = (Scatter("Summarisers, means over queries", "Comp", "XUX", tuple(means)),)
     note = "Up: a better experience line by line. To the right: covers what the others cover."
     if any(v and v.value is None for by in scored.values() for one in by.values()
@@ -42,10 +41,6 @@ def _query_points(query: str, by_run: Mapping[str, ScoredSummary]) -> Iterator[S
             points.append(Point(run, at.floor, up.floor, _open(at), _open(up)))
     if points:
         yield Scatter(f"Query {query}", "Comp", "XUX", tuple(points))
-
-
-def _bar(low: float | None, high: float | None) -> tuple[float, float] | None:
-    return None if low is None or high is None else (low, high)
 
 
 def _open(ends: Range) -> Range | None:

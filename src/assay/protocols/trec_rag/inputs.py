@@ -103,7 +103,6 @@ class TrecRagSettings(CommonSettings):
 
 
 GivenGrades = Mapping[str, Mapping[str, int]]
-Rankings = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class TrecRagInputs:
     support: Mapping[tuple[str, str], SupportAnswer] = field(default_factory=dict)
     ranks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     creators: tuple[LabellerId, ...] = ()
-    rankings: Rankings = field(default_factory=dict)
+    rankings: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @cached_property
     def topics(self) -> tuple[str, ...]:

@@ -31,7 +31,6 @@ from assay.tasks.trec_rag import WAYS, grade_of
 
 RELEVANCE_COLUMNS = ("topic", "doc", "grade", "way", "label")
 
-
 PooledDocument = tuple[str, str]
 """topic, document"""
 
