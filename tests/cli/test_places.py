@@ -143,6 +143,17 @@ def test_labels_and_passwords_go_to_no_host_that_only_a_file_names(slide, monkey
     assert Folder.open(slide).ledger_place == "postgresql://me@mine.example/x"
 
 
+@pytest.mark.parametrize("url", ["postgresql://me@localhost/x", "postgresql:///x?host=/tmp/y"])
+def test_nor_does_a_password_to_a_port_of_this_machine(slide, monkeypatch, url):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text() + f'[ledger]\nurl = "{url}"\n')
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    assert Folder.open(slide).ledger_place == url
+    monkeypatch.setenv("PGPASSWORD", "hush")
+    with pytest.raises(SettingsError, match="password and the labels would go to"):
+        Folder.open(slide)
+
+
 def test_an_address_is_read_as_by_the_library_that_connects(slide):
     path = slide / "assay.toml"
     path.write_text(path.read_text() + '[ledger]\nurl = "postgresql://x@evil,y@localhost/x"\n')

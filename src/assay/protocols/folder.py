@@ -374,8 +374,10 @@ def _check_ledger(url: str) -> None:
     person's password and labels to a host that the person did not name."""
     without_password(url)
     for host in sorted(Address.of(url).hosts if _ledger_of_all() is None else ()):
-        # None at all, and a folder, is a socket of this machine's.
-        if host and not host.startswith("/") and not (trusted(host) or this_machine(host)):
+        # A port or a socket (a folder) of this machine may be another person's, too.
+        here = host.startswith("/") or this_machine(host)
+        safe = here and "PGPASSWORD" not in os.environ
+        if host and not (safe or trusted(host)):
             raise SettingsError(
                 f"your password and the labels would go to {printable(host)}, which only a file "
                 f"names. Put the URL into {LEDGER_VARIABLE}, or add the host to "
