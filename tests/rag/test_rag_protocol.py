@@ -221,6 +221,7 @@ def test_topics_that_are_open_for_their_texts_are_not_said_to_lack_labels(tmp_pa
     scores(place)
     report = _report(place)
     assert "1 topic open: passages are cut<" in report
+    assert "passage is cut" in report
     assert "with missing labels" not in report
     (place / "labels.sqlite").unlink()
     report = _report(place)

@@ -149,14 +149,14 @@ THOMAS = Task(
     max_tokens=120,
 )
 FAGGIOLI = _direct("faggioli", "is the passage relevant for the question?")
-FAGGIOLI_FEW = _direct("faggioli_few", "is the passage relevant? with examples")
-HELM = _direct("helm", "does the passage answer the query?")
-SUN = _direct("sun", "does the passage include an answer to the query?")
-SUN_FEW = _direct("sun_few", "does the passage include an answer? with examples")
 
 DIRECT: dict[str, AnyTask] = {
-    task.name.removeprefix("exam."): task
-    for task in (THOMAS, FAGGIOLI, FAGGIOLI_FEW, HELM, SUN, SUN_FEW)
+    "thomas": THOMAS,
+    "faggioli": FAGGIOLI,
+    "faggioli_few": _direct("faggioli_few", "is the passage relevant? with examples"),
+    "helm": _direct("helm", "does the passage answer the query?"),
+    "sun": _direct("sun", "does the passage include an answer to the query?"),
+    "sun_few": _direct("sun_few", "does the passage include an answer? with examples"),
 }
 """The direct graders by their short name."""
 

@@ -19,7 +19,7 @@ from assay.measures.claims import (
 from assay.measures.ranges import OPEN, Range
 from assay.measures.scores import Score
 from assay.model.records import HISTORY_VERSION, Record
-from assay.model.wording import counted, listed
+from assay.model.wording import listed, named
 from assay.page.page import Board, Gap
 from assay.protocols.definitions import glossary
 from assay.protocols.labels import LabelBook
@@ -257,19 +257,20 @@ def _gaps(inputs: RagInputs) -> Iterator[Gap]:
     """Records that are not there, answers of nothing, passages without text."""
     for run, of in inputs.runs.items():
         absent = [name for name in inputs.questions if name not in of]
-        what = f"questions have no record of {run} ({listed(absent, 10)})"
+        has = named(len(absent), "question has", "questions have")
+        what = f"{has} no record of {run} ({listed(absent, 10)})"
         yield Gap(len(absent), what, "Each counts as the worst.", grave=False)
     empty = sum(not one.answer for one in inputs.records())
-    yield Gap(empty, "answers are empty", "Each counts as the worst.", grave=False)
+    what = named(empty, "answer is empty", "answers are empty")
+    yield Gap(empty, what, "Each counts as the worst.", grave=False)
     cut = sum(one.truncated for one in inputs.records())
-    yield Gap(cut, "answers are cut", "No labels are asked: all of them is open.", grave=False)
+    what = named(cut, "answer is cut", "answers are cut")
+    yield Gap(cut, what, "No labels are asked: all of it is open.", grave=False)
     passages = [one for record in inputs.records() for one in record.passages]
     so = "What they support is open: [inputs] passages may have their texts."
-    for count, what in (
-        (sum(one.text is None for one in passages), "passages have no text"),
-        (sum(one.truncated for one in passages), "passages are cut"),
-    ):
-        yield Gap(count, what, so, grave=False)
+    bare, short = (sum(one.text is None for one in passages), sum(p.truncated for p in passages))
+    yield Gap(bare, named(bare, "passage has no text", "passages have no text"), so, grave=False)
+    yield Gap(short, named(short, "passage is cut", "passages are cut"), so, grave=False)
 
 
 def _warnings(inputs: RagInputs) -> Iterator[str]:
@@ -284,7 +285,11 @@ def _warnings(inputs: RagInputs) -> Iterator[str]:
         yield "No question has a reference: what needs one is absent, not 0."
     errors = sum(one.error is not None for one in inputs.records())
     if errors:
-        yield f"{counted(errors, 'record')} hold an error and count as answers of nothing."
+        one, many = (
+            "record holds an error and counts as an answer",
+            "records hold an error and count as answers",
+        )
+        yield f"{errors:,} {named(errors, one, many)} of nothing."
 
 
 # -- files ----------------------------------------------------------------------------------------
