@@ -7,6 +7,7 @@ import json
 import pytest
 
 from assay.api.opened import Opened
+from assay.protocols.label_remarks import label_remarks
 from tests.web.conftest import write_folder
 
 QUESTION = "1\tWho built the old bridge?\tSimple\tAnna Berg\n"
@@ -101,7 +102,7 @@ def test_where_all_who_labelled_are_left_out_nobody_is_said_to_disagree(accuracy
         book = part.book(ledger)
         assert len(book.history(task, UNIT)) == 2
         assert book.find(task, UNIT) is None
-        assert "nothing is settled" not in str(book.by_unit.remarks(missing=True))
+        assert "nothing is settled" not in str(list(label_remarks(book.by_unit, missing=True)))
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from assay.model.wording import listed
 from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.folder import Folder
+from assay.protocols.label_remarks import label_gaps, label_remarks, why_failed
 from assay.protocols.labels import LabelBook
-from assay.protocols.lacking import label_gaps, why_failed
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of
 from assay.protocols.people import Overlap, overlaps
@@ -288,7 +288,7 @@ class Evaluation:
         book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)
         if book.by_unit is not None:
-            warnings += book.by_unit.remarks(missing=bool(book.missing))
+            warnings += label_remarks(book.by_unit, missing=bool(book.missing))
         warnings += book.uncalibrated()
         warnings += why_failed(book, self.tasks)
         models = models_of(book.used)

@@ -18,7 +18,6 @@ from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose, people_differ
 from assay.measures.arrays import Bools
 from assay.model.labels import Label, LabellerId, Status
-from assay.model.wording import counted, listing
 from assay.protocols.shared_verdicts import SharedVerdicts
 from assay.tasks.base import AnyTask, UnitContent, unit_hash
 from assay.tasks.shared import Source, sources
@@ -46,10 +45,11 @@ class UnitLabels:
     asked_as: frozenset[str] = frozenset()
     strict: frozenset[str] = frozenset()
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
-    _shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
-    _unsettled: set[str] = field(default_factory=set, init=False)
+    shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
     disputed: set[str] = field(default_factory=set, init=False)
     """Units that were looked at on which people disagree, and nobody settled it."""
+    unsettled: set[str] = field(default_factory=set, init=False)
+    """Those of them that have no label that counts, under a policy that wants it settled."""
 
     def __post_init__(self) -> None:
         labelled = self.ledger.tasks()
@@ -234,7 +234,7 @@ class UnitLabels:
         own = any(found.rowid == one.rowid for one in self.of(unit))
         for source, other in self._others_of(task, content):
             said = self.of(unit_hash(source.task.name, other))
-            if self._shared.excludes(task, unit, source, said, found, own, self.policy):
+            if self.shared.excludes(task, unit, source, said, found, own, self.policy):
                 return None
         return found
 
@@ -252,7 +252,7 @@ class UnitLabels:
         if people_differ(labels, self.policy, own):
             self.disputed.add(unit)
             if found is None:
-                self._unsettled.add(unit)
+                self.unsettled.add(unit)
         return found
 
     def superseded(self) -> Counter[tuple[str, str]]:
@@ -302,103 +302,6 @@ class UnitLabels:
         it is asked now (as :func:`assay.ledger.policy.choose` has it)."""
         now = labels if len(labels) < 2 else self._asked_now(task, content, labels, who)
         return next((one for one in now if one.status is Status.OK), None)
-
-    def remarks(self, *, missing: bool) -> list[str]:
-        """What a person should know of the labels: other versions, questions asked again, and,
-        with ``missing``, labels by others that would count under another policy."""
-        remarks = []
-        others = self.ledger.of_other_versions({one.name: one.version for one in self.tasks})
-        if others:
-            remarks.append(
-                f"{others} labels of other task versions are in the ledger; they do not count."
-            )
-        for (task, why), count in sorted(self.superseded().items()):
-            remarks.append(
-                f"{task}: {counted(count, 'unit')} asked again because {why}; the labels under the "
-                "present one count."
-            )
-        remarks.extend(self._shared.remarks())
-        if self._unsettled:
-            remarks.append(
-                f"On {counted(len(self._unsettled), 'unit')} people disagree and nothing is "
-                f"settled: under the policy {self.policy.name} that counts as missing, and no "
-                "labeller is asked. 'assay ui' has the queue of disagreements."
-            )
-        if self.disputed and not self.policy.settles:
-            other = f"majority{self.policy.name.removeprefix(self.policy.rule)}"
-            remarks.append(
-                f"On {counted(len(self.disputed), 'unit')} people disagree, and the newest label "
-                f"counts, whoever gave it. The policy '{other}' goes by what most say; "
-                "'assay labels people' says how far they agree, and whose labels seem to tell "
-                "nothing."
-            )
-        if left_out := self._left_out():
-            each = listing([f"{counted(n, 'label')} by {who}" for who, n in left_out])
-            remarks.append(f"The policy leaves out {each}.")
-            if strange := [who for who, n in left_out if not n]:
-                names = listing(strange)
-                remarks.append(f"The ledger has no label by {names} (yet, or the name is another).")
-        if missing and (by_others := self._others()):
-            remarks.append(
-                "Labels are missing under this policy and labeller, but the ledger holds others. "
-                + " ".join(_cures(by_others))
-            )
-        return remarks
-
-    def _left_out(self) -> list[tuple[str, int]]:
-        """Whom the policy is without, with how many usable labels."""
-        if not self.policy.without:
-            return []
-        by = Counter(one.labeller.name for one in self.ledger.usable_by_each())
-        return [(who, by[who]) for who in self.policy.without]
-
-    def _others(self) -> dict[str, str]:
-        """Names of labellers whose usable labels are there but do not count, and what would have
-        them count."""
-        found: dict[str, str] = {}
-        for one in self.ledger.usable_by_each():
-            who = one.labeller
-            if one.task not in self.configured or who.is_audited:
-                continue
-            own = self.configured[one.task]
-            if self.policy.rank(one, own) or who.name in self.policy.without:
-                continue
-            if not who.is_human and self.policy.counts_machine(one.task):
-                cure = _JUDGE if own is not None and who.name in _names(own) else _NAME
-                if own is not None and who.name == own.name and own.kind != "ensemble":
-                    cure = _SETTINGS
-            else:
-                cure = _PEOPLE if who == own else _ONLY
-            # What one task has to say of a labeller, another may not unsay.
-            found[who.name] = min(cure, found.get(who.name, cure), key=_CURES.index)
-        return found
-
-
-_NAME, _JUDGE, _SETTINGS, _PEOPLE, _ONLY = _CURES = (
-    "To have those by {} count, name that labeller in [labellers], or use --policy only:NAME.",
-    "Some are by {}, named in [labellers]: 'assay judge' asks for what is missing of theirs.",
-    (
-        "Some by {} were given under other settings ('assay judge --dry-run' says which), and "
-        "count by --labeller recorded:FILE of 'assay labels export'."
-    ),
-    "Those by {} count under --policy people.",
-    "Those by {} count under --policy only:NAME.",
-)
-
-
-def _cures(by_others: Mapping[str, str]) -> Iterator[str]:
-    """What helps, for the labellers that it helps with."""
-    for cure in _CURES:
-        names = sorted(name for name, one in by_others.items() if one == cure)
-        if names:
-            yield cure.format(listing(names))
-
-
-def _names(labeller: LabellerId) -> Iterator[str]:
-    """A labeller's name, and those of the members of an ensemble."""
-    yield labeller.name
-    for one in labeller.params["members"] if labeller.kind == "ensemble" else ():
-        yield from _names(LabellerId(one["name"], one["kind"], one["params"]))
 
 
 class WholeUnitLabels(UnitLabels):

@@ -1,0 +1,142 @@
+"""What to know of the labels of an evaluation, in words: which others there are, which are missing,
+and why labels failed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from assay.model.labels import LabellerId
+from assay.model.wording import counted, listing, named
+from assay.page.page import Gap
+from assay.protocols.labels import LabelBook
+from assay.protocols.results import RETRY
+from assay.protocols.unit_labels import UnitLabels
+from assay.tasks.base import AnyTask
+
+_REASONS = 3
+"""Reasons that are told; of what is left the number is."""
+
+
+def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
+    """What labels that scores wanted are missing, or failed."""
+    titles = {task.name: task.title for task in tasks}
+    gaps = []
+    for task, count in book.missing.items():
+        asked = book.asked[task]
+        of = f"of {asked:,} labels" if asked > count else "label" if count == 1 else "labels"
+        what = f"{of} {named(count, 'is', 'are')} missing: {titles[task]}"
+        gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
+    for task, count in book.failed.items():
+        what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
+        gaps.append(Gap(count, what, RETRY))
+    return gaps
+
+
+def why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
+    """Why labels in the ledger failed, the most frequent reasons first, of units that have no
+    usable label by anybody who counts here: one by others, or by the labeller with former settings,
+    is none. Units that are not asked any more may be among them."""
+    for task in tasks:
+        if book.by_unit is None or not book.failed[task.name]:
+            continue
+        own, ledger = book.by_unit.configured[task.name], book.by_unit.ledger
+        who = ledger.labellers().items()
+        counts = [n for n, one in who if book.by_unit.policy.counts(one, task.name, own)]
+        why = ledger.why_failed(task.name, counts) if counts else Counter[str]()
+        first = why.most_common(_REASONS)
+        told = [f"{reason} ({count:,})" for reason, count in first]
+        rest = why.total() - sum(count for _, count in first)
+        told += [f"other reasons ({rest:,})"] if rest else []
+        if told:
+            yield f"Failed labels in the ledger ({task.title}): {'; '.join(told)}"
+
+
+def label_remarks(labels: UnitLabels, *, missing: bool) -> Iterator[str]:
+    """What a person should know of the labels: other versions, questions asked again, and, with
+    ``missing``, labels by others that would count under another policy."""
+    policy = labels.policy
+    others = labels.ledger.of_other_versions({one.name: one.version for one in labels.tasks})
+    if others:
+        yield f"{others} labels of other task versions are in the ledger; they do not count."
+    for (task, why), count in sorted(labels.superseded().items()):
+        yield (
+            f"{task}: {counted(count, 'unit')} asked again because {why}; the labels under the "
+            "present one count."
+        )
+    yield from labels.shared.remarks()
+    if labels.unsettled:
+        yield (
+            f"On {counted(len(labels.unsettled), 'unit')} people disagree and nothing is "
+            f"settled: under the policy {policy.name} that counts as missing, and no "
+            "labeller is asked. 'assay ui' has the queue of disagreements."
+        )
+    if labels.disputed and not policy.settles:
+        other = f"majority{policy.name.removeprefix(policy.rule)}"
+        yield (
+            f"On {counted(len(labels.disputed), 'unit')} people disagree, and the newest label "
+            f"counts, whoever gave it. The policy '{other}' goes by what most say; "
+            "'assay labels people' says how far they agree, and whose labels seem to tell "
+            "nothing."
+        )
+    if policy.without:
+        by = Counter(one.labeller.name for one in labels.ledger.usable_by_each())
+        each = listing([f"{counted(by[who], 'label')} by {who}" for who in policy.without])
+        yield f"The policy leaves out {each}."
+        if strange := [who for who in policy.without if not by[who]]:
+            names = listing(strange)
+            yield f"The ledger has no label by {names} (yet, or the name is another)."
+    if missing and (by_others := _others(labels)):
+        yield (
+            "Labels are missing under this policy and labeller, but the ledger holds others. "
+            + " ".join(_cures(by_others))
+        )
+
+
+def _others(labels: UnitLabels) -> dict[str, str]:
+    """Names of labellers whose usable labels are there but do not count, and what would have
+    them count."""
+    found: dict[str, str] = {}
+    for one in labels.ledger.usable_by_each():
+        who = one.labeller
+        if one.task not in labels.configured or who.is_audited:
+            continue
+        own = labels.configured[one.task]
+        if labels.policy.rank(one, own) or who.name in labels.policy.without:
+            continue
+        if not who.is_human and labels.policy.counts_machine(one.task):
+            cure = _JUDGE if own is not None and who.name in _names(own) else _NAME
+            if own is not None and who.name == own.name and own.kind != "ensemble":
+                cure = _SETTINGS
+        else:
+            cure = _PEOPLE if who == own else _ONLY
+        # What one task has to say of a labeller, another may not unsay.
+        found[who.name] = min(cure, found.get(who.name, cure), key=_CURES.index)
+    return found
+
+
+_NAME, _JUDGE, _SETTINGS, _PEOPLE, _ONLY = _CURES = (
+    "To have those by {} count, name that labeller in [labellers], or use --policy only:NAME.",
+    "Some are by {}, named in [labellers]: 'assay judge' asks for what is missing of theirs.",
+    (
+        "Some by {} were given under other settings ('assay judge --dry-run' says which), and "
+        "count by --labeller recorded:FILE of 'assay labels export'."
+    ),
+    "Those by {} count under --policy people.",
+    "Those by {} count under --policy only:NAME.",
+)
+
+
+def _cures(by_others: Mapping[str, str]) -> Iterator[str]:
+    """What helps, for the labellers that it helps with."""
+    for cure in _CURES:
+        names = sorted(name for name, one in by_others.items() if one == cure)
+        if names:
+            yield cure.format(listing(names))
+
+
+def _names(labeller: LabellerId) -> Iterator[str]:
+    """A labeller's name, and those of the members of an ensemble."""
+    yield labeller.name
+    for one in labeller.params["members"] if labeller.kind == "ensemble" else ():
+        yield from _names(LabellerId(one["name"], one["kind"], one["params"]))
