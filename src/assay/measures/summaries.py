@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import lru_cache
+from itertools import accumulate
 from typing import Generic, TypeVar, cast
 
 import numpy as np
@@ -129,12 +130,7 @@ def contributions(summary: Labelled[float], weights: Weights) -> list[float]:
 
 def experience(added: Sequence[float]) -> list[float]:
     """X(l) = X′(l)/l for l = 1 … L (eqs. 7 and 8)."""
-    found: list[float] = []
-    total = 0.0
-    for place, value in enumerate(added, 1):
-        total += value
-        found.append(total / place)
-    return found
+    return [total / place for place, total in enumerate(accumulate(added), 1)]
 
 
 def experience_ends(

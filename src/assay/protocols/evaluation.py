@@ -299,7 +299,7 @@ class Evaluation:
             for runs, topics in twins(found.scores, found.per_topic)
         ]
         titles = {task.name: task.title for task in self.tasks}
-        of_labels = [] if found.unlabelled else label_gaps(book, self.tasks)
+        of_labels = () if found.unlabelled else label_gaps(book, self.tasks)
         return Result(
             protocol=self.protocol.name,
             protocol_title=self.protocol.title,

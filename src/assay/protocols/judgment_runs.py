@@ -57,13 +57,12 @@ def judgment_scores(
 
 
 def _rows(run: JudgmentRun, ranked: Ranked) -> list[Graded]:
-    found = []
-    for topic, grades in ranked.qrels.items():
-        guesses = run.guesses.get(topic, {})
-        for doc in (*grades, *ranked.rising.get(topic, ())):
-            guess = guesses.get(doc)
-            found.append(Graded(topic, grades.get(doc), None if guess is None else guess.label))
-    return found
+    return [
+        Graded(topic, grades.get(doc), None if guess is None else guess.label)
+        for topic, grades in ranked.qrels.items()
+        for doc in (*grades, *ranked.rising.get(topic, ()))
+        for guess in [run.guesses.get(topic, {}).get(doc)]
+    ]
 
 
 def own_judgment_run(

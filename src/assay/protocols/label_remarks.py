@@ -18,19 +18,17 @@ _REASONS = 3
 """Reasons that are told; of what is left the number is."""
 
 
-def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
+def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[Gap]:
     """What labels that scores wanted are missing, or failed."""
     titles = {task.name: task.title for task in tasks}
-    gaps = []
     for task, count in book.missing.items():
         asked = book.asked[task]
         of = f"of {asked:,} labels" if asked > count else "label" if count == 1 else "labels"
         what = f"{of} {named(count, 'is', 'are')} missing: {titles[task]}"
-        gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
+        yield Gap(count, what, "“assay judge” asks for the labels that are missing.")
     for task, count in book.failed.items():
         what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
-        gaps.append(Gap(count, what, RETRY))
-    return gaps
+        yield Gap(count, what, RETRY)
 
 
 def why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:

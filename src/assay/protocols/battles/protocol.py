@@ -49,31 +49,27 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
     def tasks(self, settings: BattleSettings) -> Sequence[AnyTask]:
         return (BATTLE,)
 
-    def steps(self, inputs: BattleInputs, settings: BattleSettings) -> Sequence[Step]:
-        steps = []
+    def steps(self, inputs: BattleInputs, settings: BattleSettings) -> Iterator[Step]:
         if inputs.sample:
-            steps.append(Step("battles", BATTLE, lambda _: requests(inputs, inputs.sample)))
+            yield Step("battles", BATTLE, lambda _: requests(inputs, inputs.sample))
         if settings.adaptive:
             for number in range(1, ROUNDS + 1):
                 title = f"battles that tell most, {number} of {ROUNDS}"
                 asked = partial(_adaptive, inputs, number)
-                steps.append(Step(title, BATTLE, asked, waits=True))
+                yield Step(title, BATTLE, asked, waits=True)
         if settings.orders == "both":
-            steps.append(
-                Step(
-                    "the other order",
+            yield Step(
+                "the other order",
+                BATTLE,
+                lambda book: turned(inputs, _matches(inputs, book), book),
+                waits=True,
+                assumed=Assumed(
                     BATTLE,
-                    lambda book: turned(inputs, _matches(inputs, book), book),
-                    waits=True,
-                    assumed=Assumed(
-                        BATTLE,
-                        lambda book: turned(inputs, _matches(inputs, book)),
-                        "every battle is judged in the other order, too",
-                    ),
-                    of_people=lambda _: (),  # nobody judges the same two things twice
-                )
+                    lambda book: turned(inputs, _matches(inputs, book)),
+                    "every battle is judged in the other order, too",
+                ),
+                of_people=lambda _: (),  # nobody judges the same two things twice
             )
-        return steps
 
     def score(self, inputs: BattleInputs, settings: BattleSettings, book: LabelBook) -> Findings:
         every = [fought(inputs, book, match) for match in _matches(inputs, book)]

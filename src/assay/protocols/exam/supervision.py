@@ -110,12 +110,11 @@ def _unknown(found: ScoredRuns) -> str:
     )
 
 
-def supervision_parts(found: ScoredRuns) -> tuple[Part, ...]:
+def supervision_parts(found: ScoredRuns) -> Iterator[Part]:
     """The lists and grids as sections of the report."""
     inputs, pool = found.inputs, found.pool
-    parts = []
     if inputs.qrels is not None:
-        parts.append(_fit(found))
+        yield _fit(found)
     top = max([1, *(int(one.grades.values.max(initial=1)) for one in pool.sheets.values())])
     note = (
         "A grid of passages and questions, and the answers to each question, best first. "
@@ -126,8 +125,7 @@ def supervision_parts(found: ScoredRuns) -> tuple[Part, ...]:
     def items(query: str) -> tuple[Item, ...]:
         return _of_query(inputs, pool.sheets[query], top)
 
-    parts.append(Part.by_topic("Grades by query", note, texts, items))
-    return tuple(parts)
+    yield Part.by_topic("Grades by query", note, texts, items)
 
 
 def _fit(found: ScoredRuns) -> Part:
