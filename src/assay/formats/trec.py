@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 """What the unused second column of a run may hold without a warning."""
 
 _RUN_COLUMNS = 6
+_WRITE_RUN = "Write topic, Q0, document id, rank, score, run name."
 _QRELS_COLUMNS = 4
 _OF_BEIR = re.compile(r"\s*query[-_]id\s+corpus[-_]id\s+score\s*", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t\v\f\r]+")
@@ -68,9 +69,134 @@ def read_trec_run(source: SourceText, faults: FaultList) -> TrecRun:
 
     The first of several lines about one document of a topic is kept.
     """
-    reader = _RunReader(faults)
-    reader.read(source.lines)
-    return reader.done()
+    scores: dict[str, dict[str, float]] = {}
+    ranks: dict[str, dict[str, int]] = {}
+    current, listed_there, ranked = None, dict[str, float](), dict[str, int]()
+    last_rank, last_score = -math.inf, math.inf
+    names: dict[str, int] = {}
+    second: dict[str, int] = {}
+    unordered: dict[str, int] = {}
+    for number, line in source.numbered():
+        cells = line.split()
+        if len(cells) != _RUN_COLUMNS:
+            if not cells:
+                continue
+            cells = _columns(line, _RUN_COLUMNS)
+            if len(cells) != _RUN_COLUMNS or not all(cells):
+                faults.error(number, *_run_columns_fault(line, cells))
+                continue
+        topic, q0, doc, raw_rank, raw_score, run = cells
+        names.setdefault(run, number)
+        if q0 not in SECOND_COLUMN:
+            second.setdefault(q0, number)
+        try:
+            rank, score = int(raw_rank), float(raw_score)
+            # int and float take digits of other scripts, too, and 1_000.
+            numbers = raw_rank + raw_score
+            good = math.isfinite(score) and numbers.isascii() and "_" not in numbers
+        except ValueError:
+            good = False
+        if not good:
+            _bad_number(faults.at(number, topic), raw_rank, raw_score)
+            continue
+        if topic != current:
+            current = topic
+            listed_there, ranked = scores.setdefault(topic, {}), ranks.setdefault(topic, {})
+            # The topic may have been there before.
+            last_rank = max(ranked.values(), default=-math.inf)
+            last_score = min(listed_there.values(), default=math.inf)
+        if doc in listed_there:
+            if len(names) == 1:  # that they are several runs is said once
+                faults.at(number, topic).error(
+                    f"The document {quoted(doc)} is listed twice in the topic.",
+                    "Keep the better one; the first was read.",
+                )
+            continue
+        if rank <= last_rank or score > last_score:
+            unordered.setdefault(topic, number)
+        last_rank, last_score = rank, score
+        listed_there[doc], ranked[doc] = score, rank
+    found = TrecRun(printable(next(iter(names), "")), scores, ranks)
+    _tell_of_run(found, names, second, unordered, faults)
+    return found
+
+
+def _tell_of_run(
+    run: TrecRun,
+    names: Mapping[str, int],
+    second: Mapping[str, int],
+    unordered: Mapping[str, int],
+    faults: FaultList,
+) -> None:
+    """Report what a run as a whole has wrong. ``names`` and what stands in the ``second`` column
+    are given with their first lines, ``unordered`` topics with that at which they are so."""
+    if len(names) > 1:
+        faults.error(
+            sorted(names.values())[1],
+            f"The file holds {len(names)} runs: {listed(names, 10)}.",
+            "Write one file a run, with one name in the last column.",
+        )
+    if second:
+        faults.warning(
+            min(second.values()),
+            f"The second column holds {listed(second, 5)}, not Q0.",
+            "It is not used; make sure that the columns are in order.",
+        )
+    if wrong := [topic for topic in unordered if _is_contradicted(run, topic)]:
+        faults.warning(
+            unordered[wrong[0]],
+            f"Ranks and scores disagree in {counted(len(wrong), 'topic')}: {listed(wrong, 10)}.",
+            "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
+            wrong[0],
+        )
+    values = {topic: list(docs.values()) for topic, docs in run.scores.items()}
+    tied = [topic for topic, some in values.items() if some.count(some[0]) == len(some) > 1]
+    warn_of_ties(faults, tied)
+    if not run.scores and not faults.faulty:
+        faults.error(0, "The file holds no ranked document.", _WRITE_RUN)
+
+
+def _is_contradicted(run: TrecRun, topic: str) -> bool:
+    """Whether two documents share a rank or a lower-ranked one has the higher score."""
+    ranks, scores = run.ranks[topic], run.scores[topic]
+    ordered = sorted(ranks, key=ranks.__getitem__)
+    return any(
+        ranks[one] == ranks[two] or scores[one] < scores[two] for one, two in pairwise(ordered)
+    )
+
+
+def _bad_number(at: Spot, raw_rank: str, raw_score: str) -> None:
+    if parse_integer(raw_rank) is None:
+        at.error(
+            f"The rank {quoted(raw_rank)} is not an integer.",
+            "Write the document's position: 1, 2, 3 …",
+        )
+    try:
+        score = float(raw_score) if "_" not in raw_score and raw_score.isascii() else None
+    except ValueError:
+        score = None
+    if score is None:
+        at.error(
+            f"The score {quoted(raw_score)} is not a number.",
+            "Write a number such as 12.5 or 1e-3; the order is topic Q0 docid rank score run.",
+        )
+    elif not math.isfinite(score):
+        at.error(
+            f"The score {quoted(raw_score)} is not a finite number.",
+            "A document without a score cannot be ranked: leave it out or score it.",
+        )
+
+
+def _run_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
+    if len(cells) == _QRELS_COLUMNS:
+        hint = "Is this a qrels file (--format qrels)? "
+    elif line.count(";") >= 3 and re.match(r"[^;]+;\s*\d+\s*;", line):
+        hint = "This looks like an R2C2 PR run (--format r2c2-pr). "
+    elif len(cells) == 3 and parse_integer(cells[2]) is not None:
+        hint = "This looks like a run as MS MARCO has it, which has no scores. "
+    else:
+        hint = _no_columns(line, cells)
+    return f"The line has {_count(line, cells)}, not {_RUN_COLUMNS}.", hint + _WRITE_RUN
 
 
 @reads_file
@@ -207,14 +333,14 @@ def _qrels_columns(line: str, *, of_beir: bool = False) -> list[str]:
 
 
 def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
-    cure = "Write topic, 0, document id, grade."
     if len(cells) == 3 and parse_integer(cells[2].lstrip("Ll")) is not None:
-        cure = f"Put a 0 between topic and document id. {cure}"
+        hint = "Put a 0 between topic and document id. "
     elif len(cells) == _RUN_COLUMNS:
-        cure = f"This looks like a run file (--format trec-run). {cure}"
+        hint = "This looks like a run file (--format trec-run). "
     else:
-        cure = _no_columns(line, cells) + cure
-    return f"The line has {_count(line, cells)}, not {_QRELS_COLUMNS}.", cure
+        hint = _no_columns(line, cells)
+    why = f"The line has {_count(line, cells)}, not {_QRELS_COLUMNS}."
+    return why, f"{hint}Write topic, 0, document id, grade."
 
 
 def _no_columns(line: str, cells: list[str]) -> str:
@@ -256,156 +382,4 @@ def warn_of_ties(faults: FaultList, topics: Sequence[str]) -> None:
             "Ranks do not decide: as in trec_eval the last id comes first (assay measure --ties "
             "file: the first line). Write scores that fall as ranks rise.",
             topics[0],
-        )
-
-
-class _RunReader:
-    """The state of reading one run file."""
-
-    def __init__(self, faults: FaultList) -> None:
-        self.faults = faults
-        self.scores: dict[str, dict[str, float]] = {}
-        self.ranks: dict[str, dict[str, int]] = {}
-        self.names: dict[str, int] = {}
-        self.unordered: dict[str, int] = {}
-        self.second: dict[str, int] = {}
-
-    def read(self, lines: Iterable[str]) -> None:
-        """Reads all lines; what is said of a good line is kept as short as it can be."""
-        isfinite = math.isfinite
-        topic = name = None
-        scores: dict[str, float] = {}
-        ranks: dict[str, int] = {}
-        last_rank, last_score = -math.inf, math.inf
-        for number, line in enumerate(lines, 1):
-            cells = line.split()
-            if len(cells) != _RUN_COLUMNS:
-                if not cells:
-                    continue
-                cells = _columns(line, _RUN_COLUMNS)
-                if len(cells) != _RUN_COLUMNS or not all(cells):
-                    self._wrong_columns(number, line, cells)
-                    continue
-            if cells[0] != topic:
-                topic = cells[0]
-                scores = self.scores.setdefault(topic, {})
-                ranks = self.ranks.setdefault(topic, {})
-                # The topic may have been there before.
-                last_rank = max(ranks.values(), default=-math.inf)
-                last_score = min(scores.values(), default=math.inf)
-            _, q0, doc, raw_rank, raw_score, run = cells
-            if run != name:
-                name = run
-                self.names.setdefault(run, number)
-            if q0 != "Q0" and q0 not in SECOND_COLUMN:
-                self.second.setdefault(q0, number)
-            try:
-                rank = int(raw_rank)
-                score = float(raw_score)
-                good = (
-                    # int and float take digits of other scripts, too, and 1_000.
-                    isfinite(score)
-                    and raw_score.isascii()
-                    and raw_rank.isascii()
-                    and "_" not in raw_score
-                    and "_" not in raw_rank
-                )
-            except ValueError:
-                good = False
-            if not good:
-                _bad_number(self.faults.at(number, topic), raw_rank, raw_score)
-                continue
-            if doc in scores:
-                if len(self.names) > 1:
-                    continue  # that they are several runs is said once
-                self.faults.at(number, topic).error(
-                    f"The document {quoted(doc)} is listed twice in the topic.",
-                    "Keep the better one; the first was read.",
-                )
-                continue
-            if rank <= last_rank or score > last_score:
-                self.unordered.setdefault(topic, number)
-            last_rank, last_score = rank, score
-            scores[doc] = score
-            ranks[doc] = rank
-
-    def _wrong_columns(self, number: int, line: str, cells: list[str]) -> None:
-        cure = "Write topic, Q0, document id, rank, score, run name."
-        if len(cells) == _QRELS_COLUMNS:
-            cure = f"Is this a qrels file (--format qrels)? {cure}"
-        elif line.count(";") >= 3 and re.match(r"[^;]+;\s*\d+\s*;", line):
-            cure = f"This looks like an R2C2 PR run (--format r2c2-pr). {cure}"
-        elif len(cells) == 3 and parse_integer(cells[2]) is not None:
-            cure = f"This looks like a run as MS MARCO has it, which has no scores. {cure}"
-        else:
-            cure = _no_columns(line, cells) + cure
-        self.faults.error(number, f"The line has {_count(line, cells)}, not {_RUN_COLUMNS}.", cure)
-
-    def done(self) -> TrecRun:
-        scores = {topic: docs for topic, docs in self.scores.items() if docs}
-        ranks = {topic: self.ranks[topic] for topic in scores}
-        if len(self.names) > 1:
-            self.faults.error(
-                sorted(self.names.values())[1],
-                f"The file holds {len(self.names)} runs: {listed(self.names, 10)}.",
-                "Write one file a run, with one name in the last column.",
-            )
-        if self.second:
-            self.faults.warning(
-                min(self.second.values()),
-                f"The second column holds {listed(self.second, 5)}, not Q0.",
-                "It is not used; make sure that the columns are in order.",
-            )
-        if wrong := [topic for topic in self.unordered if self._against(topic)]:
-            self.faults.warning(
-                self.unordered[wrong[0]],
-                f"Ranks and scores disagree in {counted(len(wrong), 'topic')}: "
-                f"{listed(wrong, 10)}.",
-                "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
-                wrong[0],
-            )
-        warn_of_ties(self.faults, [topic for topic in scores if self._tied(topic)])
-        if not scores and not self.faults.faulty:
-            self.faults.error(
-                0,
-                "The file holds no ranked document.",
-                "Write topic, Q0, document id, rank, score, run name.",
-            )
-        name = next(iter(self.names), "")
-        return TrecRun(printable(name), scores, ranks)
-
-    def _tied(self, topic: str) -> bool:
-        """True where all documents, of which there are several, have one score."""
-        values = self.scores[topic].values()
-        first = next(iter(values))
-        return len(values) > 1 and all(value == first for value in values)
-
-    def _against(self, topic: str) -> bool:
-        """True where two documents share a rank or a lower-ranked one has the higher score."""
-        ranks, scores = self.ranks[topic], self.scores[topic]
-        ordered = sorted(ranks, key=ranks.__getitem__)
-        return any(
-            ranks[one] == ranks[two] or scores[one] < scores[two] for one, two in pairwise(ordered)
-        )
-
-
-def _bad_number(at: Spot, raw_rank: str, raw_score: str) -> None:
-    if parse_integer(raw_rank) is None:
-        at.error(
-            f"The rank {quoted(raw_rank)} is not an integer.",
-            "Write the document's position: 1, 2, 3 …",
-        )
-    try:
-        score = float(raw_score) if "_" not in raw_score and raw_score.isascii() else None
-    except ValueError:
-        score = None
-    if score is None:
-        at.error(
-            f"The score {quoted(raw_score)} is not a number.",
-            "Write a number such as 12.5 or 1e-3; the order is topic Q0 docid rank score run.",
-        )
-    elif not math.isfinite(score):
-        at.error(
-            f"The score {quoted(raw_score)} is not a finite number.",
-            "A document without a score cannot be ranked: leave it out or score it.",
         )
