@@ -90,7 +90,7 @@ def _counts(answers: Sequence[GradedAnswer]) -> dict[str, dict[str, int]]:
             short = unmet(one.criterion.weight, _value(one))
             mine["criteria"] += 1
             mine["failed"] += one.verdict is None
-            mine["mandatory unmet"] += short and one.criterion.tier == MANDATORY[0]
+            mine["mandatory unmet"] += short and one.criterion.tier == MANDATORY
             mine["failings"] += short and one.criterion.weight < 0
     return found
 

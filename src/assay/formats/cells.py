@@ -106,6 +106,28 @@ def read_cells(
     return Cells(found[0][0], found[0][1], tuple(found[1:]))
 
 
+def read_columns(
+    lines: Sequence[str], names: Sequence[str], faults: FaultList, *, tabs: bool = True
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a table by the columns' names, with their lines; none, with a fault, where it
+    does not have each of ``names`` once."""
+    cells = read_cells(lines, faults, tabs=tabs)
+    begin = f"Begin the file with the line {','.join(names)}."
+    if cells is None:
+        if not faults.faulty:
+            faults.error(0, "The file is empty.", begin)
+        return []
+    missing = [name for name in names if name not in cells.names]
+    double = [name for name in names if cells.names.count(name) > 1]
+    if missing:
+        why = f"The header lacks {listed(missing)}; it has {listed(cells.names)}."
+        faults.error(cells.line, why, begin)
+    if double:
+        why = f"The header has {listed(double)} twice."
+        faults.error(cells.line, why, "Rename one of the columns.")
+    return [] if missing or double else list(cells.records())
+
+
 def one_column(
     cells: Cells, among: Sequence[str], what: str, faults: FaultList, cure: str
 ) -> int | None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from assay.formats.cells import Cells, finite_number, number_fault, read_cells
+from assay.formats.cells import finite_number, number_fault, read_columns
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.text import SourceText, reads_file
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import printable, quoted
 
 COLUMNS = ("run", "topic", "confidence", "correct")
 
@@ -62,18 +62,11 @@ class ConfidenceTable:
 @reads_file
 def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | None:
     """Reads a confidence table: header required, any column order, other columns ignored."""
-    cells = read_cells(source.lines, faults, tabs=False)
-    if cells is None:
-        if not faults.faulty:
-            faults.error(0, "The file is empty.", f"Begin with the line {','.join(COLUMNS)}.")
-        return None
-    places = _places(cells, faults)
-    if not places:
-        return None
+    records = read_columns(source.lines, COLUMNS, faults, tabs=False)
     found: dict[tuple[str, str], ConfidenceRow] = {}
     empty: dict[str, list[int]] = {"confidence": [], "correct": []}
-    for number, row in cells.rows:
-        run, topic, raw, correct = (row[place] for place in places)
+    for number, record in records:
+        run, topic, raw, correct = map(record.__getitem__, COLUMNS)
         at = faults.at(number, normal_id(topic))
         if not run or not at.topic:
             lacking = "run" if not run else "topic"
@@ -91,7 +84,9 @@ def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | 
     for what, lines in empty.items():
         faults.missing(f"“{what}”", lines, "Scores that hang on them are ranges.")
     if not found:
-        faults.error(0, "The file holds no row.", "Add one line a run and topic.")
+        if not faults.faulty:
+            faults.error(0, "The file holds no row.", "Add one line a run and topic.")
+        return None
     rows = tuple(found.values())
     percent = _percent([row.probability for row in rows if row.probability is not None], faults)
     if percent:
@@ -100,22 +95,6 @@ def read_confidence(source: SourceText, faults: FaultList) -> ConfidenceTable | 
             for row in rows
         )
     return ConfidenceTable(rows, percent)
-
-
-def _places(cells: Cells, faults: FaultList) -> list[int]:
-    """Where the columns are; none of them, with a fault, where one is missing."""
-    missing = [name for name in COLUMNS if name not in cells.names]
-    double = [name for name in COLUMNS if cells.names.count(name) > 1]
-    if missing:
-        faults.error(
-            cells.line,
-            f"The header lacks {listed(missing)}; it has {listed(cells.names)}.",
-            f"Begin the file with the line {','.join(COLUMNS)}.",
-        )
-    if double:
-        why = f"The header has {listed(double)} twice."
-        faults.error(cells.line, why, "Rename one of the columns.")
-    return [] if missing else [cells.names.index(name) for name in COLUMNS]
 
 
 def _percent(values: Sequence[float], faults: FaultList) -> bool:

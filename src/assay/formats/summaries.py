@@ -9,10 +9,10 @@ Abandonment: a table with ``line, count``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from assay.formats.cells import read_cells
+from assay.formats.cells import read_columns
 from assay.formats.jsonl import one_id, read_values
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, reads_file
@@ -169,7 +169,7 @@ class _SummaryReader:
 @reads_file
 def read_preferences(source: SourceText, faults: FaultList) -> tuple[Preference, ...]:
     """Reads preferences. A labeller's second word on a pair is a fault."""
-    rows = _table(source.lines, _PREFERENCES, faults)
+    rows = read_columns(source.lines, _PREFERENCES, faults)
     found: dict[tuple[str, str, str, str], Preference] = {}
     for number, row in rows:
         query, left, right, who = (row[name] for name in _PREFERENCES[:4])
@@ -203,7 +203,7 @@ def read_abandonment(source: SourceText, faults: FaultList) -> tuple[float, ...]
     """Reads how many users left at each line: counts of line 1, 2, …; lines that are not named
     have none."""
     counts: dict[int, float] = {}
-    for number, row in _table(source.lines, ("line", "count"), faults):
+    for number, row in read_columns(source.lines, ("line", "count"), faults):
         try:
             line, count = int(row["line"]), float(row["count"])
         except ValueError:
@@ -218,17 +218,3 @@ def read_abandonment(source: SourceText, faults: FaultList) -> tuple[float, ...]
         faults.error(0, "No user left anywhere.", "Give a count above 0.")
     most = max(counts, default=0)
     return tuple(counts.get(line, 0.0) for line in range(1, most + 1))
-
-
-def _table(
-    lines: Sequence[str], needed: Sequence[str], faults: FaultList
-) -> list[tuple[int, dict[str, str]]]:
-    cells = read_cells(lines, faults)
-    if cells is None:
-        faults.error(0, "The file is empty.", f"Begin with a header: {','.join(needed)}.")
-        return []
-    missing = [name for name in needed if name not in cells.names]
-    if missing:
-        faults.error(1, f"The header lacks {', '.join(missing)}.", f"Use {','.join(needed)}.")
-        return []
-    return list(cells.records())
