@@ -331,7 +331,18 @@ def graded_lines(
 
 
 def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
-    """A passage's own record with its judgments and places in runs, or a new one."""
+    """A passage's own record, or a new one, with the judgments and places in runs that it lacks."""
+    record = dict(passage.record) or {
+        "paragraph_id": passage.id,
+        "text": passage.text,
+        "paragraph": None,
+        "paragraph_data": {"judgments": [], "rankings": []},
+        "exam_grades": [],
+        "grades": [],
+    }
+    own = _passage(passage.id, record)
+    held = {(one.query, one.relevance) for one in own.judgments}
+    placed = {one[:3] for one in own.rankings}
     judgments = [
         {
             "paragraphId": passage.id,
@@ -340,6 +351,7 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
             "titleQuery": one.title or query,
         }
         for one in passage.judgments
+        if (one.query, one.relevance) not in held
     ]
     rankings = [
         {
@@ -350,37 +362,14 @@ def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
             "score": one.score,
         }
         for one in passage.rankings
+        if one[:3] not in placed
     ]
-    if not passage.record:
-        return {
-            "paragraph_id": passage.id,
-            "text": passage.text,
-            "paragraph": None,
-            "paragraph_data": {"judgments": judgments, "rankings": rankings},
-            "exam_grades": [],
-            "grades": [],
+    if judgments or rankings:
+        data = record.get("paragraph_data") or {}
+        record["paragraph_data"] = data | {
+            "judgments": [*(data.get("judgments") or ()), *judgments],
+            "rankings": [*(data.get("rankings") or ()), *rankings],
         }
-    own = _passage(passage.id, passage.record)
-    held = {(one.query, one.relevance) for one in own.judgments}
-    placed = {one[:3] for one in own.rankings}
-    more: dict[str, list[dict[str, Any]]] = {
-        "judgments": [
-            row
-            for row, one in zip(judgments, passage.judgments, strict=True)
-            if (one.query, one.relevance) not in held
-        ],
-        "rankings": [
-            row
-            for row, one in zip(rankings, passage.rankings, strict=True)
-            if one[:3] not in placed
-        ],
-    }
-    record = dict(passage.record)
-    if any(more.values()):
-        data: dict[str, Any] = dict(record.get("paragraph_data") or {})
-        for name, added in more.items():
-            data[name] = [*(data.get(name) or ()), *added]
-        record["paragraph_data"] = data
     return record
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from assay.judging.engine import Plan, TitledPlans, join_votes
 from assay.judging.keeper import new_label
 from assay.judging.todo import Distinct
-from assay.labellers.base import Request
 from assay.labellers.batch import BatchLine, BatchReply, batch_lines, outcome_of, read_replies
 from assay.labellers.guarded import behind
 from assay.labellers.openai import OpenAILabeller
@@ -54,15 +53,15 @@ def cannot_go_out(plans: TitledPlans) -> dict[str, int]:
     """How many questions, by name of their labeller, cannot go into a batch file. Raises
     SettingsError where no labeller's can."""
     asked = [part for _, each in plans for part in each.asked]
-    if not any(isinstance(behind(part.labeller), OpenAILabeller) for part in asked):
+    others = [part for part in asked if not isinstance(behind(part.labeller), OpenAILabeller)]
+    if len(others) == len(asked):
         raise SettingsError(
             "Batch files are for 'openai:' and 'anthropic:' labellers, and no task has one."
         )
     left_out: Counter[str] = Counter()
-    for part in asked:
-        if part.todo and not isinstance(behind(part.labeller), OpenAILabeller):
-            left_out[part.labeller.id.name] += len(part.todo)
-    return dict(left_out)
+    for part in others:
+        left_out[part.labeller.id.name] += len(part.todo)
+    return dict(+left_out)
 
 
 def in_batches(
@@ -75,10 +74,8 @@ def in_batches(
     (from 1) that it goes into. A file is one model's, as the services want it, and holds ``most``
     questions at most, and ``most_bytes`` as JSON lines."""
     by_model: dict[str, list[tuple[OpenAILabeller, Plan]]] = {}
-    for part in (part for _, each in plans for part in each.asked if part.todo):
-        endpoint = behind(part.labeller)
-        if isinstance(endpoint, OpenAILabeller):
-            by_model.setdefault(endpoint.id.name, []).append((endpoint, part))
+    for endpoint, part in _endpoints(plans):
+        by_model.setdefault(endpoint.id.name, []).append((endpoint, part))
     written = Distinct()  # what several protocols want goes out once
     number = 0
     for parts in by_model.values():
@@ -109,7 +106,8 @@ def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> Taken:
         for reply in read_replies(path):
             replies.setdefault(reply.key, []).append(reply)
         labels = []
-        for labeller, key, request in _asked(plans):
+        asked = ((labeller, *item) for labeller, part in _endpoints(plans) for item in part.todo)
+        for labeller, key, request in asked:
             for reply in replies.pop(key, ()):
                 if key in taken:  # it stands twice in the files and counts once
                     repeated += 1
@@ -135,10 +133,9 @@ def import_batch(plans: TitledPlans, ledger: Ledger, *paths: Path) -> Taken:
     return Taken(added, failed, repeated, unanswered, unasked, dict(errors))
 
 
-def _asked(plans: TitledPlans) -> Iterator[tuple[OpenAILabeller, str, Request]]:
-    """What plans ask endpoints."""
-    for part in (part for _, each in plans for part in each.asked):
+def _endpoints(plans: TitledPlans) -> Iterator[tuple[OpenAILabeller, Plan]]:
+    """The endpoints that plans ask something, with what is asked of each."""
+    for part in (part for _, each in plans for part in each.asked if part.todo):
         endpoint = behind(part.labeller)
         if isinstance(endpoint, OpenAILabeller):
-            for key, request in part.todo:
-                yield endpoint, key, request
+            yield endpoint, part
