@@ -42,7 +42,8 @@ class Ballot:
 
 
 class EnsembleLabeller(AskingLabeller, ByTask):
-    """Members that vote by a rule; ``weights`` are the members', in their order.
+    """Members that vote by a rule; ``weights`` are the members', in their order, and ``name`` is
+    the one in the folder's settings.
 
     A joint label needs usable labels that hold more than half of all weight; else it is a failed
     one. Raises ValueError for no members, or weights that do not fit or that the rule ignores.
@@ -64,7 +65,7 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         self.members = tuple(members)
         self.samples = samples
         self.rule = rule
-        self._name = name
+        self.name = name
         self._weights = tuple(weights or [1.0] * len(members))
 
     def renamed(self, name: str, members: Sequence[Labeller]) -> EnsembleLabeller:
@@ -75,17 +76,12 @@ class EnsembleLabeller(AskingLabeller, ByTask):
     def for_task(self, task: AnyTask) -> Labeller:
         members = [for_task(one, task) for one in self.members]
         same = all(one is own for one, own in zip(members, self.members, strict=True))
-        return self if same else self.renamed(self._name, members)
-
-    @property
-    def name(self) -> str:
-        """Its name in the folder's settings."""
-        return self._name
+        return self if same else self.renamed(self.name, members)
 
     @property
     def id(self) -> LabellerId:
         return LabellerId(
-            f"ensemble:{self._name}",
+            f"ensemble:{self.name}",
             "ensemble",
             {
                 "rule": self.rule.value,
@@ -110,7 +106,7 @@ class EnsembleLabeller(AskingLabeller, ByTask):
         """The first member's that cannot do it, or the rule's."""
         refusals = (*(member.refusal(task) for member in self.members), refusal(task, self.rule))
         problem = next(filter(None, refusals), None)
-        return f"ensemble:{self._name}: {problem}" if problem else None
+        return f"ensemble:{self.name}: {problem}" if problem else None
 
     def asked(self, request: Request) -> list[Request]:
         """The requests that each member gets for a joint one: a sample each."""

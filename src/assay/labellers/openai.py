@@ -151,11 +151,7 @@ class OpenAILabeller(BaseLabeller):
             params["temperature"] = settings.temperature
         if settings.extra:
             params["extra"] = dict(settings.extra)
-        self._id = LabellerId(f"{self.kind}:{settings.model}", "model", params)
-
-    @property
-    def id(self) -> LabellerId:
-        return self._id
+        self.id = LabellerId(f"{self.kind}:{settings.model}", "model", params)
 
     @property
     def concurrency(self) -> int:
@@ -211,16 +207,25 @@ class OpenAILabeller(BaseLabeller):
     def read(self, request: Request, reply: Mapping[str, Any]) -> Outcome:
         """What a reply got without a repair turn (from a batch file) comes to."""
         usage = Usage()
+        verdict, text, problem = self._heard(request, reply, usage)
+        if text is None:
+            return self._outcome(usage, None, error=problem)
+        error, raw = f"unusable reply: {problem}", "" if verdict else text
+        return self._outcome(usage, None, verdict=verdict, error=error, raw=raw)
+
+    def _heard(
+        self, request: Request, reply: Mapping[str, Any], usage: Usage
+    ) -> tuple[Verdict | None, str | None, str]:
+        """The verdict in a reply, its text, and why there is no verdict; no text where asking again
+        is no use."""
         usage.add(reply, self._endpoints.redact)
         text, problem = content_of(reply, self._settings.keys.values())
         if text is None:
-            return self._outcome(usage, None, error=problem)
+            return None, None, problem
         try:
-            verdict = parse_reply(request.task, request.unit, text)
+            return parse_reply(request.task, request.unit, text), text, ""
         except UnusableReply as error:
-            why = f"{problem}; {error}" if problem else str(error)
-            return self._outcome(usage, None, error=f"unusable reply: {why}", raw=text)
-        return self._outcome(usage, None, verdict=verdict)
+            return None, text, f"{problem}; {error}" if problem else str(error)
 
     def refused(self, error: str) -> Outcome:
         """What it comes to that the server will not answer a request (of a batch file)."""
@@ -243,17 +248,12 @@ class OpenAILabeller(BaseLabeller):
                 reply = await self._endpoints.call(make, size, heard, lost=lost)
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
-            usage.add(reply, self._endpoints.redact)
-            text, problem = content_of(reply, self._settings.keys.values())
+            verdict, text, problem = self._heard(request, reply, usage)
+            if verdict is not None:
+                return self._outcome(usage, started, verdict=verdict)
             if text is None:
                 return self._outcome(usage, started, error=problem, raw=raw)
             raw = text
-            try:
-                verdict = parse_reply(request.task, request.unit, text)
-            except UnusableReply as error:
-                problem = f"{problem}; {error}" if problem else str(error)
-            else:
-                return self._outcome(usage, started, verdict=verdict)
             messages.append({"role": "assistant", "content": text[:_KEPT_REPLY] or "(empty)"})
             messages.append(
                 {

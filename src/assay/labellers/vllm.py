@@ -62,7 +62,7 @@ class VllmLabeller(OpenAILabeller):
         super().__init__(settings, renderer, EngineTransport(settings.model, engine))
         told = {name: value for name, value in engine.items() if name not in _ELSEWHERE}
         if told:
-            self._id = replace(self._id, params={**self._id.params, "engine": told})
+            self.id = replace(self.id, params={**self.id.params, "engine": told})
 
 
 class EngineTransport:

@@ -192,7 +192,7 @@ class EndpointCertainty(OpenAILabeller):
         super().__init__(settings, Renderer())
         self._top = TOP_LOGPROBS
         params = {"model": settings.model, "endpoint": self.endpoint, "logprobs": TOP_LOGPROBS}
-        self._id = LabellerId(f"{self.kind}:{settings.model}", "model", params)
+        self.id = LabellerId(f"{self.kind}:{settings.model}", "model", params)
 
     def refusal(self, task: AnyTask) -> str | None:
         return None if task is CERTAINTY else f"This labeller does {CERTAINTY.name} alone."

@@ -34,7 +34,7 @@ from assay.labellers.judge.packages import SMALL, JudgePackage, Settings
 from assay.labellers.judge.texts import TEXTS_VERSION, Ability
 from assay.labellers.judge.verdicts import UNFITTED, WAYS, abilities_of, refusal, unit_questions
 from assay.model.labels import LabellerId, Status
-from assay.tasks.base import AnyTask, Verdict, canonical
+from assay.tasks.base import AnyTask, Verdict
 
 AT_ONCE = 64
 """Requests that are answered together."""
@@ -87,7 +87,7 @@ class JudgeLabeller(BaseLabeller, ByTask):
         self._busy: asyncio.Task[None] | None = None
 
     @cached_property
-    def _id(self) -> LabellerId:
+    def id(self) -> LabellerId:
         learnt = self._local and self._local.name
         params = {
             "model": self._judge.title,
@@ -99,10 +99,6 @@ class JudgeLabeller(BaseLabeller, ByTask):
             **({"abstains": True} if self._abstains else {}),
         }
         return LabellerId(self._judge.labeller, "model", params)
-
-    @property
-    def id(self) -> LabellerId:
-        return self._id
 
     def for_task(self, task: AnyTask) -> Labeller:
         if self._local is None:
@@ -121,9 +117,6 @@ class JudgeLabeller(BaseLabeller, ByTask):
 
     def refusal(self, task: AnyTask) -> str | None:
         return refusal(task) or missing() or self._judge.missing()
-
-    def rendered(self, request: Request) -> bytes:
-        return canonical(dict(request.content))
 
     def estimate(self, request: Request) -> Estimate:
         """One call; the tokens of all that is read, sentences beside windows."""
