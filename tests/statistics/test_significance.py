@@ -38,7 +38,6 @@ def test_randomised_tukey_over_all_7776_permutations() -> None:
     for (a, b), p in WORKED.items():
         assert found.p[a, b] == found.p[b, a] == pytest.approx(p, abs=5e-7)
     assert (found.p.diagonal() == 1).all()
-    assert found.differences[0, 1] == pytest.approx(-0.08)
 
 
 def test_random_permutations_come_near_the_exact_ones() -> None:
@@ -68,7 +67,7 @@ NEAR_TIES = [
 
 def test_ties_that_rounding_hides_are_counted() -> None:
     for x, y in NEAR_TIES:  # the sums of differences of all deals are −1, 0 or 1 of the last digit
-        assert sig.randomisation_test(x, y, seed=1).p == 1
+        assert sig.randomisation_test(x, y, seed=1) == 1
         assert tukey.randomised_tukey(np.column_stack([x, y]), seed=1).p[0, 1] == 1
 
 
@@ -89,7 +88,7 @@ def test_p_of_near_equal_runs_is_that_of_exact_arithmetic(
     expected = sum(abs(one) >= abs(sum(differences)) for one in sums) / len(sums)
     first, second = ([float(Fraction(one, unit)) for one in scores] for scores in (x, y))
     matrix = np.column_stack([first, second])
-    assert sig.randomisation_test(first, second, seed=1).p == expected
+    assert sig.randomisation_test(first, second, seed=1) == expected
     assert tukey.randomised_tukey(matrix, seed=1).p[0, 1] == expected
     random = tukey.randomised_tukey(matrix, permutations=200, exact_limit=0, seed=1).p[0, 1]
     whole = tukey.randomised_tukey(np.column_stack([x, y]), permutations=200, exact_limit=0, seed=1)
@@ -106,8 +105,8 @@ def test_a_shift_of_all_scores_changes_no_p(shift: float) -> None:
         assert (tukey.randomised_tukey(shifted, seed=1, exact_limit=limit).p == plain.p).all()
     for a, b in WORKED:
         x, y = (np.array(SCORES)[:, place] for place in (a, b))
-        expected = sig.randomisation_test(x, y, seed=1).p
-        assert sig.randomisation_test(x + shift, y + shift, seed=1).p == expected
+        expected = sig.randomisation_test(x, y, seed=1)
+        assert sig.randomisation_test(x + shift, y + shift, seed=1) == expected
 
 
 @given(st.lists(st.tuples(grades, grades), min_size=2, max_size=7))
@@ -116,13 +115,11 @@ def test_tukey_of_two_runs_is_the_paired_randomisation_test(
 ) -> None:
     x, y = np.array(scores).T
     pair = sig.randomisation_test(x, y, seed=0)
-    assert tukey.randomised_tukey(scores, seed=0).p[0, 1] == pytest.approx(pair.p, abs=1e-12)
+    assert tukey.randomised_tukey(scores, seed=0).p[0, 1] == pytest.approx(pair, abs=1e-12)
     differences = x - y
     sums = [abs(np.dot(signs, differences)) for signs in product((1, -1), repeat=len(x))]
     expected = np.mean(np.array(sums) >= abs(differences.sum()) - 1e-9)
-    assert pair.exact
-    assert pair.permutations == 2 ** len(x)
-    assert pair.p == pytest.approx(expected, abs=1e-12)
+    assert pair == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_exact_randomisation_test_is_the_limit_of_the_random_one() -> None:
@@ -130,13 +127,11 @@ def test_the_exact_randomisation_test_is_the_limit_of_the_random_one() -> None:
     x, y = generator.random((2, 12))
     exact = sig.randomisation_test(x, y, seed=0)
     random = sig.randomisation_test(x, y, permutations=40_000, seed=0, exact_limit=0)
-    assert exact.exact
-    assert not random.exact
-    assert random.p == pytest.approx(exact.p, abs=0.015)
+    assert random == pytest.approx(exact, abs=0.015)
     theirs = stats.permutation_test(
         (x, y), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=np.inf
     )
-    assert exact.p == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert exact == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
 @given(pairs)
@@ -156,7 +151,7 @@ def test_runs_that_are_equal_or_shifted_have_no_t() -> None:
     x = np.array([0.1, 0.7, 0.3])
     for shift in (0, 0.1):
         assert np.isnan(t_and_p(x + shift, x)).all()
-    assert sig.randomisation_test(x, x, seed=1).p == 1
+    assert sig.randomisation_test(x, x, seed=1) == 1
     interval = sig.bootstrap_difference(x + 0.25, x, seed=1)
     assert interval.low == pytest.approx(0.25)
     assert interval.high == pytest.approx(0.25)
@@ -257,7 +252,7 @@ def test_pairwise_tests_are_corrected_by_holm(test: str) -> None:
         x, y = matrix[:, ord(pair.run_a) - 97], matrix[:, ord(pair.run_b) - 97]
         alone = {
             "t": t_and_p(x, y)[1],
-            "randomisation": sig.randomisation_test(x, y, seed=2).p,
+            "randomisation": sig.randomisation_test(x, y, seed=2),
             "bootstrap": sig.bootstrap_p(
                 (x - y)[:, None], sig.pair_sizes(x, y)[:, None], 10_000, seed=2
             )[0],

@@ -282,7 +282,7 @@ def _paired(a: Outcome, b: Outcome, run: str, other: str, measure: str) -> Paire
         difference=float(d.mean()),
         low=interval.low,
         high=interval.high,
-        p=randomisation_test(after, before, seed=0).p if d.any() else None,
+        p=randomisation_test(after, before, seed=0) if d.any() else None,
         detectable=detectable_loss(float(d.std(ddof=1)), len(d), 0.025),
         flips=int((d != 0).sum()) if yes_no else 0,
     )

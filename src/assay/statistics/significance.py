@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,20 +29,6 @@ from assay.statistics.samplesize import residual_variance
 
 _COLUMNS_AT_ONCE = 500
 """Pairs of runs that the bootstrap test goes through at a time."""
-
-
-@dataclass(frozen=True)
-class RandomisationResult:
-    """The outcome of a paired randomisation test.
-
-    ``difference``: mean of x − mean of y. ``p``: the two-sided p-value; 1 where the runs are equal.
-    ``exact``: whether all 2^n swaps were gone through. ``permutations``: how many swaps p rests on.
-    """
-
-    difference: float
-    p: float
-    exact: bool
-    permutations: int
 
 
 def pair_sizes(first: Floats, second: Floats) -> Floats:
@@ -81,8 +66,9 @@ def randomisation_test(
     permutations: int = 10_000,
     seed: int,
     exact_limit: int = EXACT_LIMIT,
-) -> RandomisationResult:
-    """Test whether the two runs are exchangeable, by swapping their scores topic by topic.
+) -> float:
+    """The two-sided p-value that the two runs are exchangeable, by swapping their scores topic by
+    topic; 1 where the runs are equal.
 
     p is the share of swaps whose absolute mean difference is at least the observed one; with
     random swaps the observed one counts as one more, p = (count + 1) / (B + 1).
@@ -94,14 +80,7 @@ def randomisation_test(
     """
     first, second = score_pair(x, y)
     differences, sizes = (first - second)[:, None], pair_sizes(first, second)[:, None]
-    p = randomisation_p(differences, sizes, permutations, seed, exact_limit)
-    exact = is_exact(len(first), exact_limit)
-    return RandomisationResult(
-        difference=float(differences.mean()),
-        p=float(p[0]),
-        exact=exact,
-        permutations=2 ** len(first) if exact else permutations,
-    )
+    return float(randomisation_p(differences, sizes, permutations, seed, exact_limit)[0])
 
 
 def randomisation_p(

@@ -29,13 +29,11 @@ _CELLS_AT_ONCE = 1_000_000
 class TukeyResult:
     """The outcome of a randomised Tukey HSD test over m runs.
 
-    ``differences``: m × m, mean of the row's run − mean of the column's run. ``p``: m × m p-values,
-    already adjusted for all pairs; symmetric, 1 on the diagonal. ``exact``: whether all
-    permutations were gone through. ``permutations``: how many: (m!)^n if exact, else as many as
-    were asked for.
+    ``p``: m × m p-values, already adjusted for all pairs; symmetric, 1 on the diagonal. ``exact``:
+    whether all permutations were gone through. ``permutations``: how many: (m!)^n if exact, else as
+    many as were asked for.
     """
 
-    differences: Floats
     p: Floats
     exact: bool
     permutations: int
@@ -84,7 +82,7 @@ def randomised_tukey(
     counts = len(ranges) - below
     p = counts / len(ranges) if exact else (counts + 1) / (len(ranges) + 1)
     np.fill_diagonal(p, 1.0)
-    return TukeyResult(differences / topics, p.astype(np.float64), exact, total)
+    return TukeyResult(p.astype(np.float64), exact, total)
 
 
 def _all_ranges(scores: Floats) -> Floats:
