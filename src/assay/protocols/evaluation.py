@@ -208,14 +208,11 @@ class Evaluation:
             if more and step.assumed is None:
                 waiting.append(title)
             pending = pending or (step.feeds and (more or bool(each.todo)))
+        asking = {step.task for step, (_, each) in zip(self.steps, plans, strict=True) if each.todo}
         notes = [
             step.assumed.note
             for step in self.steps
-            if step.assumed is not None
-            and any(
-                one.task is step.assumed.of and each.todo
-                for one, (_, each) in zip(self.steps, plans, strict=True)
-            )
+            if step.assumed is not None and step.assumed.of in asking
         ]
         if waiting:
             known = "More may be asked once labels before it are known"
