@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, islice, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from assay.protocols.answers.columns import (
     JudgedRun,
     rows,
 )
+from assay.protocols.answers.helps import Helps, helps_among, helps_said
 from assay.protocols.answers.requests import (
     GivenAnswer,
     acts_asked,
@@ -36,13 +37,10 @@ from assay.protocols.answers.requests import (
 from assay.protocols.answers.results import LabelState
 from assay.protocols.carried import carried, several_labels
 from assay.protocols.counted import CountedLabels, LabelRow
-from assay.protocols.labels import Asked, LabelBook, LookedUp
+from assay.protocols.labels import Asked, LabelBook
 from assay.protocols.places import Place
 from assay.tasks.base import AnyTask, UnitContent
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, EVERY_ANSWER, Act
-
-Helped = Mapping[int, tuple[bool, str | None]]
-"""By the nugget's place in its answer, from 0: whether it helped, and why."""
 
 _AT_ONCE = 1000  # answers that are judged at once
 _REMEMBERED = 500  # questions whose passages are held for results that are looked at
@@ -150,7 +148,7 @@ class _Counting(NamedTuple):
     carried: Bools
     now: Sequence[Sequence[int]]
     beside: Sequence[Sequence[int]]
-    by_machines: Mapping[int, Helped]
+    by_machines: Mapping[int, Helps]
     overruled: Mapping[int, Label]
 
 
@@ -227,11 +225,8 @@ class _Judge:
         lacks = (states == _MISSING) | cited.has(marked.states == _MISSING)
         lacks &= (unsure | (marked.relevant != marked.possible)) & ~waiting
 
-        self._book.count_all(
-            task,
-            LookedUp(found.units, found.first, labels.without(lacks)),
-            of=lacks | labels.there,
-        )
+        wanted = found._replace(labels=labels.without(lacks))
+        self._book.count_all(task, wanted, of=lacks | labels.there)
         self._answers.labels.extend(labels)
         carried_on = (states == _CARRIED).tolist()
         self._answers.places.add(
@@ -317,7 +312,7 @@ class _Judge:
         labels = labels.replaced(former_labels)
         # A machine's is of other nuggets than the answer may turn out to have (and none is asked).
         labels = labels.without(cited.has(cited.states != _COUNTED) & ~labels.human)
-        by_machines: dict[int, Helped] = {}
+        by_machines: dict[int, Helps] = {}
         overruled: dict[int, Label] = {}
         for at in np.flatnonzero(labels.human).tolist():
             # A person may judge the answer alone; the machine's word on the nuggets then stands.
@@ -329,8 +324,8 @@ class _Judge:
                     continue
                 overruled[at] = machine
                 if book.counts_machine(task) and machine.verdict is not None:
-                    said = _help_said(machine.verdict)
-                    helps.update(_helps(said, given[at].answer, which, now[at]))
+                    said = helps_said(machine.verdict)
+                    helps.update(helps_among(said, given[at].answer, which, now[at]))
             by_machines[at] = helps
         carried_on = np.zeros(len(given), np.bool_)
         carried_on[list(former_labels)] = True
@@ -369,11 +364,11 @@ class _Judge:
         silent = np.where(refuses & labels.there & ~labels.failed, 0.0, np.nan)
         helped, reasons = silent[cited.of].tolist(), {}
         firsts = (cited.ends - cited.sizes).tolist()
-        for at, said in enumerate(labels.each(_help_said)):
+        for at, said in enumerate(labels.each(helps_said)):
             helps = dict(counting.by_machines.get(at, {}))
             if said is not None:
                 beside, now = counting.beside[at], counting.now[at]
-                helps.update(_helps(said, given[at].answer, beside, now))
+                helps.update(helps_among(said, given[at].answer, beside, now))
             for place, (helpful, why) in helps.items():
                 helped[firsts[at] + place] = helpful
                 if why is not None and self._book.is_whole:
@@ -402,29 +397,3 @@ def _content(given: GivenAnswer, beside: Iterable[int]) -> UnitContent:
     """What is asked of an answer beside the nuggets at these places."""
     nuggets = given.answer.nuggets
     return answer_content(given.question, given.answer, (nuggets[at].text for at in beside))
-
-
-def _help_said(verdict: Mapping[str, Any]) -> Helped:
-    """What a verdict says of nuggets, by the place that each has in the question, from 0."""
-    return {
-        int(item["nugget"]) - 1: (bool(item["helped"]), item.get("reason") or None)
-        for item in verdict.get("nuggets", ())
-    }
-
-
-def _helps(said: Helped, answer: Answer, beside: Sequence[int], now: Sequence[int]) -> Helped:
-    """What is said of the nuggets of ``answer``, which was judged ``beside`` those at these places;
-    and of others of the same wording, unless different things are said of that. It is of use for
-    those that are entailed ``now``."""
-    known = {beside[place]: one for place, one in said.items() if 0 <= place < len(beside)}
-    if beside == now and len(known) == len(now):
-        return known
-    by_text: dict[str, dict[bool, str | None]] = {}
-    for at, (helped, why) in known.items():
-        by_text.setdefault(answer.nuggets[at].text, {})[helped] = why
-    others = {
-        at: next(iter(by_text[one.text].items()))
-        for at, one in enumerate(answer.nuggets)
-        if len(by_text.get(one.text, ())) == 1
-    }
-    return others | known

@@ -10,6 +10,7 @@ from typing import Any
 from assay.labellers.base import Request
 from assay.model.wording import counted
 from assay.protocols.answers.acts import act_of
+from assay.protocols.answers.helps import helps_said
 from assay.protocols.answers.judged import judge_answers
 from assay.protocols.answers.marked import Originals
 from assay.protocols.answers.requests import (
@@ -67,9 +68,8 @@ def linear_measures(
 
 
 def _helped(request: Request, verdict: Mapping[str, Any]) -> float:
-    nuggets = request.content["nuggets"]
-    said = {item["nugget"] - 1: bool(item["helped"]) for item in verdict["nuggets"]}
-    helped = sum(said.get(at, False) for at in range(len(nuggets)))
+    nuggets, said = range(len(request.content["nuggets"])), helps_said(verdict)
+    helped = sum(helps for at, (helps, _) in said.items() if at in nuggets)
     return helped / len(nuggets) if verdict["correct"] else 0.0
 
 
