@@ -93,12 +93,11 @@ def read_labels(given: Given, label: str | None = None) -> Parsed[LabelTable]:
     lacking = topic is None or (by_run and run is None) or (needs_doc and doc is None)
     if column is None or lacking:
         return Parsed(None, faults.done())
-    places = (topic, run, doc)
-    found = _labels(cells, places, column, faults)
+    found = LabelTable(runs=by_run)
+    _read_labels(cells, (topic, run, doc), column, found, faults)
     if not cells.rows:
         faults.error(0, "The file holds no label.", "Add one line a topic and document.")
-    notes = _reasons(cells, places)
-    return Parsed(LabelTable(found, runs=by_run, notes=notes), faults.done())
+    return Parsed(found, faults.done())
 
 
 def _judgment_run(source: SourceText) -> Parsed[LabelTable] | None:
@@ -136,25 +135,18 @@ def _is_table(first: str) -> bool:
     return not first.strip() or ("," in first and len(first.split()) < 4)
 
 
-def _reasons(cells: Cells, places: tuple[int | None, ...]) -> dict[Unit, LabelNote]:
-    """What is said beside the labels of a table: in columns of the names that records have."""
-    found = {}
-    for (_, row), (_, record) in zip(cells.rows, cells.records(), strict=True):
-        why = why_of(record)
-        if why != NO_REASON:
-            topic, run, doc = ("" if place is None else normal_id(row[place]) for place in places)
-            found[topic, run, doc] = LabelNote(why=why)
-    return found
-
-
-def _labels(
-    cells: Cells, places: tuple[int | None, int | None, int | None], column: int, faults: FaultList
-) -> dict[Unit, float | None]:
-    """The labels of a table, given the columns of topic, run and document and that of the label."""
-    found: dict[Unit, float | None] = {}
+def _read_labels(
+    cells: Cells,
+    places: tuple[int | None, int | None, int | None],
+    column: int,
+    found: LabelTable,
+    faults: FaultList,
+) -> None:
+    """The labels of a table, given the columns of topic, run and document and that of the label,
+    with what is said beside them in columns of the names that records have."""
     lines: dict[Unit, tuple[int, str]] = {}
     empty: list[int] = []
-    for number, row in cells.rows:
+    for (number, row), (_, record) in zip(cells.rows, cells.records(), strict=True):
         topic, run, doc = ("" if place is None else normal_id(row[place]) for place in places)
         at = faults.at(number, topic)
         names = zip(("topic", "run", "doc"), places, (topic, run, doc), strict=True)
@@ -176,13 +168,14 @@ def _labels(
         unit = (topic, run, doc)
         first = lines.setdefault(unit, (number, raw))
         if first[0] != number:
-            _twice(at, raw, unit, first, same=value == found[unit])
+            _twice(at, raw, unit, first, same=value == found.labels[unit])
             continue
         if value is None:
             empty.append(number)
-        found[unit] = value
+        found.labels[unit] = value
+        if (why := why_of(record)) != NO_REASON:
+            found.notes[unit] = LabelNote(why=why)
     faults.missing("The label", empty, "These are counted as unlabelled.")
-    return found
 
 
 def _twice(at: Spot, raw: str, unit: Unit, first: tuple[int, str], *, same: bool) -> None:

@@ -10,6 +10,7 @@ answers, which the task's own file does not carry.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Spot
@@ -57,108 +58,92 @@ def read_questions(source: SourceText, faults: FaultList) -> tuple[Question, ...
     compare without case and punctuation and come out in the task's own spelling; an unknown one
     is kept as it stands.
     """
-    reader = _QuestionReader(faults)
+    questions: dict[str, Question] = {}
+    unpadded: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    with_semicolon: list[int] = []
+    first = True
     for number, line in source.numbered():
-        if line.strip():
-            reader.line(number, line)
-    return reader.done()
-
-
-class _QuestionReader:
-    """The state of reading one question file."""
-
-    def __init__(self, faults: FaultList) -> None:
-        self.faults = faults
-        self.questions: dict[str, Question] = {}
-        self.unpadded: dict[str, str] = {}
-        self.texts: dict[str, str] = {}
-        self.with_semicolon: list[int] = []
-        self.started = False
-
-    def line(self, number: int, line: str) -> None:
-        first = not self.started
-        self.started = True
+        if not line.strip():
+            continue
         cells = line.split("\t")
         semicolon = len(cells) == 1 and ";" in line
         if semicolon:
             cells = line.split(";", 1)
-        if first and normal_id(cells[0]).casefold() in _HEADER:
-            return
+        is_header = first and normal_id(cells[0]).casefold() in _HEADER
+        first = False
+        if is_header:
+            continue
         if semicolon:
-            self.with_semicolon.append(number)
+            with_semicolon.append(number)
         if len(cells) == 1:
-            self.faults.error(
-                number,
-                f"The line {quoted(line.strip())} has one field.",
-                "Write id, a tab, and the question.",
-            )
-            return
-        extra = [cell for cell in cells[_MOST_COLUMNS:] if cell.strip()]
-        cells = [*cells, "", ""][:_MOST_COLUMNS]
-        one = normal_id(cells[0])
-        at = self.faults.at(number, one)
-        _check_id(at)
-        if extra:
-            at.error(
-                f"The line has more than {_MOST_COLUMNS} fields.",
-                "Fields are id, text, category and gold answers; is there a tab in the text?",
-            )
-        text = cells[1].strip()
-        if not text:
-            at.error("The question's text is empty.", "Write the question.")
-        check_break(text, "question", at)
-        category = _category(cells[2].strip(), at)
-        groups = [_gold(part, at) for part in cells[3].split(REQUIRED)]
-        gold = tuple(dict.fromkeys(answer for group in groups for answer in group))
-        required = tuple(groups) if len(groups) > 1 else ()
-        if required and not all(required):
-            at.error(
-                f"There is nothing on one side of {REQUIRED}, between answers that are required.",
-                f"Write an answer there, or remove the {REQUIRED}.",
-            )
-        folded = [set(map(folded_text, one)) for one in required]
-        if len(set[str]().union(*folded)) < sum(map(len, folded)):
-            at.error(
-                "One gold answer is required twice.",
-                f"Between {REQUIRED} stand different answers, between | wordings of one.",
-            )
-        if one:
-            self._keep(Question(one, text, category, gold, number, required), at)
-
-    def _keep(self, question: Question, at: Spot) -> None:
-        before = self.questions.get(question.id)
-        if before is not None:
+            why = f"The line {quoted(line.strip())} has one field."
+            faults.error(number, why, "Write id, a tab, and the question.")
+            continue
+        at = faults.at(number, normal_id(cells[0]))
+        question = _question(cells, at)
+        if not question.id:
+            continue
+        before = questions.setdefault(question.id, question)
+        if before is not question:
             at.error(
                 f"The id {printable(question.id)} was used on line {before.line} already.",
                 "Give every question its own id.",
             )
-            return
-        unpadded = question.id.lstrip("0")
-        twin = self.unpadded.setdefault(unpadded, question.id)
+            continue
+        twin = unpadded.setdefault(question.id.lstrip("0"), question.id)
         if twin != question.id:
             at.warning(
                 f"The ids {printable(twin)} and {printable(question.id)} differ only in zeros.",
                 "They are two questions; make sure that this is meant.",
             )
-        same = self.texts.setdefault(question.text, question.id) if question.text else question.id
+        same = texts.setdefault(question.text, question.id) if question.text else question.id
         if same != question.id:
             at.warning(
                 f"The question has the same text as {printable(same)}.",
                 "Remove one of them if this is not meant.",
             )
-        self.questions[question.id] = question
+    if with_semicolon:
+        lines = listed(map(str, with_semicolon), 10)
+        faults.warning(
+            with_semicolon[0],
+            f"No tab but a “;” (line {lines}): read as id;text.",
+            "Write a tab between id and text.",
+        )
+    if not questions:
+        faults.error(0, "The file holds no question.", "Write id, a tab, the question.")
+    return tuple(questions.values())
 
-    def done(self) -> tuple[Question, ...]:
-        if self.with_semicolon:
-            lines = listed([str(number) for number in self.with_semicolon], 10)
-            self.faults.warning(
-                self.with_semicolon[0],
-                f"No tab but a “;” (line {lines}): read as id;text.",
-                "Write a tab between id and text.",
-            )
-        if not self.questions:
-            self.faults.error(0, "The file holds no question.", "Write id, a tab, the question.")
-        return tuple(self.questions.values())
+
+def _question(given: Sequence[str], at: Spot) -> Question:
+    """The question of a line's cells; what is wrong with it is told."""
+    _check_id(at)
+    if any(cell.strip() for cell in given[_MOST_COLUMNS:]):
+        at.error(
+            f"The line has more than {_MOST_COLUMNS} fields.",
+            "Fields are id, text, category and gold answers; is there a tab in the text?",
+        )
+    _, said, category, answers = [*given, "", ""][:_MOST_COLUMNS]
+    text = said.strip()
+    if not text:
+        at.error("The question's text is empty.", "Write the question.")
+    check_break(text, "question", at)
+    known = _category(category.strip(), at)
+    groups = tuple(_gold(part, at) for part in answers.split(REQUIRED))
+    gold = tuple(dict.fromkeys(answer for group in groups for answer in group))
+    required = groups if len(groups) > 1 else ()
+    if required and not all(required):
+        at.error(
+            f"There is nothing on one side of {REQUIRED}, between answers that are required.",
+            f"Write an answer there, or remove the {REQUIRED}.",
+        )
+    folded = [set(map(folded_text, one)) for one in required]
+    if len(set[str]().union(*folded)) < sum(map(len, folded)):
+        at.error(
+            "One gold answer is required twice.",
+            f"Between {REQUIRED} stand different answers, between | wordings of one.",
+        )
+    return Question(at.topic or "", text, known, gold, at.line, required)
 
 
 def _check_id(at: Spot) -> None:

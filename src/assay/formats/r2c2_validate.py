@@ -65,8 +65,7 @@ _has_judgments = _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$")
 
 
 def _looks_judged(source: SourceText) -> bool:
-    first = next((line for _, line in source.numbered() if line.strip()), "")
-    return heads_beir(first) or _has_judgments(source)
+    return heads_beir(source.first_line) or _has_judgments(source)
 
 
 def _looks_asked(source: SourceText) -> bool:

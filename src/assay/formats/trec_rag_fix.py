@@ -165,40 +165,34 @@ def _ways(given: object, references: list[Any]) -> set[CitationForm]:
 
 def _own_citations(item: dict[str, Any], place: int, references: Any, rules: Rules) -> list[str]:
     """Drop what a sentence cites twice, past the limit, or out of range."""
-    given = item["citations"]
-    count = len(references) if isinstance(references, list) else 0
+    listed = references if isinstance(references, list) else []
     known = set(map(str, references)) if isinstance(references, list) else None
     done: list[str] = []
-    remaining: list[Any] = []
-    for one in given:
+    found: dict[str, Any] = {}  # by document, as it is cited
+    wrong = repeated = 0
+    for one in item["citations"]:
         unknown = isinstance(one, str) and known is not None and one not in known
-        if unknown and one.strip().isdecimal() and int(one) < count:
-            done.append(f"sentence {place}: citation '{int(one)}' is now a number")
-            remaining.append(int(one))
+        if unknown and one.strip().isdecimal() and int(one) < len(listed):
+            one = int(one)
+            done.append(f"sentence {place}: citation '{one}' is now a number")
+            unknown = False
+        if unknown or not (isinstance(one, str) or (type(one) is int and 0 <= one < len(listed))):
+            wrong += 1
+        elif (doc := _named(one, references)) in found:
+            repeated += 1
         else:
-            remaining.append(one)
-    valid = [one for one in remaining if _valid(one, count, known)]
-    if len(valid) < len(remaining):
-        wrong = [one for one in remaining if not _valid(one, count, known)]
-        done.append(f"sentence {place}: {_many(len(wrong), 'citation')} of nothing dropped")
-    named = [_named(one, references) for one in valid]
-    once = [one for spot, one in enumerate(valid) if named[spot] not in named[:spot]]
-    if len(once) < len(valid):
-        done.append(
-            f"sentence {place}: {_many(len(valid) - len(once), 'repeated citation')} dropped"
-        )
+            found[doc] = one
+    once = list(found.values())
+    if wrong:
+        done.append(f"sentence {place}: {_many(wrong, 'citation')} of nothing dropped")
+    if repeated:
+        done.append(f"sentence {place}: {_many(repeated, 'repeated citation')} dropped")
     most = rules.max_citations
     if most is not None and len(once) > most:
         done.append(f"sentence {place}: the first {most} of {len(once)} citations kept")
         once = once[:most]
     item["citations"] = once
     return done
-
-
-def _valid(one: object, count: int, known: set[str] | None) -> bool:
-    if type(one) is int:
-        return 0 <= one < count
-    return isinstance(one, str) and (known is None or one in known)
 
 
 def _named(one: Any, references: Any) -> str:

@@ -114,6 +114,16 @@ _NAMES = bytes.fromhex("d9d505f920a163d7")
 """The end of a journal that names another file (SQLite's file format, 3)."""
 _DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatype mismatch")
 """What SQLite says of a file that was damaged."""
+_MAY_WRITE = "Check that the folder exists and that you may write to it."
+_CURES = {
+    "readonly": _MAY_WRITE,
+    "unable to open": _MAY_WRITE,
+    "full": "The disk is full; make room and run again. What was written is kept.",
+    "I/O": "The disk does not do what it should: is it full, over a quota or a limit on the size "
+    "of files, or gone? What was written is kept.",
+    "locked": "Another process has held it for over 30 s; wait for it, then run again.",
+}
+"""What to do, by what SQLite says."""
 _LOOKS = 3
 """Looks at a file that another process may be writing that moment."""
 _LONGEST_PATH = 500  # bytes, with what SQLite puts behind it
@@ -329,24 +339,13 @@ def explained(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         text = str(error)
+        cure = next((cure for sign, cure in _CURES.items() if sign in text), "")
         if "unable to open" in text and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
             cure = "Its path is too long for SQLite; move the folder up."
-        elif "readonly" in text or "unable to open" in text:
-            cure = "Check that the folder exists and that you may write to it."
-        elif "full" in text:
-            cure = "The disk is full; make room and run again. What was written is kept."
-        elif "I/O" in text:
-            cure = (
-                "The disk does not do what it should: is it full, over a quota or a limit on the "
-                "size of files, or gone? What was written is kept."
-            )
-        elif "locked" in text:
-            cure = "Another process has held it for over 30 s; wait for it, then run again."
-        elif is_damage(error):
+        elif not cure and is_damage(error):
             cure = (
                 "The file is damaged or no ledger. Keep a copy; 'sqlite3 FILE .recover' can "
                 "rescue rows, or move it away to start afresh."
             )
-        else:
-            cure = "What was written before is kept."
+        cure = cure or "What was written before is kept."
         raise LedgerError(f"{path}: {text}. {cure}") from error

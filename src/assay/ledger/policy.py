@@ -25,8 +25,7 @@ POLICY_HELP = (
     "only:LABELLER (only this labeller's, e.g. only:human:KIM); each but the last may leave "
     "people out: 'majority without human:KIM without human:LEE'"
 )
-_WITH_PEOPLE = ("people", "blind", "majority", "adjudicated")
-_RULES = (*_WITH_PEOPLE, "human")
+_RULES = ("people", "blind", "majority", "adjudicated", "human")
 SEVERAL = "each protocol's own"
 """In the place of a policy's name where the protocols of a folder have several."""
 WITHOUT = " without human:"
@@ -64,12 +63,9 @@ class Policy:
         if names and rule in _RULES and all(names):
             without = tuple(f"human:{one}" for one in names)
             return replace(cls.parse(rule), name=text, without=without)
-        if text in _WITH_PEOPLE:
-            return cls(text, people=True, machine=True, independent=text == "blind")
-        if text == "machine":
-            return cls(text, people=False, machine=True)
-        if text == "human":
-            return cls(text, people=True, machine=False)
+        if text in (*_RULES, "machine"):
+            people, machine = text != "machine", text != "human"
+            return cls(text, people, machine, independent=text == "blind")
         if rule == str(text) and rule.startswith("only:") and len(rule) > len("only:"):
             who = text[len("only:") :]
             heard = frozenset([who]) if who.startswith("human:") else None

@@ -119,12 +119,6 @@ class PackedPassages(Sequence[Passage]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
     def __iter__(self) -> Iterator[Passage]:
         data = self._scratch.read(self._at, self._size)
         lines, number = array("L"), len(self)
