@@ -245,9 +245,7 @@ SUBJECTS = {
     "preferences": Subject(
         PREFERENCES, (SCORE, "sgss weights HERE --out OUT"), "preferences.csv", "sgss"
     ),
-    "summary-texts": _example(
-        "sgss/summaries.jsonl", SCORE, "sgss degrade FILE --strategy NoHeadings --out OUT"
-    ),
+    "summary-texts": _example("sgss/summaries.jsonl", SCORE),
     "graded": Subject(GRADED, ("exam FILE", "exam FILE --per-topic --qrels OUT"), "graded.jsonl"),
     "exam-bank-edit": _example(
         "exam/bank.jsonl",

@@ -229,6 +229,18 @@ def test_the_threshold_decides_not_the_sign(margin: float, expected: bool) -> No
     assert (outcome.tokens_in, outcome.tokens_out, outcome.cost) == (105, 8, 0.0)
 
 
+def test_the_time_of_a_label_is_not_that_of_loading_the_model(monkeypatch) -> None:
+    judge, clock = labeller(), itertools.count()
+    monkeypatch.setattr("assay.labellers.embedded.time.perf_counter", lambda: next(clock))
+
+    def load() -> FakeEngine:
+        time.perf_counter()
+        return FakeEngine(0.2)
+
+    monkeypatch.setattr(judge, "_load", load)
+    assert label(judge, Request(ENTAILMENT, UNIT)).seconds == 1
+
+
 def test_the_reason_is_written_for_the_verdict_that_stands() -> None:
     """The model leans to yes (margin above 0), the threshold says no: so does the reason."""
     engine = FakeEngine(0.2)

@@ -215,8 +215,8 @@ class EmbeddedLabeller(LocalModelLabeller):
         return Estimate(round(questions), round(read * passes), round(written))
 
     def _label(self, request: Request, heard: Heard | None) -> Outcome:
-        started = time.perf_counter()
         asker = _Asker(self, self._load(), request)
+        started = time.perf_counter()  # once the model is there: no later question waits for it
         verdict: Verdict | None = None
         error: str | None = None
         decide = request.task.decide
