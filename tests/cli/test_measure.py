@@ -407,6 +407,10 @@ def test_alpha_ndcg_reads_the_subtopics_of_the_second_column(tmp_path, assay):
     plain = assay(*both, "-m", "AP")
     assert plain.returncode == 2
     assert "c" in plain.stderr
+    (tmp_path / "q").write_text("1 a 1\n1 2\n")
+    cures = assay(*both, "-m", "I-rec").stderr
+    assert "Put a subtopic between topic and document id." in cures
+    assert "The line has 2 columns, not 4. Write topic, subtopic, document id, grade." in cures
     (tmp_path / "q").write_text("1\t0\tmy doc;1\t1\n")
     (tmp_path / "r").write_text("1\tQ0\tmy doc;1\t1\t3\tr\n")
     spaced = table(assay(*both, "-m", "alpha-nDCG@5", "-m", "nDCG@5").stdout)

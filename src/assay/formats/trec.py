@@ -250,7 +250,7 @@ def read_subtopic_qrels(source: SourceText, faults: FaultList) -> SubtopicQrels:
     """
     subtopics: dict[str, dict[str, dict[str, int]]] = {}
     grades: dict[str, dict[str, int]] = {}
-    for number, topic, subtopic, doc, grade in _judgments(source, faults):
+    for number, topic, subtopic, doc, grade in _judgments(source, faults, second="subtopic"):
         judged = subtopics.setdefault(topic, {}).setdefault(subtopic, {})
         if judged.setdefault(doc, grade) != grade:
             faults.at(number, topic).error(
@@ -265,8 +265,11 @@ def read_subtopic_qrels(source: SourceText, faults: FaultList) -> SubtopicQrels:
     return SubtopicQrels(subtopics, grades)
 
 
-def _judgments(source: SourceText, faults: FaultList) -> Iterator[tuple[int, str, str, str, int]]:
-    """The judgments of qrels: number of the line, topic, second column, document id, grade."""
+def _judgments(
+    source: SourceText, faults: FaultList, *, second: str = "0"
+) -> Iterator[tuple[int, str, str, str, int]]:
+    """The judgments of qrels: number of the line, topic, second column, document id, grade. Faults
+    say that the second column is to be a ``second``."""
     small = {str(grade): grade for grade in range(10)}
     empty, of_beir = True, False
     for number, line in source.numbered():
@@ -279,16 +282,16 @@ def _judgments(source: SourceText, faults: FaultList) -> Iterator[tuple[int, str
                 continue
             cells = _qrels_columns(line, of_beir=of_beir)
             if len(cells) != _QRELS_COLUMNS or not all(cells):
-                faults.error(number, *_qrels_columns_fault(line, cells))
+                faults.error(number, *_qrels_columns_fault(line, cells, second))
                 continue
-        topic, second, doc, raw = cells
+        topic, between, doc, raw = cells
         grade = small.get(raw)
         if grade is None and (grade := parse_integer(raw)) is None:
             why = f"The grade {quoted(raw)} is {_no_grade(raw)}."
             faults.at(number, topic).error(why, _grade_cure(raw))
             continue
         empty = False
-        yield number, topic, second, doc, grade
+        yield number, topic, between, doc, grade
 
 
 @reads_file
@@ -332,15 +335,15 @@ def _qrels_columns(line: str, *, of_beir: bool = False) -> list[str]:
     return list(key.groups()) if len(cells) != _QRELS_COLUMNS and key else cells
 
 
-def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
+def _qrels_columns_fault(line: str, cells: list[str], second: str) -> tuple[str, str]:
     if len(cells) == 3 and parse_integer(cells[2].lstrip("Ll")) is not None:
-        hint = "Put a 0 between topic and document id. "
+        hint = f"Put a {second} between topic and document id. "
     elif len(cells) == _RUN_COLUMNS:
         hint = "This looks like a run file (--format trec-run). "
     else:
         hint = _no_columns(line, cells)
     why = f"The line has {_count(line, cells)}, not {_QRELS_COLUMNS}."
-    return why, f"{hint}Write topic, 0, document id, grade."
+    return why, f"{hint}Write topic, {second}, document id, grade."
 
 
 def _no_columns(line: str, cells: list[str]) -> str:
