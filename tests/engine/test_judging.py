@@ -24,7 +24,13 @@ from assay.labellers.rules import RulesLabeller
 from assay.labellers.transport import Posted, Unsent
 from assay.ledger import Ledger
 from assay.ledger.store import Place
-from assay.model.errors import FormatError, LabellerUnreachable, LedgerError, SettingsError
+from assay.model.errors import (
+    AssayError,
+    FormatError,
+    LabellerUnreachable,
+    LedgerError,
+    SettingsError,
+)
 from assay.model.labels import LabellerId, Status
 from tests.engine.asking import aloud, ask, ended, forked, labeller, requests, run
 from tests.engine.server import ask_of, completion, serve
@@ -279,6 +285,17 @@ def test_every_faulty_line_of_a_recorded_file_is_named(tmp_path, place):
         with pytest.raises(FormatError) as caught:
             judge([("t", plan(ledger, made, requests(1)))], ledger)
     assert [fault.line for fault in caught.value.faults] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("r.jsonl", "There is no such file"), (".", "are no file"), ("r" * 300, "name too long")],
+)
+def test_a_recorded_file_that_cannot_be_read(tmp_path, name, why):
+    with Ledger.open(tmp_path / "l") as ledger:
+        plans = [("t", plan(ledger, RecordedLabeller(tmp_path / name), requests(1)))]
+        with pytest.raises(AssayError, match=why):
+            judge(plans, ledger)
 
 
 def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(place):

@@ -7,6 +7,7 @@ same on another scale (tasks.shared) answers too where it can.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ class RecordedLabeller(BaseLabeller):
         return None
 
     def _read(self) -> dict[tuple[str, str], Mapping[str, Any]]:
-        if not self._path.is_file():
+        if os.path.exists(self._path) and not os.path.isfile(self._path):  # a pipe gives no end
             raise SettingsError(f"The recorded labels {self._path} are no file.")
         source = read_text(self._path)
         faults = FaultList(source.file, source.faults)
