@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.api.opened import Opened
 from assay.formats.confidence import read_confidence
 
 MACHINE = "out/machine"
@@ -49,6 +50,19 @@ def test_the_slides_marks_scores_and_qrels_come_out(slide, assay):
     assert "SLIDE" in done.stdout
     assert "WASEDA-PR-1" in done.stdout
     assert (slide / "out" / "report.html").exists()
+
+
+def test_linear_measures_are_sums_of_their_labels(slide, assay):
+    assert assay("evaluate", slide).returncode == 0
+    opened = Opened.open(slide)
+    sums = {}
+    with opened.ledger(create=False) as ledger:
+        part = opened.parts["r2c2"]
+        book = part.book(ledger)
+        for one in part.protocol.linear(part.inputs, part.settings, book):
+            said = [(weight, r, book.find(one.task, r.unit).verdict) for _, r, weight in one.shares]
+            sums[one.measure] = sum(weight * one.worth(r, verdict) for weight, r, verdict in said)
+    assert sums == {"Accuracy": 1, "NuggetPrecision": pytest.approx(0.4)}
 
 
 def test_a_second_run_asks_nothing_and_gives_the_same_bytes(slide, assay):
