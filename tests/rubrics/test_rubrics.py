@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures.rubrics import rubric_score, unmet
-from assay.model.rubrics import Criterion, rubric_of_nuggets
+from assay.model.rubrics import rubric_of_nuggets
 from assay.model.trec_rag import Importance, RagNugget
 from tests.conftest import ROOT
 
@@ -52,10 +52,14 @@ def test_r2_a_rubric_of_nuggets(assay, tmp_path):
         RagNugget(f"n{place}", importance)
         for place, importance in enumerate([Importance.VITAL, Importance.VITAL, Importance.OKAY])
     ]
-    first, second = rubric_of_nuggets(nuggets)
-    assert first == ("The answer conveys: n0", 5, "explicit", "mandatory", "n0")
-    assert second.source == "n1"
-    found = [first, Criterion("joins", 2, "synthesis", "optional"), second]
+    alone = rubric_of_nuggets(nuggets)
+    assert alone[0] == ("The answer conveys: n0", 5, "explicit", "mandatory", "n0")
+    found = rubric_of_nuggets(nuggets, [("says n0", "odd", "n0"), ("joins", "synthesis", None)])
+    assert found == [
+        ("says n0", 5, "explicit", "mandatory", "n0"),
+        ("joins", 2, "synthesis", "optional", None),
+        alone[1],
+    ]
     criteria = [
         {"text": one.text, "weight": one.weight, "tier": one.tier, "verdict": verdict}
         for one, verdict in zip(found, WORDS, strict=True)

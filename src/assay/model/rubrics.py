@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -47,14 +47,29 @@ class GradedAnswer:
     line: int = 0
 
 
+AXES = ("explicit", "implicit", "synthesis", "references", "communication", "instruction")
+"""RAGDoll's types of criteria; another one counts as the first."""
+
 MANDATORY = "mandatory"
 """The tier of a criterion made of a vital nugget."""
 
 
-def rubric_of_nuggets(nuggets: Sequence[RagNugget]) -> list[Criterion]:
-    """A rubric that holds answers to a topic's nuggets, as RAGDoll makes it where nobody wrote
-    criteria: each vital nugget gets one; an okay one does not."""
+def rubric_of_nuggets(
+    nuggets: Sequence[RagNugget], authored: Iterable[tuple[str, str, str | None]] = ()
+) -> list[Criterion]:
+    """A rubric that holds answers to a topic's nuggets, as RAGDoll makes it: the criteria that
+    somebody wrote, then one for each vital nugget that none of these is made of.
+
+    ``authored``: text, type and the text of the nugget that it is made of (None: several, or none).
+    Made of a vital nugget it is mandatory, else optional.
+    """
     vital = dict.fromkeys(one.text for one in nuggets if one.importance is Importance.VITAL)
+    written = [(text, axis if axis in AXES else AXES[0], of) for text, axis, of in authored]
+    used = {of for *_, of in written}
+    made = [(f"The answer conveys: {of}", AXES[0], of) for of in vital if of not in used]
     return [
-        Criterion(f"The answer conveys: {text}", 5.0, "explicit", MANDATORY, text) for text in vital
+        Criterion(text, 5.0, axis, MANDATORY, of)
+        if of in vital
+        else Criterion(text, 2.0, axis, "optional", of)
+        for text, axis, of in [*written, *made]
     ]
