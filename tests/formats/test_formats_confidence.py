@@ -77,6 +77,8 @@ def test_header(write):
     assert parsed.value is None
     assert "lacks run, correct" in parsed.errors[0].why
     assert "topic twice" in parsed.errors[1].why
+    twice = table(write, "A,1,x,1,A", header="run,topic,confidence,correct,run")
+    assert [fault.line for fault in twice.errors] == [1, 2]
     assert "empty" in read_confidence(write("")).errors[0].why
     assert "no row" in table(write).errors[0].why
 

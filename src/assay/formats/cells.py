@@ -109,8 +109,8 @@ def read_cells(
 def read_columns(
     lines: Sequence[str], names: Sequence[str], faults: FaultList, *, tabs: bool = True
 ) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a table by the columns' names, with their lines; none, with a fault, where it
-    does not have each of ``names`` once."""
+    """The rows of a table by the columns' names, with their lines; none where one of ``names`` is
+    missing. That is a fault, and so is one that stands there twice."""
     cells = read_cells(lines, faults, tabs=tabs)
     begin = f"Begin the file with the line {','.join(names)}."
     if cells is None:
@@ -125,7 +125,7 @@ def read_columns(
     if double:
         why = f"The header has {listed(double)} twice."
         faults.error(cells.line, why, "Rename one of the columns.")
-    return [] if missing or double else list(cells.records())
+    return [] if missing else list(cells.records())
 
 
 def one_column(
