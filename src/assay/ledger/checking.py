@@ -215,7 +215,7 @@ def _labellers(db: Store) -> dict[int, orjson.Fragment]:
     """Labellers by number, as uids cover them."""
     found = {}
     query = "SELECT id, name, kind, params FROM labellers WHERE id <= ? AND id > ? ORDER BY id"
-    every = db.blocks(query, [MOST, LEAST], lines.ROWS, "surrogateescape")
+    every = db.blocks(query, [MOST, LEAST], lines.at_once(db), "surrogateescape")
     for number, name, kind, params in chain.from_iterable(every):
         if type(params) is not str:
             continue
@@ -300,7 +300,7 @@ def _checked(
     """The rows of a table above a number up to another, some at a time; ``told`` hears how many
     were had."""
     done = 0
-    for some in db.blocks(query, [until, after], lines.ROWS, "surrogateescape"):
+    for some in db.blocks(query, [until, after], lines.at_once(db), "surrogateescape"):
         done += len(some)
         told(done, share_of(done, until - after))
         yield some

@@ -10,7 +10,7 @@ import orjson
 from assay.ledger.reading import of_tasks
 from assay.ledger.store import MOST, Database, Store, each
 
-ROWS = 512  # labels that are read at once: up to 2 MB of lines
+ROWS = 128  # labels that are read at once: as many as a processor's cache holds
 
 
 class Lines(NamedTuple):
@@ -38,6 +38,11 @@ COLUMNS = (
 _WHOLE = COLUMNS.replace("labeller", "labellers.name, kind, params")
 
 
+def at_once(db: Store) -> int:
+    """Labels that are read at once: more where each time is a journey to another machine."""
+    return ROWS * 4 if db.remote else ROWS
+
+
 def whole_rows(db: Store, tasks: Sequence[str] | None) -> Iterator[Any]:
     """The labels of the named tasks, or of all, as ``WHOLE`` rows, oldest first."""
     return each(db, *_query(_WHOLE, tasks, MOST, 0))
@@ -47,7 +52,7 @@ def all_lines(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[Li
     """The labels after a number, of the named tasks or of all, oldest first, some at a time."""
     who, newest = Labellers(db), "SELECT max(id) FROM labels"
     while (until := db.execute(newest).fetchone()[0] or 0) > after:  # also what others wrote since
-        for some in db.blocks(*_query(COLUMNS, tasks, until, after), ROWS, "replace"):
+        for some in db.blocks(*_query(COLUMNS, tasks, until, after), at_once(db), "replace"):
             yield lines_of([*zip(*some, strict=True)], who)
         after = until
 

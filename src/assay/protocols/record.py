@@ -6,13 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain, compress
+from itertools import chain, compress, groupby
 from json.encoder import encode_basestring
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.ledger.chain import Head
 from assay.ledger.columns import by_part
@@ -72,7 +70,7 @@ class CountedUids:
         return digest.hexdigest()
 
 
-_PART = 1 << 16  # labels whose uses are sorted at once
+_PART = 1 << 14  # labels whose uses are named at once
 _USE = np.dtype([("number", "u8"), ("columns", "u4"), ("codes", "u4", 3)])
 """A use of a label: its number in the ledger, and the place among which columns."""
 
@@ -87,7 +85,7 @@ class PlacesUsed:
         self._columns: list[PlaceColumns] = []
         self.scratch = used.scratch
         self._parts = Parts(self.scratch)
-        self._held: dict[int, tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]] = {}
+        self._held: dict[int, dict[int, str]] = {}
         for numbers, places, which in used.columns():
             if not self._columns or self._columns[-1] is not places.columns:
                 self._columns.append(places.columns)
@@ -97,36 +95,27 @@ class PlacesUsed:
             for part, some in by_part(numbers // _PART, uses):
                 self._parts.add(part, some.tobytes())
 
-    def _part(self, part: int) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]:
-        """The uses of the labels of a part, in the order of their numbers and of use, and these
-        numbers."""
-        if part not in self._held:
-            uses = np.frombuffer(self._parts.read(part), _USE)
-            uses = uses[np.argsort(uses["number"], kind="stable")]
-            self._held = {part: (uses, np.ascontiguousarray(uses["number"]))}
-        return self._held[part]
+    def of(self, numbers: Iterable[int]) -> Iterator[str | None]:
+        """Those of labels by their numbers in the ledger, in ascending order; None of a label that
+        did not count."""
+        for part, own in groupby(numbers, _PART.__rfloordiv__):
+            if part not in self._held:
+                self._held = {part: self._texts(part)}
+            yield from map(self._held[part].get, own)
 
-    def among(self, first: int, last: int) -> dict[int, str]:
-        """By its number in the ledger, of labels from ``first`` to ``last``."""
+    def _texts(self, part: int) -> dict[int, str]:
+        """Those of the labels of a part."""
+        uses = np.frombuffer(self._parts.read(part), _USE)
         found: dict[int, str] = {}
-        for part in range(first // _PART, last // _PART + 1):
-            uses, numbers = self._part(part)
-            begin, end = np.searchsorted(numbers, np.array([first, last + 1], np.uint64)).tolist()
-            self._add(uses[begin:end], found)
-        return found
-
-    def _add(self, uses: npt.NDArray[Any], found: dict[int, str]) -> None:
-        texts = [""] * len(uses)
-        for columns in np.unique(uses["columns"]).tolist():
-            own = np.flatnonzero(uses["columns"] == columns)
-            places = self._columns[columns].named(uses["codes"][own])
+        for columns in np.unique(uses["columns"]).tolist():  # which is the order of use
+            own = uses[uses["columns"] == columns]
+            places = self._columns[columns].named(own["codes"])
             quoted = map(encode_basestring, map(self._named, places))
-            for at, text in zip(own.tolist(), quoted, strict=True):
-                texts[at] = text
-        for number, text in zip(uses["number"].tolist(), texts, strict=True):
-            known = found.setdefault(number, text)
-            if known is not text and known != text and not known.endswith("," + text):
-                found[number] = f"{known},{text}"
+            for number, text in zip(own["number"].tolist(), quoted, strict=True):
+                known = found.setdefault(number, text)
+                if known is not text and known != text and not known.endswith("," + text):
+                    found[number] = f"{known},{text}"
+        return found
 
 
 def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
@@ -157,8 +146,7 @@ def _used_lines(
 ) -> Iterator[bytes]:
     """The labels that have a place, each with its ``used_at``; ``counted`` is told which."""
     for numbers, uids, _, objects in blocks:
-        used_at = places.among(numbers[0], numbers[-1])
-        used = [*map(used_at.get, numbers)]
+        used = [*places.of(numbers)]
         counted.add(b"".join(compress(uids, used)))
         pairs = zip(compress(objects, used), filter(None, used), strict=True)
         yield "".join([f'{one},"used_at":[{at}]}}\n' for one, at in pairs]).encode()
