@@ -14,6 +14,7 @@ from assay.formats.confidence import read_confidence
 from assay.formats.r2c2_ac import read_ac_run, write_marked
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import read_questions
+from assay.formats.text import read_text
 from assay.formats.trec import read_qrels, read_trec_run
 from assay.formats.trec_writing import format_qrels
 from assay.formats.validate import guess_format
@@ -74,8 +75,8 @@ def test_unmarked_runs(data, drawn):
     assert not file.run.marked
     assert write_marked(file, {}) == data
     marks = {
-        question: {num: drawn.draw(st.sampled_from(list(Mark))) for num, *_ in nuggets}
-        for question, nuggets in zip(file.run.answers, file.places.blocks(), strict=True)
+        question: {one.num: drawn.draw(st.sampled_from(list(Mark))) for one in answer.nuggets}
+        for question, answer in file.run.answers.items()
     }
     marked = write_marked(file, marks)
     again = read_bytes(marked).require()
@@ -151,8 +152,8 @@ def test_any_bytes(data):
     try:
         file = read_bytes(
             data, lambda path: read_ac_run(path, questions=_ASKED, pr_runs=_RUNS)
-        ).value
-        assert write_marked(file, file.marks) == file.data
+        ).require()
+        assert write_marked(file, file.marks) == read_text(file.path).data
         read_bytes(data, lambda path: read_pr_run(path, questions=_ASKED, corpus={"d": "t"}))
     except AssayError:
         pass

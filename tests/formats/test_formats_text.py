@@ -40,8 +40,6 @@ def test_plain_lines(write):
     source = read_text(write("a\n\nb"))
     assert source.lines == ("a", "", "b")
     assert source.last_newline_missing
-    assert not source.bom
-    assert source.line_starts() == (0, 2, 3)
     assert source.faults == ()
 
 
@@ -55,17 +53,12 @@ def test_long_plain_files_line_by_line(write, end):
     assert source.plain
     assert list(source.lines) == expected
     assert [number for number, _ in source.numbered()] == list(range(1, len(expected) + 1))
-    starts = source.line_starts()
-    assert [source.data[start : start + 4] for start in starts[:3]] == [b"0 \n1", b"1 xx", b"2 xx"]
-    assert len(starts) == len(expected)
 
 
 def test_bom_and_crlf(write):
     source = read_text(write(b"\xef\xbb\xbfa\r\n\xc3\xa9\r\nb\n"))
     assert source.lines == ("a", "é", "b")
-    assert source.bom
     assert not source.last_newline_missing
-    assert [source.data[at : at + 1] for at in source.line_starts()] == [b"a", b"\xc3", b"b"]
 
 
 @pytest.mark.parametrize("name", ["x.txt.gz", "x.txt.bz2", "misnamed.txt"])
@@ -192,7 +185,6 @@ def test_replacement_characters_and_old_line_ends(write):
     assert (fault.line, fault.severity) == (2, "warning")
     source = read_text(write(b"a\rb\r"))
     assert source.lines == ("a", "b")
-    assert source.line_starts() == (0, 2)
     assert "Macintosh" in source.faults[0].why
 
 

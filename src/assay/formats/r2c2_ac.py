@@ -8,18 +8,14 @@ number once marked. Source: R2C2 paper, section 3.5, and the task's slides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
 from assay.formats.parsed import FaultList, Spot
 from assay.formats.r2c2_nuggets import (
-    MAX_NUGGETS,
-    MarkPlaces,
-    NuggetBlock,
     NuggetReader,
     looks_like_record,
     read_answer,
@@ -29,7 +25,6 @@ from assay.model.errors import AssayError, Fault, FormatError
 from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question, SharedAnswers
 from assay.model.wording import listed, quoted
 
-_LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
 _TAG = re.compile("<([^<>;]*)>")
 _BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
 _CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
@@ -38,26 +33,12 @@ _OWN_LINE = "Put the tag on a line of its own."
 
 @dataclass(frozen=True, slots=True)
 class AnswerRunFile:
-    """An AC run with what is needed to write the same file back with other marks.
-
-    ``path`` is the file and ``digest`` the SHA-256 of its bytes, decompressed; ``places`` says for
-    each nugget, in the file's order, where in them the mark belongs.
-    """
+    """An AC run with what is needed to write the same file back with other marks: ``path`` is the
+    file and ``digest`` the SHA-256 of its bytes, decompressed."""
 
     run: AnswerRun
     path: Path = field(repr=False)
     digest: bytes = field(repr=False)
-    places: MarkPlaces = field(repr=False)
-
-    @property
-    def data(self) -> bytes:
-        """The file, decompressed: read again, as a hundred runs are large. Raises
-        :class:`FormatError` where it has changed."""
-        data = read_text(self.path).data
-        if sha256(data).digest() != self.digest:
-            why = "The file was changed after it had been read."
-            raise FormatError([Fault(str(self.path), 0, None, why, "Run the command again.")])
-        return data
 
     @property
     def marks(self) -> dict[str, dict[int, Mark]]:
@@ -73,27 +54,35 @@ def write_marked(file: AnswerRunFile, marks: Mapping[str, Mapping[int, Mark]]) -
 
     A nugget without a mark gets no letter; a letter that it had is taken off. The bytes are
     not compressed, whatever the file was. Raises :class:`AssayError` for a mark of a nugget
-    that the run does not have.
+    that the run does not have, and :class:`FormatError` where the file has changed.
     """
+    text = read_text(file.path)  # again, as a hundred runs are large
+    if sha256(text.data).digest() != file.digest:
+        why = "The file was changed after it had been read."
+        raise FormatError([Fault(str(file.path), 0, None, why, "Run the command again.")])
     wanted = {normal_id(question): dict(found) for question, found in marks.items()}
-    data, letters = file.data, _LETTERS
-    pieces = []
-    end = 0
-    for question, nuggets in zip(file.run.answers, file.places.blocks(), strict=True):
-        take = wanted.get(question, {}).pop
-        for num, offset, length in nuggets:
-            mark = take(num, None)
-            pieces.append(data[end:offset])
-            if mark is not None:
-                pieces.append(letters[mark])
-            end = offset + length
-    pieces.append(data[end:])
+    lines = text.data.split(text.separator)
+    for question, answer in file.run.answers.items():
+        found = wanted.get(question, {})
+        for nugget in answer.nuggets:
+            at = nugget.line - 1
+            lines[at] = _with_mark(lines[at], found.pop(nugget.num, None))
     unknown = [f"{question} nugget {num}" for question, left in wanted.items() for num in left]
     if unknown:
         raise AssayError(
             f"The run {file.run.name} has no such nugget to mark: {listed(sorted(unknown))}."
         )
-    return b"".join(pieces)
+    return text.separator.join(lines)
+
+
+def _with_mark(line: bytes, mark: Mark | None) -> bytes:
+    """A nugget record with another mark, or none."""
+    head, semicolon, rest = line.partition(b";")
+    text = head.decode(errors="surrogateescape")
+    before, bare, after = text.partition(clean(text))
+    bare = bare[1:] if bare[:1] in set(Mark) else bare
+    marked = f"{before}{mark or ''}{bare}{after}"
+    return marked.encode(errors="surrogateescape") + semicolon + rest
 
 
 def without_closing_tag(text: str, question: str) -> str:
@@ -130,29 +119,17 @@ def read_ac_run(
     name = run_name(source.path)
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
-    shared = shared or SharedAnswers()
     nuggets = NuggetReader(faults, pr_runs, source.plain)
-    reader = _AnswerReader(faults, known, nuggets, Answers(shared), MarkPlaces(shared.scratch))
-    lines, starts = source.lines, source.line_starts()
-    at = 0
-    while at < len(lines):
-        taken = reader.whole_block(lines, starts, at)
-        if not taken:
-            taken = 1
-            if clean(lines[at]):
-                reader.line(_Line(at + 1, lines[at], starts[at]))
-        at += taken
+    reader = _AnswerReader(faults, known, nuggets, Answers(shared))
+    for line in source.numbered():
+        reader.line(*line)
     answers = reader.done()
     run = AnswerRun(name, answers, marked=nuggets.marked > 0)
-    return AnswerRunFile(run, source.path, sha256(source.data).digest(), reader.places)
+    return AnswerRunFile(run, source.path, sha256(source.data).digest())
 
 
-class _Line(NamedTuple):
-    """A line, or the part of one that follows a tag; ``start`` is its offset in the file."""
-
-    number: int
-    text: str
-    start: int
+_Line = tuple[int, str]
+"""The number of a line, and its text, or the part of it that follows a tag."""
 
 
 def _inner(tag: str) -> tuple[bool, str]:
@@ -177,74 +154,33 @@ class _AnswerReader:
     known: KnownIds | None
     nuggets: NuggetReader
     answers: Answers
-    places: MarkPlaces
     opened: dict[str, int] = field(default_factory=dict)
     block: _Block | None = None
     outside: int = 0
 
-    def whole_block(self, lines: Sequence[str], starts: Sequence[int], at: int) -> int:
-        """Read the block that begins at index ``at``, if its tags are in order, and return how many
-        lines it has; 0 where ``line`` must look at them one by one."""
-        opening = _TAG.fullmatch(lines[at])
-        if self.block is not None or opening is None:
-            return 0
-        one = opening.group(1)
-        if not one or one.startswith("/") or normal_id(one) != one or one in self.opened:
-            return 0
-        if self.known is not None and one not in self.known:
-            return 0
-        try:
-            # (Before it stand the answer and the nuggets.)
-            end = lines.index(f"</{one}>", at + 1, at + 3 + MAX_NUGGETS)
-        except ValueError:
-            return 0
-        inner = lines[at + 1 : end]
-        whole = "".join(inner)
-        blank = str.strip if whole.isascii() else clean
-        if "<" in whole or not inner or not all(map(blank, inner)):
-            return 0
-        if looks_like_record(inner[0], self.nuggets.pr_runs):
-            return 0
-        self.opened[one] = at + 1
-        answer = read_answer(inner[0], self.faults.at(at + 2, one))
-        records, places = inner[1:], starts[at + 2 : end]
-        plain = self.nuggets.plain(one, at + 3, records)
-        if plain is None:
-            numbered = zip(range(at + 3, end + 1), records, places, strict=True)
-            self._take(one, answer, self.nuggets.block(one, list(numbered)))
-        elif answer is not None:
-            self.answers.add_plain(one, *answer, plain)
-            self.places.add(plain.nums, places, bytes(len(places)))
-        return end + 1 - at
-
-    def _take(self, one: str, answer: tuple[str, int, int] | None, found: NuggetBlock) -> None:
-        if answer is not None:
-            text, confidence, number = answer
-            self.answers.add(Answer(one, text, confidence, tuple(found.nuggets), number))
-            nums = bytes(nugget.num for nugget in found.nuggets)
-            self.places.add(nums, found.offsets, found.lengths)
-
-    def line(self, line: _Line) -> None:
-        text = clean(line.text)
+    def line(self, number: int, line: str) -> None:
+        text = clean(line)
+        if not text:
+            return
         if self.block is not None and not text.startswith("<"):
-            self._inside(line, text, self.block)
+            self._inside(number, line, text, self.block)
             return
         tag, broken = _TAG.fullmatch(text), _BROKEN_TAG.fullmatch(text)
         if tag:
             closing, inner = _inner(tag.group(1))
-            at = self.faults.at(line.number, normal_id(inner))
+            at = self.faults.at(number, normal_id(inner))
             tight = f"<{'/' if closing else ''}{inner}>"
             if inner and text != tight:
                 at.warning(f"The tag {quoted(text)} has spaces inside.", f"Write {quoted(tight)}.")
             self._tag(at, closing)
         elif broken:
-            at = self.faults.at(line.number, normal_id(broken.group(2)))
+            at = self.faults.at(number, normal_id(broken.group(2)))
             at.error(f"The tag {quoted(text)} is not complete.", "End it with “>”.")
             self._tag(at, bool(broken.group(1)))
         elif self.block is None:
-            self._outside(line, text)
+            self._outside(number, line, text)
         else:
-            self._inside(line, text, self.block)
+            self._inside(number, line, text, self.block)
 
     def _tag(self, at: Spot, closing: bool) -> None:
         """Open or close the block of ``at``'s topic."""
@@ -292,34 +228,32 @@ class _AnswerReader:
         )
         self._close()
 
-    def _outside(self, line: _Line, text: str) -> None:
+    def _outside(self, number: int, line: str, text: str) -> None:
         leading = _TAG.match(text)
         closing, inner = _inner(leading.group(1)) if leading else (True, "")
-        at = self.faults.at(line.number, normal_id(inner))
+        at = self.faults.at(number, normal_id(inner))
         if leading and inner and not closing:
             at.error(f"Text follows the tag {quoted(leading.group())} on its line.", _OWN_LINE)
             self._open(at)
-            end = line.text.index(leading.group()) + len(leading.group())
-            start = line.start + len(line.text[:end].encode())
-            self.line(_Line(line.number, line.text[end:], start))
+            self.line(number, line.partition(leading.group())[2])
             return
-        if self.outside != line.number - 1 or not self.outside:
+        if self.outside != number - 1 or not self.outside:
             cure = "Every answer and nugget stands between <QuestionID> and </QuestionID>."
             if re.match(r"[^;]+;\d+;[^;]+;", text):
                 cure += " A PR run is checked with --format r2c2-pr."
-            self.faults.error(line.number, f"Text outside of a block: {quoted(text)}.", cure)
-        self.outside = line.number
+            self.faults.error(number, f"Text outside of a block: {quoted(text)}.", cure)
+        self.outside = number
 
-    def _inside(self, line: _Line, text: str, block: _Block) -> None:
+    def _inside(self, number: int, line: str, text: str, block: _Block) -> None:
         ending = _closes(text, block.question)
         if ending is None:
-            block.lines.append(line)
+            block.lines.append((number, line))
             return
         why = f"The tag {quoted(ending.group())} stands behind other text."
-        self.faults.error(line.number, why, _OWN_LINE, block.question)
-        cut = line.text.rindex("<")
-        if line.text[:cut].strip():
-            block.lines.append(_Line(line.number, line.text[:cut], line.start))
+        self.faults.error(number, why, _OWN_LINE, block.question)
+        before = line[: line.rindex("<")]
+        if before.strip():
+            block.lines.append((number, before))
         self._close()
 
     def _close(self) -> None:
@@ -334,24 +268,31 @@ class _AnswerReader:
         said, records = self._split(block)
         answer = None
         if said is not None:
-            answer = read_answer(said.text, self.faults.at(said.number, one))
-        nuggets = self.nuggets.block(one, records)
-        if block.counts:
-            self._take(one, answer, nuggets)
+            number, line = said
+            answer = read_answer(line, self.faults.at(number, one))
+        plain = self.nuggets.plain(one, records)
+        found = () if plain is not None else self.nuggets.block(one, records)
+        if answer is None or not block.counts:
+            return
+        if plain is not None:
+            self.answers.add_plain(one, *answer, plain)
+        else:
+            text, confidence, number = answer
+            self.answers.add(Answer(one, text, confidence, tuple(found), number))
 
     def _split(self, block: _Block) -> tuple[_Line | None, list[_Line]]:
         """The block's answer line and its nugget records, with a fault where they are mixed up."""
         first, *rest = block.lines
-        if not looks_like_record(first.text, self.nuggets.pr_runs):
+        if not looks_like_record(first[1], self.nuggets.pr_runs):
             return first, rest
-        others = (one for one in rest if not looks_like_record(one.text, self.nuggets.pr_runs))
+        others = (one for one in rest if not looks_like_record(one[1], self.nuggets.pr_runs))
         later = next(others, None)
-        if later is None or ";" not in later.text:
+        if later is None or ";" not in later[1]:
             why = "A nugget record stands where the answer should be: the answer line is missing."
         else:
-            why = f"A nugget record stands before the answer of line {later.number}."
+            why = f"A nugget record stands before the answer of line {later[0]}."
         cure = "Begin the block with AnswerString;ConfidenceScore."
-        self.faults.error(first.number, why, cure, block.question)
+        self.faults.error(first[0], why, cure, block.question)
         return later, [line for line in block.lines if line is not later]
 
     def done(self) -> Answers:

@@ -8,10 +8,8 @@ follows the third semicolon.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import NamedTuple
 
 from assay.formats.naming import (
     KnownIds,
@@ -34,8 +32,7 @@ from assay.model.rag import (
     PassageRun,
     PlainNuggets,
 )
-from assay.model.scratch import Numbers, Scratch
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import listed, printable, quoted, span_text, spans
 
 MAX_NUGGETS = 10
 """Most nuggets of a question, and the last NuggetNum (paper, section 3.5)."""
@@ -137,38 +134,6 @@ def _confidence_fault(raw: str, value: int | None) -> tuple[str, str]:
     return f"The confidence {shown} is not an integer.", integer_cure(raw, 0, MAX_CONFIDENCE)
 
 
-class NuggetBlock(NamedTuple):
-    """The nuggets of a question, with the byte offset of each one's mark and the length of the
-    letter there."""
-
-    nuggets: Sequence[Nugget]
-    offsets: Sequence[int]
-    lengths: Sequence[int]
-
-
-class MarkPlaces:
-    """The places of all nuggets of a file, in its order, six bytes each, in a scratch."""
-
-    def __init__(self, scratch: Scratch) -> None:
-        self._counts, self._nums = Numbers(scratch, "B"), Numbers(scratch, "B")
-        self._offsets = Numbers(scratch, "I")  # no file is larger (assay.formats.text)
-        self._lengths = Numbers(scratch, "B")
-
-    def add(self, nums: bytes, offsets: Sequence[int], lengths: Sequence[int]) -> None:
-        """Add the nuggets of the next answer, by their numbers."""
-        self._counts.append(len(nums))
-        self._nums.extend(nums)
-        self._offsets.extend(offsets)
-        self._lengths.extend(lengths)
-
-    def blocks(self) -> Iterator[Iterator[tuple[int, int, int]]]:
-        """The nuggets of each answer: number, the byte offset where the mark belongs, and the
-        length of the letter there. To be gone through in this order, each to its end."""
-        rest = zip(self._nums, self._offsets, self._lengths, strict=True)
-        for count in self._counts:
-            yield islice(rest, count)
-
-
 _NUMBERS = {str(num): num for num in range(1, MAX_NUGGETS + 1)}
 
 
@@ -195,8 +160,8 @@ class NuggetReader:
         default_factory=dict
     )
 
-    def block(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock:
-        """The nuggets of a question from ``(line number, text, byte offset)``."""
+    def block(self, one: str, lines: Sequence[tuple[int, str]]) -> Collection[Nugget]:
+        """The nuggets of a question from its records, with the numbers of their lines."""
         if len(lines) > MAX_NUGGETS:
             self.faults.error(
                 lines[MAX_NUGGETS][0],
@@ -204,14 +169,13 @@ class NuggetReader:
                 f"Keep the best {MAX_NUGGETS}.",
                 one,
             )
-        found: dict[int, tuple[Nugget, int, int]] = {}
+        found: dict[int, Nugget] = {}
         used: dict[int, int] = {}
-        for number, text, start in lines:
-            read = self._record(text, start, self.faults.at(number, one), used)
+        for number, text in lines:
+            read = self._record(text, self.faults.at(number, one), used)
             if read is not None:
-                found.setdefault(read[0].num, read)
-        nuggets, offsets, lengths = zip(*found.values(), strict=True) if found else ((), (), ())
-        return NuggetBlock(nuggets, offsets, lengths)
+                found.setdefault(read.num, read)
+        return found.values()
 
     def done(self) -> None:
         """Reports a run of which only some records are marked."""
@@ -224,11 +188,12 @@ class NuggetReader:
                 "A marked run has B, R or N before every NuggetNum.",
             )
 
-    def plain(self, one: str, first: int, lines: Sequence[str]) -> PlainNuggets | None:
-        """The nuggets of a question in whose records, from line ``first``, nothing at all is out of
-        the ordinary, as nearly always; None for any other, which ``block`` reads with care."""
-        if not lines:
+    def plain(self, one: str, records: Sequence[tuple[int, str]]) -> PlainNuggets | None:
+        """The nuggets of a question, given as to ``block``, in whose records nothing at all is out
+        of the ordinary, as nearly always: a third of the time. None for any other."""
+        if not records:
             return PlainNuggets(b"", (), (), 0)
+        numbers, lines = zip(*records, strict=True)
         cited = self._cited(one)
         try:
             heads, runs, ranks, texts = zip(
@@ -239,15 +204,16 @@ class NuggetReader:
         except (ValueError, KeyError):  # a record has fewer fields, or others
             return None
         odd = (
-            len(set(nums)) < len(nums)
+            numbers[-1] - numbers[0] >= len(numbers)  # blank lines between
+            or len(set(nums)) < len(nums)
             or not all(texts)
             or tuple(map(str.strip, texts)) != texts
             or not (self.all_plain or all(map(str.isprintable, lines)))
         )
         if odd:
             return None
-        self.unmarked.extend(range(first, first + len(lines)))
-        return PlainNuggets(nums, keys, texts, first)
+        self.unmarked.extend(numbers)
+        return PlainNuggets(nums, keys, texts, numbers[0])
 
     def _cited(self, one: str) -> Mapping[tuple[str, str], PassageKey]:
         """The PassageKeys that there are for a question, as they are written."""
@@ -260,9 +226,7 @@ class NuggetReader:
             self._keys[given] = {(key.run, str(key.rank)): key for key in keys}
         return self._keys[given]
 
-    def _record(
-        self, line: str, start: int, at: Spot, used: dict[int, int]
-    ) -> tuple[Nugget, int, int] | None:
+    def _record(self, line: str, at: Spot, used: dict[int, int]) -> Nugget | None:
         cells = line.split(";", _FIELDS - 1)
         if len(cells) < _FIELDS:
             _too_few(line, at)
@@ -271,18 +235,14 @@ class NuggetReader:
         if not text:
             at.error("The nugget is empty.", "Write one factual claim in one sentence.")
         check_break(text, "nugget", at)
-        head = clean(cells[0])
-        before = cells[0][: cells[0].index(head)] if head else cells[0]
-        mark, length, num = self._head(head, at, used)
+        mark, num = self._head(clean(cells[0]), at, used)
         key = self._key(normal_id(cells[1]), clean(cells[2]), at)
         if num is None or key is None:
             return None
-        return Nugget(num, key, text, mark, at.line), start + len(before.encode()), length
+        return Nugget(num, key, text, mark, at.line)
 
-    def _head(
-        self, head: str, at: Spot, used: dict[int, int]
-    ) -> tuple[Mark | None, int, int | None]:
-        """The mark, the length of its letter in bytes (0 where there is none), the number."""
+    def _head(self, head: str, at: Spot, used: dict[int, int]) -> tuple[Mark | None, int | None]:
+        """The mark and the number; neither where a letter stands there that is no mark."""
         found = _HEAD.fullmatch(head)
         letter, space, raw = found.groups() if found else ("", "", head)
         mark = None
@@ -300,9 +260,7 @@ class NuggetReader:
         if letter and space:
             at.warning("A space between the mark and the number.", f"Write {letter}{raw}.")
         num = _number(raw, at, used)
-        if letter and mark is None:
-            return None, 0, None
-        return mark, len(letter), num
+        return mark, None if letter and mark is None else num
 
     def _key(self, run: str, raw: str, at: Spot) -> PassageKey | None:
         rank = ranged_integer(
@@ -340,7 +298,7 @@ class NuggetReader:
         elif rank is not None and rank not in _ranks_of(passages):
             at.error(
                 f"The PR run {printable(run)} has no rank {rank} for the question.",
-                f"Its ranks: {_ranges(_ranks_of(passages))}.",
+                f"Its ranks: {', '.join(map(span_text, spans(_ranks_of(passages))))}.",
             )
 
 
@@ -370,17 +328,3 @@ def _number(raw: str, at: Spot, used: dict[int, int]) -> int | None:
     if raw != str(num):
         at.warning(f"The nugget number {quoted(raw)} has leading zeros.", f"Write {num}.")
     return num
-
-
-def _ranges(numbers: Iterable[int]) -> str:
-    """``1–5, 7`` for 1, 2, 3, 4, 5, 7."""
-    ordered = sorted(numbers)
-    runs: list[list[int]] = []
-    for value in ordered:
-        if runs and value == runs[-1][-1] + 1:
-            runs[-1].append(value)
-        else:
-            runs.append([value])
-    return ", ".join(
-        str(group[0]) if len(group) == 1 else f"{group[0]}–{group[-1]}" for group in runs
-    )

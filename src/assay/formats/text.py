@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from itertools import accumulate, islice
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO, Concatenate, ParamSpec, TypeVar
@@ -78,7 +77,6 @@ class SourceText:
     data: bytes = field(repr=False)
     decoded: tuple[str, ...] | None = field(repr=False)
     faults: tuple[Fault, ...]
-    bom: bool
     last_newline_missing: bool
     separator: bytes = b"\n"
 
@@ -114,16 +112,6 @@ class SourceText:
             yield from self.data[start:end].decode("ascii").split("\n")
             start = end + 1
 
-    def line_starts(self) -> tuple[int, ...]:
-        """The offset in ``data`` of every line's first byte (after the byte order mark)."""
-        if self.plain:  # as many bytes as characters
-            ends = accumulate(map((1).__add__, map(len, self.lines)), initial=0)
-            return tuple(islice(ends, len(self.lines)))
-        start = len(_BOM) if self.bom else 0
-        raw = self.data[start:].split(self.separator)[: len(self.lines)]
-        lengths = map((1).__add__, map(len, raw))  # with the separator
-        return tuple(accumulate(lengths, initial=start))[: len(raw)]
-
 
 Given = str | PathLike[str] | SourceText
 """A file, by its path or as the text that was read of it."""
@@ -158,7 +146,6 @@ def read_text(path: str | PathLike[str]) -> SourceText:
         data=data,
         decoded=None if plain else _decode(body, separator.decode(), faults),
         faults=faults.done(),
-        bom=bom,
         last_newline_missing=bool(body) and not body.endswith(separator),
         separator=separator,
     )

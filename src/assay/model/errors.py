@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from assay.model.wording import span_text, spans
+
 
 class AssayError(Exception):
     """Base of every error that Assay raises on purpose.
@@ -91,14 +93,9 @@ def in_lines(faults: Iterable[tuple[str, Sequence[Fault]]]) -> Iterator[str]:
 
 def _lines(numbers: Iterable[int]) -> str:
     """Numbers of lines, those in a row as one: ``1–3,7``; of many the first, and how many more."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1][1:] = [number]
-        else:
-            parts.append([number])
-    named = ",".join("–".join(map(str, part)) for part in parts[:_PLACES])
-    rest = sum(part[-1] - part[0] + 1 for part in parts[_PLACES:])
+    parts = spans(numbers)
+    named = ",".join(map(span_text, parts[:_PLACES]))
+    rest = sum(last - first + 1 for first, last in parts[_PLACES:])
     return named + (f" and {rest:,} more" if rest else "")
 
 

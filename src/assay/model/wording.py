@@ -63,6 +63,22 @@ def quoted(text: str) -> str:
     return f"“{printable(short)}”"
 
 
+def spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Numbers as rows of those that follow each other: the first and the last of each."""
+    found: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1] = found[-1][0], number
+        else:
+            found.append((number, number))
+    return found
+
+
+def span_text(span: tuple[int, int]) -> str:
+    """``1–3``, or ``7``."""
+    return "–".join(dict.fromkeys(map(str, span)))
+
+
 def lasting(seconds: float) -> str:
     """How long something takes, as people say it: ``12 seconds``, ``3 minutes``, ``1.5 hours``."""
     if seconds < 90:
