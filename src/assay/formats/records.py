@@ -25,7 +25,7 @@ from assay.model.records import (
     Turn,
     text_id,
 )
-from assay.model.wording import printable, quoted
+from assay.model.wording import quoted
 
 KEYS = (
     "id", "question", "answer", "passages", "references", "reference", "answerable", "run",
@@ -318,7 +318,7 @@ def _without_marks(text: str, places: _Places) -> str:
     return _MARK.sub(cut, text).strip()
 
 
-def record_of(row: Mapping[str, Any], file: str = "") -> Parsed[Record]:
+def record_of(row: Mapping[str, Any]) -> Parsed[Record]:
     """One record as :func:`read_records` reads it, with its faults."""
-    faults = FaultList(printable(file))
-    return Parsed(_RecordRow(0, dict(row), faults).record("run", file), faults.done())
+    faults = FaultList("")
+    return Parsed(_RecordRow(0, dict(row), faults).record("run", ""), faults.done())

@@ -25,7 +25,7 @@ _LIMIT = 1 << 63  # what the database holds
 
 
 def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A label as plain JSON, with its unit's content, as :func:`assay.ledger.lines.json_block` has
+    """A label as plain JSON, with its unit's content, as :func:`assay.ledger.lines.lines_of` has
     it; :func:`label_from` gives the same label back."""
     who = label.labeller
     about = {

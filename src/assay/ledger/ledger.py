@@ -150,12 +150,11 @@ class Ledger(Reading):
         somebody does otherwise: ``what`` is being done by them."""
         return self._db.claim(name, what, shards=shards)
 
-    def lines(self, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Lines]:
-        """The labels that were written after number ``after``, of the named tasks or of all, as
-        JSON."""
+    def lines(self, tasks: Iterable[str] | None = None) -> Iterator[Lines]:
+        """The labels of the named tasks, or of all, as JSON."""
         names = None if tasks is None else list(tasks)
         with self._db.explained(), self._db.apart() as db:
-            yield from all_lines(db, names, after)
+            yield from all_lines(db, names)
 
     def checked_lines(self, tasks: Iterable[str], since: Head) -> Iterator[Lines]:
         """The labels of the named tasks as JSON, which are :meth:`checked` as they are given: only

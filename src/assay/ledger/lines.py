@@ -48,9 +48,9 @@ def whole_rows(db: Store, tasks: Sequence[str] | None) -> Iterator[Any]:
     return each(db, *_query(_WHOLE, tasks, MOST, 0))
 
 
-def all_lines(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[Lines]:
-    """The labels after a number, of the named tasks or of all, oldest first, some at a time."""
-    who, newest = Labellers(db), "SELECT max(id) FROM labels"
+def all_lines(db: Store, tasks: Sequence[str] | None) -> Iterator[Lines]:
+    """The labels of the named tasks, or of all, oldest first, some at a time."""
+    after, who, newest = 0, Labellers(db), "SELECT max(id) FROM labels"
     while (until := db.execute(newest).fetchone()[0] or 0) > after:  # also what others wrote since
         for some in db.blocks(*_query(COLUMNS, tasks, until, after), at_once(db), "replace"):
             yield lines_of([*zip(*some, strict=True)], who)
