@@ -88,6 +88,12 @@ class Bench:
         return found
 
 
+@pytest.fixture(autouse=True)
+def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The labeller lies in the evaluation folder, where nobody trusts it unasked."""
+    monkeypatch.setenv("ASSAY_TRUSTED_MODULES", "failing_nuggets")
+
+
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.syspath_prepend(tmp_path)
