@@ -117,24 +117,16 @@ class _BattleReader:
             self._plain(number, record)
 
     def done(self) -> None:
-        for count, one, rest, cure in (
-            (
-                len(self._unknown),
-                "response",
-                "without a run: each is one by itself",
-                "Give files of responses with --responses.",
-            ),
-            (self._spam, "vote", "of likely spammers left out", ""),
-            (
-                self._repeated,
-                "row",
-                "of a pair that stands before in this order",
-                "The first was read.",
-            ),
-            (self._other, "row", "of the other way of asking left out", ""),
-        ):
-            if count:
-                self.faults.warning(0, f"{counted(count, one)} {rest}.", cure)
+        cure = "Give files of responses with --responses."
+        self._tell(len(self._unknown), "response", "without a run: each is one by itself", cure)
+        self._tell(self._spam, "vote", "of likely spammers left out")
+        repeated = "of a pair that stands before in this order"
+        self._tell(self._repeated, "row", repeated, "The first was read.")
+        self._tell(self._other, "row", "of the other way of asking left out")
+
+    def _tell(self, count: int, one: str, rest: str, cure: str = "") -> None:
+        if count:
+            self.faults.warning(0, f"{counted(count, one)} {rest}.", cure)
 
     def _add(
         self, at: Spot, sides: Sequence[str | None], word: object, judge: str, why: Why = NO_REASON

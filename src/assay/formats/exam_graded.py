@@ -173,15 +173,12 @@ def read_graded(
 
 
 def _line(number: int, row: Any, faults: FaultList) -> tuple[str, list[dict[str, Any]]] | None:
-    if (
-        not isinstance(row, list)
-        or len(row) != 2
-        or not isinstance(row[0], str)
-        or not isinstance(row[1], list)
-    ):
-        faults.error(number, "This is no [query_id, [passage, …]].", "Write a query a line.")
-        return None
-    query, passages = row
+    match row:
+        case [str() as query, list() as passages]:
+            pass
+        case _:
+            faults.error(number, "This is no [query_id, [passage, …]].", "Write a query a line.")
+            return None
     of_query = []
     for place, passage in enumerate(passages, 1):
         if not isinstance(passage, dict) or not isinstance(passage.get("paragraph_id"), str):
@@ -203,14 +200,9 @@ def _entry_way(entry: Any) -> GradingWay | None:
 
 
 def _ways(rows: Iterable[tuple[int, str, list[dict[str, Any]]]]) -> dict[GradingWay, int]:
-    counts: Counter[GradingWay] = Counter()
-    for _, _, passages in rows:
-        for passage in passages:
-            for entry in passage.get("exam_grades") or ():
-                way = _entry_way(entry)
-                if way is not None:
-                    counts[way] += 1
-    return dict(counts.most_common())
+    passages = (passage for _, _, some in rows for passage in some)
+    ways = (_entry_way(entry) for one in passages for entry in one.get("exam_grades") or ())
+    return dict(Counter(way for way in ways if way is not None).most_common())
 
 
 def _query(

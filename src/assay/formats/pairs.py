@@ -108,12 +108,12 @@ def _pairs(
     seen: dict[str, int] = {}
     for number, record in records:
         own = _id(record.get("id"))
-        named = None if own is None else str(own)
+        at = faults.at(number, None if own is None else str(own))
         if own is None:
-            faults.error(number, "The record has no id.", "Give a text or a whole number as 'id'.")
+            at.error("The record has no id.", "Give a text or a whole number as 'id'.")
         elif str(own) in seen:
             why = f"The id {quoted(str(own))} stands in record {seen[str(own)]} already."
-            faults.error(number, why, "Give each record an id of its own.", named)
+            at.error(why, "Give each record an id of its own.")
         else:
             seen[str(own)] = number
         texts: dict[str, str] = {}
@@ -121,18 +121,18 @@ def _pairs(
         for name in FIELDS[task]:
             value = record.get(name)
             if name not in record:
-                faults.error(number, f"The record has no '{name}'.", _shape(task), named)
+                at.error(f"The record has no '{name}'.", _shape(task))
             elif name == GOLD and (several := _texts(value)) is not None:
                 gold = several
                 if isinstance(value, str) and _like_a_list(value):
                     why = "'gold' looks like a list, but is one text, and counts as one answer."
                     cure = 'If several are meant, write a list in JSON: ["…", "…"].'
-                    faults.warning(number, why, cure, named)
+                    at.warning(why, cure)
             elif name != GOLD and isinstance(value, str) and _is_text(value):
                 texts[name] = value
             else:
                 what = "a list of texts" if name == GOLD else "a text"
-                faults.error(number, f"'{name}' is not {what}.", _shape(task), named)
+                at.error(f"'{name}' is not {what}.", _shape(task))
         if own is not None:
             pairs.append(Pair(own, texts, gold))
     return pairs

@@ -66,17 +66,16 @@ def _json_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
         parts = (one_text(record, name) for name in ("problem_statement", "background"))
         text = " ".join((text, *(part.strip() for part in parts if part))).strip()
         queries = record.get("queries", [])
+        at = faults.at(number, topic)
         if topic is None:
-            faults.error(number, "The record has no id.", 'Give "id", a string or whole number.')
+            at.error("The record has no id.", 'Give "id", a string or whole number.')
             continue
         if not isinstance(queries, list) or not all(isinstance(one, str) for one in queries):
-            faults.error(number, "'queries' is no list of texts.", "Write a list.", topic)
+            at.error("'queries' is no list of texts.", "Write a list.")
             continue
         stripped = tuple(one.strip() for one in queries if one.strip())
         if not text and not stripped:
-            faults.error(
-                number, "There is neither a text nor a query.", 'Give "title" or "queries".', topic
-            )
+            at.error("There is neither a text nor a query.", 'Give "title" or "queries".')
             continue
         yield Narrative(topic, text, stripped, number)
 
