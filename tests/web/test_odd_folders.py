@@ -85,21 +85,43 @@ def test_a_label_that_was_there_before_its_unit_counts(tmp_path):
         assert content not in map(json.loads, left)
 
 
+def machine_label(desk, content, detail):
+    return NewLabel(
+        key=uuid.uuid4().hex, task=ENTAILMENT, version=desk.tasks[ENTAILMENT].version,
+        unit=label_of(desk, content).unit, content=content, status=Status.OK,
+        labeller=desk.asked.machine_of(ENTAILMENT), verdict={"entailed": "NO", "reason": ""},
+        detail=detail,
+    )  # fmt: skip
+
+
 def test_what_labels_from_elsewhere_say_of_themselves_may_be_anything(tmp_path):
+    odd = {"probes": [{"margin": "high"}], "rulings": 7, "workbench": 7}
     with opened(write_folder(tmp_path / "f")) as desk:
         desk.sync()
         content = contents(desk)[0]
         of_person = label_of(desk, content, detail={"workbench": ["blind"]})
-        machine = NewLabel(
-            key="k", task=ENTAILMENT, version=of_person.version, unit=of_person.unit,
-            content=content, labeller=desk.asked.machine_of(ENTAILMENT), status=Status.OK,
-            verdict={"entailed": "NO", "reason": ""},
-            detail={"margin": "high", "threshold": [1], "workbench": 7},
-        )  # fmt: skip
-        desk.ledger.add([of_person, machine])
+        desk.ledger.add([of_person, machine_label(desk, content, odd)])
         desk.sync()
         assert desk.state.one("SELECT COUNT(*) FROM given")[0] == 1
         assert desk.state.one("SELECT sure FROM units WHERE machine = 'ok'")[0] is None
+
+
+def test_what_the_machine_was_least_certain_of_comes_first(tmp_path):
+    """As embedded models and the embedded judge write it; a rule has no probability."""
+    details = [
+        {"probes": [{"margin": 4.0, "threshold": 0.5}, {"margin": -0.5, "threshold": 0.5}]},
+        {"rulings": [{"yes": 0.0, "threshold": 0.5}]},
+        {"rulings": [{"yes": 0.62, "threshold": 0.5}]},
+        {"rulings": []},
+    ]
+    with opened(write_folder(tmp_path / "f")) as desk:
+        desk.sync()
+        some = contents(desk)[: len(details)]
+        desk.ledger.add(map(machine_label, [desk] * len(some), some, details))
+        desk.sync()
+        screens = desk.next(desk.state.person("KIM"), ENTAILMENT, "uncertain", count=9)
+        rows = [desk.row(one["unit"]) for one in screens]
+        assert [some.index(json.loads(one.content)) for one in rows] == [2, 0, 1]
 
 
 @pytest.mark.parametrize("name", ["guidelines/r2c2.entailment.md", "workbench.sqlite"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from math import log
 from typing import Any
 
 from assay.model.labels import WORKBENCH, Label, without_reasons
@@ -40,10 +42,17 @@ def as_given(label: Label, content: Mapping[str, Any]) -> Json:
 def certainty_of(label: Label) -> float | None:
     """How far a machine's verdict was from turning out otherwise (log odds), where that is known;
     labels from elsewhere may say anything."""
-    margin, threshold = label.detail.get("margin"), label.detail.get("threshold")
-    if not isinstance(margin, int | float):
-        return None
-    return abs(margin - (threshold if isinstance(threshold, int | float) else 0.0))
+    with suppress(TypeError, ValueError, KeyError, AttributeError):
+        probes, rulings = (label.detail.get(name, ()) for name in ("probes", "rulings"))
+        found = [float(one["margin"]) - float(one["threshold"]) for one in probes]
+        found += [_log_odds(one["yes"]) - _log_odds(one["threshold"]) for one in rulings]
+        return min(map(abs, found), default=None)
+    return None
+
+
+def _log_odds(share: Any) -> float:
+    p = min(max(float(share), 1e-4), 1 - 1e-4)  # labels hold four digits
+    return log(p / (1 - p))
 
 
 def moment_of(created: str) -> float:
