@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -188,7 +190,7 @@ TOPICS = pl.DataFrame(
         (lambda: measure(GRADES, RANKED, 5), TypeError, "not 5"),
         (lambda: measure("q.txt", ["r.txt"], [None]), ValueError, "None is neither a measure nor"),
         (lambda: correlate(MATRIX, MATRIX, score="z"), ValueError, "a The table has no column “z”"),
-        (lambda: correlate(MATRIX, MATRIX), ValueError, "2 scores: x, y. Say which column is"),
+        (lambda: correlate(MATRIX, MATRIX), ValueError, "is meant, e.g. score='x'."),
         (lambda: correlate(MATRIX.drop("run"), MATRIX), ValueError, "a The header lacks run"),
         (lambda: correlate(TOPICS, TOPICS, score="RR"), ValueError, "no measure “RR”"),
     ],
@@ -206,6 +208,15 @@ def test_topics_may_be_numbers():
     scores = {"a": {10: 0.5, 2: 0.6, 1: 0.7}, "b": {1: 0.4, 2: 0.3, 10: 0.2}}
     as_texts = {run: {f"{one:02}": x for one, x in own.items()} for run, own in scores.items()}
     assert compare(scores).equals(compare(as_texts))  # type: ignore[arg-type]
+
+
+def test_scores_may_be_any_numbers():
+    scores = {"a": {"1": 0.5, "2": 1.0, "3": 0.1}, "b": {"1": 0.25, "2": 0.0, "3": 0.5}}
+    odd = {run: {t: Fraction(one) for t, one in own.items()} for run, own in scores.items()}
+    odd["a"]["2"], odd["b"]["2"] = True, False  # type: ignore[assignment]
+    assert compare(odd).equals(compare(scores))
+    narrow = {"a": {"1": np.float32(0.1), "2": 1}, "b": {"1": 0, "2": 0}}
+    assert compare(narrow)["difference"].item() == (float(np.float32(0.1)) + 1) / 2
 
 
 def test_dicts_agree_as_files_do(tmp_path):

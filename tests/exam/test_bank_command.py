@@ -285,6 +285,7 @@ def test_tqa_files_are_not_overwritten(bank, tmp_path):
         (("--restore", "q1/a"), "Nothing changes"),
         (("--add", "x?"), "--query"),
         (("--reword", "q1/a"), "--text"),
+        (("--reword", "q1/a", "--text", " "), "--reword needs --text"),
         (("--key", "q1/a"), "--gold"),
         (("--key", "q1/a", "--gold", " "), "--gold"),
         (("--weigh", "q1/a", "--weight", "nan"), "nan is no number"),

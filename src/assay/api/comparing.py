@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -218,8 +219,16 @@ def _cells(argument: str, given: Any, name: str | None) -> Cells:
         )
     else:
         header, rows = ["run", score], given.items()
-    texts = (tuple("" if one is None or one != one else str(one) for one in row) for row in rows)
+    texts = (tuple(map(_text, row)) for row in rows)
     return Cells(0, tuple(header), tuple(enumerate(texts, 1)))
+
+
+def _text(given: Any) -> str:
+    """What a file would hold; of yes or no, a fraction or a narrow float the number that it is."""
+    if given is None or given != given:
+        return ""
+    number = int if isinstance(given, Integral) else float if isinstance(given, Real) else str
+    return str(number(given))
 
 
 def _topics_of(run: object, scores: object) -> Mapping[Any, Any]:

@@ -144,7 +144,7 @@ def edit_command(
         raise typer.BadParameter(f"give one of {', '.join('--' + name for name in chosen)}")
     ((action, value),) = given.items()
     answers = [one.strip() for one in gold or () if one.strip()]
-    wanted = WantedEdit(action, value, query, text, weight, answers, facet)
+    wanted = WantedEdit(action, value, query, text and text.strip(), weight, answers, facet)
     say(edit_bank(bank, by, wanted))
 
 

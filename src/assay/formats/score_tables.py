@@ -198,7 +198,7 @@ def _chosen(
             faults.error(
                 line,
                 f"The table has {len(known)} scores: {listed(known, 20)}.",
-                f"Say which {what} is meant, e.g. {option} {printable(shlex.quote(known[0]))}.",
+                f"Say which {what} is meant, e.g. {_given(option, known[0])}.",
             )
         else:
             faults.error(line, "The table has no column of scores.", "Add a column named score.")
@@ -297,6 +297,11 @@ def uncertainty(ranges: Iterable[str], option: str, name: str) -> tuple[str, str
     """What to say of values that are ranges: which they are, and how to take their ends."""
     every = list(ranges)
     count = f"{len(every)} value{'s are' if len(every) > 1 else ' is'}"
-    end = f"{option} {printable(shlex.quote(f'{name}:{ENDS[0]}'))}"
+    end = _given(option, f"{name}:{ENDS[0]}")
     why = f"{count} not certain, as labels are missing: {listed(every, 10)}."
     return why, f"{end} takes every value at its worst, :{ENDS[1]} at its best."
+
+
+def _given(option: str, name: str) -> str:
+    """How a score is named by an option of the command line, or an argument of Python's."""
+    return printable(f"{option}{name!r}" if option[-1] == "=" else f"{option} {shlex.quote(name)}")

@@ -258,8 +258,9 @@ class Step:
     """Something to ask of the labeller of ``task``. ``requests`` is given the labels of the steps
     before it; where it makes use of them it ``waits`` for them. ``labeller`` names one of
     :meth:`Protocol.more_labellers` where it is not the task's own. A step whose requests hang on
-    its own labels ``repeats`` until there is nothing new to ask. With ``strict`` nothing but
-    ``task`` will do: no machine's label of another task saves the question, or counts.
+    its own labels ``repeats`` until there is nothing new to ask; one that no later step makes use
+    of ``feeds`` none. With ``strict`` nothing but ``task`` will do: no machine's label of another
+    task saves the question, or counts.
     ``of_people`` is given where people are asked something else: also what a machine's label would
     not count of, or nothing."""
 
