@@ -97,6 +97,7 @@ def _trusted(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ASSAY_TRUSTED_MODULES", "failing_nuggets")  # it lies in the folder itself
     monkeypatch.delitem(sys.modules, "failing_nuggets", raising=False)
     bench = Bench(tmp_path, {"A": ["x y"], "B": ["x"], "C": [""]})
     bench.fails("y")
@@ -172,6 +173,7 @@ def test_answers_that_will_wait_are_foretold_by_those_that_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ASSAY_TRUSTED_MODULES", "failing_nuggets")  # it lies in the folder itself
     monkeypatch.delitem(sys.modules, "failing_nuggets", raising=False)
     bench = Bench(tmp_path, {"A": [f"n{n}" for n in range(60)]})
     bench.fails(*(f"n{n}" for n in range(0, 60, 3)))
@@ -211,6 +213,7 @@ def test_what_a_person_left_open_is_told_of_answers_that_lack_no_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ASSAY_TRUSTED_MODULES", "failing_nuggets")  # it lies in the folder itself
     monkeypatch.delitem(sys.modules, "failing_nuggets", raising=False)
     bench = Bench(tmp_path, {"A": ["x", "x y"], "B": ["x", "x"]})
     bench.fails("y")
