@@ -549,6 +549,15 @@ def test_a_verdict_of_a_class_that_does_not_fit_the_unit_is_a_failed_label(modul
     assert "does not fit" in outcome.error
 
 
+def test_faults_of_a_verdict_are_told_or_counted(module):
+    nuggets = [{"nugget": "x"} for _ in range(3)]
+    body = f"def f(task, unit): return {{'correct': True, 'reason': '', 'nuggets': {nuggets}}}"
+    unit = AnswerUnit(question="Who?", answer="Mifune.", gold=["Mifune"], nuggets=["one"])
+    outcome = said(custom_labeller(f"{module(body)}:f"), Request(ANSWER, unit))
+    assert outcome.error.count("field 'nuggets.") == 3
+    assert outcome.error.endswith("; and 3 more")
+
+
 def test_a_guarded_class_says_what_it_says_and_is_behind_its_guard(module):
     name = module(
         "class f(Mine):\n"

@@ -61,10 +61,13 @@ def verdict_in(task: AnyTask, unit: Unit, said: object) -> Verdict:
     try:
         verdict: Verdict = task.verdict.model_validate(said)
     except ValidationError as error:
+        faults = error.errors(include_url=False)
         problems = []
-        for fault in error.errors(include_url=False)[:_MOST_TOLD]:
+        for fault in faults[:_MOST_TOLD]:
             place = ".".join(map(str, fault["loc"]))
             problems.append(f"field '{place}': {fault['msg']}" if place else fault["msg"])
+        if len(faults) > _MOST_TOLD:
+            problems.append(f"and {len(faults) - _MOST_TOLD} more")
         raise UnusableReply("; ".join(problems)) from None
     wrong = task.check(unit, verdict)
     if wrong is not None:
