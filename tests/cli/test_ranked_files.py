@@ -94,11 +94,6 @@ def write_toml(folder: Path, more: str) -> None:
     )
 
 
-def trusting(folder: Path) -> dict[str, str]:
-    """The environment in which the folder's own judge may be run."""
-    return {"PYTHONPATH": str(folder), "ASSAY_TRUSTED_MODULES": "my_judge"}
-
-
 def scores(out: Path) -> dict[tuple[str, str], float]:
     with (out / "scores.csv").open() as file:
         rows = csv.DictReader(file)
@@ -137,7 +132,7 @@ SETTINGS = [
 def test_the_command_of_the_manifest_gives_every_score(folder, assay, more):
     measures = '["nDCG@20", "Q@20", "nERR@20", "iRBU@20", "AP(rel=2)", "RR", "Judged@3", "P@2"]'
     write_toml(folder, f"{more}\nmeasures = {measures}")
-    done = assay("evaluate", folder, env=trusting(folder))
+    done = assay("evaluate", folder, env={"PYTHONPATH": str(folder)})
     assert done.returncode == 0, done.stderr
     expected = {key: value for key, value in scores(folder / "out").items() if key[0] in "A B 2"}
     assert len(expected) == 16
@@ -158,7 +153,7 @@ def test_pyntcireval_gives_the_same_scores(folder, assay, more):
     """Its commands, topic by topic; a topic without a relevant document is 0 here, and refused
     there."""
     write_toml(folder, more)
-    done = assay("evaluate", folder, env=trusting(folder))
+    done = assay("evaluate", folder, env={"PYTHONPATH": str(folder)})
     assert done.returncode == 0, done.stderr
     reproduce = json.loads((folder / "out" / "manifest.json").read_text())["reproduce"]
     gains = re.search(r"-g ([0-9:]+)", reproduce[1])[1]

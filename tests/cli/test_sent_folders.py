@@ -66,6 +66,22 @@ def test_no_code_of_the_folder_is_imported_where_python_looks_there(
     assert module not in sys.modules
 
 
+def test_a_module_of_the_folder_is_imported_where_the_person_has_python_look_there(
+    slide, monkeypatch
+):
+    (slide / "mine.py").touch()
+    monkeypatch.chdir(slide)
+    for first in ("", str(slide)):  # a notebook, python -m
+        monkeypatch.setattr(sys, "path", [first, *sys.path])
+        with pytest.raises(SettingsError, match="lies in an evaluation folder"):
+            check_module("mine", "mine:x")
+    monkeypatch.setenv("PYTHONPATH", ".")  # what many have always
+    with pytest.raises(SettingsError, match="lies in an evaluation folder"):
+        check_module("mine", "mine:x")
+    monkeypatch.setenv("PYTHONPATH", str(slide))
+    check_module("mine", "mine:x")
+
+
 def test_whoever_may_decide_can_name_such_a_module(monkeypatch):
     with pytest.raises(SettingsError, match=r"ASSAY_TRUSTED_MODULES=numpy.linalg"):
         check_module("numpy.linalg", "numpy.linalg:norm")

@@ -12,6 +12,7 @@ import os
 import sys
 import sysconfig
 from functools import cache
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,13 +69,23 @@ def _installed(top: str) -> bool:
 
 
 def _sent(module: str) -> bool:
-    """Whether a module, or a package that it is in, lies in an evaluation folder."""
+    """Whether a module, or a package that it is in, lies in an evaluation folder where Python looks
+    of itself: neither ``PYTHONPATH`` says so nor what was installed with ``pip install -e``."""
     names = module.split(".")
-    return any(
-        (folder / "assay.toml").exists()
-        for end in range(1, len(names) + 1)  # a package is looked at before it is imported
-        for place in _places(".".join(names[:end]))
-        for folder in place.parents
+    here = Path.cwd()
+    chosen = [
+        *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+        # The first is where the script lies, or where one works.
+        *(place for place in sys.path[1:] if os.path.isabs(place) and Path(place) != here),
+    ]
+    return (
+        PathFinder.find_spec(names[0], chosen) is None
+        and any(
+            (folder / "assay.toml").exists()
+            for end in range(1, len(names) + 1)  # a package is looked at before it is imported
+            for place in _places(".".join(names[:end]))
+            for folder in place.parents
+        )
     )
 
 
