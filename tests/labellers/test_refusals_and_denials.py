@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 from assay.formats.r2c2_questions import read_questions
 from assay.labellers.base import BaseLabeller, Request, request_key
 from assay.labellers.denials import NOT_PLAIN, fault_in, named_only, names
+from assay.labellers.judge.evidence import Tokens
 from assay.labellers.judge.labeller import JudgeLabeller
+from assay.labellers.judge.model import Floats, Network, packaged_tokenise
+from assay.labellers.judge.texts import ABILITIES
 from assay.labellers.refusals import gold_declines, refusal_in, same_words
 from assay.labellers.rules import RulesLabeller, states
 from assay.tasks.r2c2 import (
@@ -246,9 +251,21 @@ def said(labeller: BaseLabeller, answers: list[str], gold: tuple[str, ...]) -> l
     return asyncio.run(ask())
 
 
-@pytest.mark.parametrize("which", ["judge", "rules"])
-def test_no_case_of_the_table_is_called_right(which: str, judge: JudgeLabeller) -> None:
-    labeller: BaseLabeller = judge if which == "judge" else RulesLabeller()
+class Yes(Network):
+    """Says yes to everything."""
+
+    def __init__(self) -> None:
+        self.tokenise = packaged_tokenise()
+
+    def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
+        return np.tile([-9.0, -9.0, 9.0], (len(pairs), len(ABILITIES), 1))
+
+
+@pytest.mark.parametrize(
+    "labeller", [JudgeLabeller(network=Yes()), RulesLabeller()], ids=["judge", "rules"]
+)
+def test_no_case_of_the_table_is_called_right(labeller: BaseLabeller) -> None:
+    """Whatever a network thinks of it."""
     wrong = [text for texts in (*REFUSALS.values(), *OTHER_ACTS.values()) for text in texts]
     wrong += [filled(form, "Carl Weathers") for form in (*DENIALS, *ALTERNATIVES, *RELATIONS)]
     for answer, verdict in zip(wrong, said(labeller, wrong, WEATHERS), strict=True):
