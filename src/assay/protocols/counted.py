@@ -237,10 +237,21 @@ class Seen:
             return at
         # (They ascend: those of a byte are neighbours.)
         bytes_, bits = some >> 3, (1 << (some & 7)).astype(np.uint8)
-        if bytes_[-1] >= len(self._bits):
-            more = int(bytes_[-1]) + 1 + len(self._bits) // 4
-            self._bits = np.concatenate([self._bits, np.zeros(more - len(self._bits), np.uint8)])
+        self._make_room(int(bytes_[-1]))
         found: Integers = at[self._bits[bytes_] & bits == 0]
         begins = np.flatnonzero(np.diff(bytes_, prepend=-1))
         self._bits[bytes_[begins]] |= np.bitwise_or.reduceat(bits, begins)
         return found
+
+    def add(self, number: int) -> bool:
+        """Whether one number is met for the first time."""
+        byte, bit = number >> 3, 1 << (number & 7)
+        self._make_room(byte)
+        before = int(self._bits[byte])
+        self._bits[byte] = before | bit
+        return not before & bit
+
+    def _make_room(self, byte: int) -> None:
+        if byte >= len(self._bits):
+            more = byte + 1 + len(self._bits) // 4
+            self._bits = np.concatenate([self._bits, np.zeros(more - len(self._bits), np.uint8)])

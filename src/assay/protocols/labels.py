@@ -267,16 +267,23 @@ class LabelBook:
         held = np.flatnonzero(first >= 0)
         new = [held[self._seen.new(first[held])]]
         for at in np.flatnonzero(first < 0).tolist():
-            if units[at] not in self._unlabelled:
-                self._unlabelled.add(units[at])
+            if self._is_new(NONE, units[at]):
                 new.append(np.array([at]))
         return np.concatenate(new)
+
+    def _is_new(self, first: int, unit: bytes) -> bool:
+        """The same of one unit."""
+        if first >= 0:
+            return self._seen.add(first)
+        before = len(self._unlabelled)
+        self._unlabelled.add(unit)
+        return len(self._unlabelled) > before
 
     def count(self, task: AnyTask, unit: Unit | UnitContent, label: Label | None) -> None:
         """Count a unit that a label was wanted of, and what was found."""
         identity = unit_hash(task.name, _content(unit)) if label is None else label.unit
         first = NONE if self.by_unit is None else self.by_unit.columns.place(identity)
-        if len(self._new(np.array([first]), [bytes.fromhex(identity)])):
+        if self._is_new(first, bytes.fromhex(identity)):
             self.add(task, 1, label is None, label is not None and label.verdict is None)
 
     def add(self, task: AnyTask, asked: int, missing: int, failed: int) -> None:
