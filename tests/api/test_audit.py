@@ -452,7 +452,7 @@ def many(tmp_path):
     path = tmp_path / "many"
     for name in ("pr", "ac"):
         (path / name).mkdir(parents=True)
-    topics = [f"{number:04}" for number in range(1, 31)]
+    topics = [f"{number:04}" for number in range(1, 21)]
     lines = [f"{one}\tWho was the {one}?\tSimple\tGold\n" for one in topics]
     (path / "questions.tsv").write_text("".join(lines), encoding="utf-8")
     (path / "pr" / "P.txt").write_text(

@@ -13,7 +13,7 @@ from assay.protocols.answers import judged
 from tests.golden import large
 from tests.golden.stage import ORACLE
 
-SIZES = (300, 700)
+SIZES = (150, 400)
 BLOCKS = ((lines, "ROWS", 64), (reading, "_BLOCK", 64), (labels, "_AT_ONCE", 64),
           (judged, "_AT_ONCE", 8))  # fmt: skip
 # R2C2 takes about 450; when answers and labels were objects it took over a thousand.
