@@ -5,15 +5,15 @@ from pathlib import Path
 FILMS = Path(__file__).resolve().parents[1] / "examples" / "films"
 
 
-def cited_passages():
-    """(passage text, nugget) of every nugget of every AC run, as often as it occurs."""
+def cited_passages(runs="*"):
+    """(passage text, nugget) of every nugget of the AC runs, as often as it occurs."""
     texts = {}
     for path in sorted((FILMS / "pr").glob("*.txt")):
         for line in path.read_text(encoding="utf-8").splitlines():
             question, rank, _, text = line.split(";", 3)
             texts[question, path.stem, rank] = text
     found = []
-    for path in sorted((FILMS / "ac").glob("*.txt")):
+    for path in sorted((FILMS / "ac").glob(f"{runs}.txt")):
         question = ""
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("<"):

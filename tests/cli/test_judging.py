@@ -13,7 +13,10 @@ from assay.protocols.folder import Folder
 from assay.protocols.r2c2.protocol import R2C2
 from tests.command import run_here
 from tests.engine.server import completion, serve
-from tests.films import FILMS, PAIRS
+from tests.films import FILMS, cited_passages
+
+RUNS = "*CONFIDENT"
+PAIRS = len(set(cited_passages(RUNS)))
 
 
 def verdict(body, number):
@@ -43,8 +46,10 @@ SAYING = ("judge", "--dry-run"), ("status",), ("judge",)
 @pytest.fixture
 def films(tmp_path):
     folder = tmp_path / "films"
-    for name in ("pr", "ac"):
-        shutil.copytree(FILMS / name, folder / name)
+    shutil.copytree(FILMS / "pr", folder / "pr")
+    (folder / "ac").mkdir()
+    for path in (FILMS / "ac").glob(f"{RUNS}.txt"):
+        shutil.copy(path, folder / "ac")
     shutil.copy(FILMS / "questions.tsv", folder)
     return folder
 

@@ -51,6 +51,11 @@ class StackedPairs:
             order_x *= order_y > 0
             self._surplus[:, part] = np.add.reduceat(order_x, starts, axis=1).T / 2
         self._ranks_x, self._ranks_y = _Groups(x), _Groups(y)
+        # Pairs at the same place in both lists: the groups that they are of, and each pair's place.
+        groups = np.column_stack([self._ranks_x.of_item, self._ranks_y.of_item])
+        places, of_pair = np.unique(groups, axis=0, return_inverse=True)
+        self._in_x, self._in_y = places[:, 0], places[:, 1]
+        self._of_pair = of_pair.ravel()
 
     def values(self, weights: Floats, p: float) -> dict[str, Floats]:
         """``tau``, ``rho``, ``ap`` and ``rbo`` of every resample. ``weights``: resamples ×
@@ -61,8 +66,9 @@ class StackedPairs:
     def _block(self, weights: Floats, p: float) -> dict[str, Floats]:
         of_pair = weights[:, self.topic]
         n = of_pair.sum(axis=1)
-        above_x, ties_x = self._ranks_x.places(of_pair)
-        above_y, ties_y = self._ranks_y.places(of_pair)
+        groups_x, groups_y = self._ranks_x.groups(of_pair), self._ranks_y.groups(of_pair)
+        above_x, ties_x = (cells[:, self._ranks_x.of_item] for cells in groups_x)
+        above_y, ties_y = (cells[:, self._ranks_y.of_item] for cells in groups_y)
         same, x_pairs, y_pairs = (
             np.einsum("bs,st,bt->b", weights, table, weights, optimize=True)
             for table in (self._same, self._untied_x, self._untied_y)
@@ -90,16 +96,43 @@ class StackedPairs:
         total = 2 * (of_pair * shares * surplus).sum(axis=1)
         ap = np.divide(total, counted, out=np.full(len(n), np.nan), where=defined)
 
-        places = (above_x, ties_x, above_y, ties_y)
         # Few topics are drawn alike time and again.
         _, first, which = np.unique(weights, axis=0, return_index=True, return_inverse=True)
-        rbo = np.array([_rbo(of_pair[b], [cells[b] for cells in places], p) for b in first])
+        rbo = np.array([self._rbo(of_pair[b], groups_x, groups_y, b, p) for b in first])
         return {
             "tau": np.clip(tau, -1, 1),
             "rho": np.clip(rho, -1, 1),
             "ap": np.clip(ap, -1, 1),
             "rbo": rbo[which.ravel()],
         }
+
+    def _rbo(
+        self,
+        weights: Floats,
+        in_x: tuple[Floats, Floats],
+        in_y: tuple[Floats, Floats],
+        b: int,
+        p: float,
+    ) -> float:
+        """The extrapolated RBO of resample ``b``; see ``ranks.rbo_rows`` for the tie rule.
+
+        ``weights``: how many copies of each pair there are. ``in_x``, ``in_y``: of each group of
+        equal first, or second, scores in every resample how many pairs are above it and how many
+        are in it. ``p``: the persistence.
+        """
+        x, y = ((above[b], sizes[b]) for above, sizes in (in_x, in_y))
+        depth = rbo_depth(int(weights.sum()), p)
+        depths = np.arange(1, depth + 1, dtype=np.float64)
+        # Pairs at the same place in both lists are shown to the same degree: count them together.
+        copies = np.bincount(self._of_pair, weights=weights, minlength=len(self._in_x))
+        seen = (copies > 0) & (x[0][self._in_x] < depth) & (y[0][self._in_y] < depth)
+        shown_x, shown_y = (
+            np.clip((depths - above[group][:, None]) / sizes[group][:, None], 0, 1)
+            for (above, sizes), group in ((x, self._in_x[seen]), (y, self._in_y[seen]))
+        )
+        overlap = copies[seen] @ (shown_x * shown_y)
+        sizes = _size(*x, depths) * _size(*y, depths)
+        return float(extrapolated((overlap / np.sqrt(sizes))[None], p)[0])
 
 
 class _Groups:
@@ -111,41 +144,15 @@ class _Groups:
         ordered = self.of_item[self.order]
         self.starts = np.flatnonzero(np.r_[True, np.diff(ordered) > 0])
 
-    def places(self, weights: Floats) -> tuple[Floats, Floats]:
-        """How many items are above each item and how many tie with it, itself included.
-        ``weights``: resamples × items, how many copies of each item there are."""
+    def groups(self, weights: Floats) -> tuple[Floats, Floats]:
+        """How many items are above each group and how many are in it. ``weights``: resamples ×
+        items, how many copies of each item there are."""
         sizes = np.add.reduceat(weights[:, self.order], self.starts, axis=1)
-        above = np.cumsum(sizes, axis=1) - sizes
-        return above[:, self.of_item], sizes[:, self.of_item]
+        return np.cumsum(sizes, axis=1) - sizes, sizes
 
 
-def _rbo(weights: Floats, places: list[Floats], p: float) -> float:
-    """The extrapolated RBO of one resample; see ``ranks.rbo_rows`` for the tie rule.
-
-    ``weights``: how many copies of each item there are. ``places``: for every item, how many are
-    above it and how many tie with it, by the first and then by the second scores. ``p``: the
-    persistence.
-    """
-    above_x, ties_x, above_y, ties_y = (cells[weights > 0] for cells in places)
-    weights = weights[weights > 0]
-    depth = rbo_depth(int(weights.sum()), p)
-    depths = np.arange(1, depth + 1, dtype=np.float64)
-    seen = (above_x < depth) & (above_y < depth)
-    # Items at the same place in both lists are shown to the same degree: count them together.
-    keys = above_x[seen] * (weights.sum() + 1) + above_y[seen]
-    _, one, which = np.unique(keys, return_index=True, return_inverse=True)
-    copies = np.bincount(which, weights=weights[seen], minlength=len(one))
-    shown_x, shown_y = (
-        np.clip((depths - above[seen][one][:, None]) / ties[seen][one][:, None], 0, 1)
-        for above, ties in ((above_x, ties_x), (above_y, ties_y))
-    )
-    overlap = copies @ (shown_x * shown_y)
-    sizes = _size(above_x, ties_x, depths) * _size(above_y, ties_y, depths)
-    return float(extrapolated((overlap / np.sqrt(sizes))[None], p)[0])
-
-
-def _size(above: Floats, ties: Floats, depths: Floats) -> Floats:
-    """Σ (degree to which an item is shown)² at every depth."""
-    starts, first = np.unique(above, return_index=True)
-    group = np.searchsorted(starts, depths, side="left") - 1
-    return np.asarray(starts[group] + np.square(depths - starts[group]) / ties[first][group])
+def _size(above: Floats, sizes: Floats, depths: Floats) -> Floats:
+    """Σ (degree to which an item of a list is shown)² at every depth."""
+    above, sizes = above[sizes > 0], sizes[sizes > 0]
+    group = np.searchsorted(above, depths, side="left") - 1
+    return np.asarray(above[group] + np.square(depths - above[group]) / sizes[group])
