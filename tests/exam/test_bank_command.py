@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from assay.cli.bank import app
 from assay.model.errors import AssayError
+from assay.web.bank import _wanted
+from assay.web.desk import Refused
 from tests.engine.server import completion, serve
 from tests.exam.test_exam_protocol import folder, toml
 
@@ -301,3 +303,9 @@ def test_wrong_edits(bank, folder, arguments, says):
     assert done.exit_code != 0
     assert says in done.output + str(done.exception)
     assert not (folder / "bank.history.jsonl").exists()
+
+
+@pytest.mark.parametrize("weight", [None, True, "3", -1, 1e308, [1]])
+def test_a_page_may_send_any_weight(folder, weight):
+    with pytest.raises(Refused, match="A weight is a number"):
+        _wanted({"action": "weigh", "id": "q1/a", "query": "q1", "weight": weight}, folder)

@@ -42,6 +42,23 @@ def test_it_is_a_measure_like_the_others(bpref):
         parse_measure("bpreff")
 
 
+def test_parameters_may_be_whole_numbers_and_texts():
+    class Deep(Measure):
+        depth: int = 3
+        of: str = "all"
+        name: ClassVar[str] = "deep"
+
+        def scores(self, hits, judged):
+            return judged.share(hits.count() * self.depth, hits.shown)
+
+    try:
+        assert parse_measure("deep(depth=4, of=some)@5") == Deep(depth=4, of="some", k=5)
+        with pytest.raises(ValueError, match="depth of deep must be a number, got 'x'"):
+            parse_measure("deep(depth=x)")
+    finally:
+        del MEASURES["deep"]
+
+
 def test_no_two_measures_have_one_name():
     with pytest.raises(TypeError, match=r"relevance\.AP is called AP"):
 

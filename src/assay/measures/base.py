@@ -162,7 +162,7 @@ class Measure(ABC):
                 raise ValueError(
                     f"{name} of {self.name} must be one of {choices}, got {value!r}"
                 ) from None
-        if isinstance(default, float):
+        if isinstance(default, float) or isinstance(value, str) > isinstance(default, str):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name} of {self.name} must be a number, got {value!r}")
             return float(value)

@@ -111,7 +111,7 @@ def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
             )
         if key in arguments:
             raise ValueError(f"the parameter {key!r} is given twice in {whole!r}")
-        arguments[key] = _number(value) if isinstance(parameters[key], float) else value
+        arguments[key] = value if isinstance(parameters[key], str) else _number(value)
     return arguments
 
 

@@ -65,8 +65,8 @@ def _wanted(said: Mapping[str, Any], folder: Path) -> WantedEdit:
     query, weight = str(said.get("query", "")), said.get("weight")
     if action in ("reword", "add") and not text:
         raise Refused("The question has no words.", 422)
-    if action == "weigh" and type(weight) not in (int, float):
-        raise Refused("A weight is a number from 0.", 422)
+    if action == "weigh" and (type(weight) not in (int, float) or not 0 <= (weight or 0) < 1e6):
+        raise Refused("A weight is a number from 0 to a million.", 422)
     if action != "add":
         return WantedEdit(action, str(said.get("id", "")), query, text or None, weight)
     if query not in ListedBank.read(folder).bank.queries:
