@@ -246,8 +246,9 @@ def test_a_row_without_an_id_is_named(call, says):
         {"run": ["a", "a", "b"], "topic": ["1", float("nan"), "2"], "value": [1.0, 2.0, 3.0]}
     )
     frame["label"] = frame["value"]
-    with pytest.raises(ValueError, match=says):
-        call(frame)
+    for one in (frame, frame.convert_dtypes()):  # with NaN, and with pandas' own NA
+        with pytest.raises(ValueError, match=says):
+            call(one)
 
 
 def test_what_is_odd_in_files_is_told_at_the_callers_line(tmp_path: Path):

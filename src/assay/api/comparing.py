@@ -160,7 +160,7 @@ def _id_in(given: object, name: str, row: int) -> str:
 
 def _table(labels: Mapping[Unit, Any]) -> LabelTable:
     """Labels that are numbers, or words as those of ``assay.label``."""
-    given = {unit: None if one is None or one != one else one for unit, one in labels.items()}
+    given = {unit: None if _lacks(one) else one for unit, one in labels.items()}
     if any(isinstance(one, str) for one in given.values()):
         return labels_of_words(given)
     return LabelTable(given)
@@ -225,7 +225,7 @@ def _cells(argument: str, given: Any, name: str | None) -> Cells:
 
 def _text(given: Any) -> str:
     """What a file would hold; of yes or no, a fraction or a narrow float the number that it is."""
-    if given is None or given != given:
+    if _lacks(given):
         return ""
     number = int if isinstance(given, Integral) else float if isinstance(given, Real) else str
     return str(number(given))
@@ -270,8 +270,10 @@ def _rows(given: Any, argument: str) -> tuple[list[str], Iterator[tuple[Any, ...
     what is no table."""
     if not hasattr(given, "columns"):
         raise TypeError(f"{argument} must be a file, a frame or a dict of runs, not {_kind(given)}")
-    columns = (
-        [None if one is None or one != one else one for one in given[name]]
-        for name in given.columns
-    )
+    columns = ([None if _lacks(one) else one for one in given[name]] for name in given.columns)
     return [str(name) for name in given.columns], zip(*columns, strict=True)
+
+
+def _lacks(given: Any) -> bool:
+    """Whether it stands for nothing: None, NaN or pandas' NA, which is equal to nothing."""
+    return given is None or str(given == given) != "True"
