@@ -187,7 +187,7 @@ def _body(reply: bytes) -> bytes:
 
 
 RETRIEVE = "retrieve HERE/index HERE/narratives.jsonl --format trec -o OUT"
-JUDGE = "judge HERE --labeller SERVER"
+JUDGE = "judge HERE --labeller SERVER --shard 1/4"  # each question gets the same reply
 REPLIES = {
     "rating": ("exam", b'{"reason": "It says so.", "rating": 4}', JUDGE),
     "entailment": ("slide", b'{"reason": "It says so.", "entailed": true}', JUDGE),
