@@ -1,5 +1,6 @@
 """The films example, read in plain Python: what other tests count in it."""
 
+import shutil
 from pathlib import Path
 
 FILMS = Path(__file__).resolve().parents[1] / "examples" / "films"
@@ -24,5 +25,16 @@ def cited_passages(runs="*"):
     return found
 
 
-PAIRS = len(set(cited_passages()))
-"""How many questions of entailment a labeller has to answer."""
+_TWO = "*CONFIDENT"
+PAIRS = len(set(cited_passages(_TWO)))
+"""How many questions of entailment a labeller of two runs has to answer."""
+
+
+def two_runs(folder):
+    """The inputs of the example with two of its AC runs, in a folder."""
+    shutil.copytree(FILMS / "pr", folder / "pr")
+    shutil.copy(FILMS / "questions.tsv", folder)
+    (folder / "ac").mkdir()
+    for path in (FILMS / "ac").glob(f"{_TWO}.txt"):
+        shutil.copy(path, folder / "ac")
+    return folder

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from importlib.resources import files
 
 import pytest
@@ -13,10 +12,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.r2c2.protocol import R2C2
 from tests.command import run_here
 from tests.engine.server import completion, serve
-from tests.films import FILMS, cited_passages
-
-RUNS = "*CONFIDENT"
-PAIRS = len(set(cited_passages(RUNS)))
+from tests.films import PAIRS, two_runs
 
 
 def verdict(body, number):
@@ -45,13 +41,7 @@ SAYING = ("judge", "--dry-run"), ("status",), ("judge",)
 
 @pytest.fixture
 def films(tmp_path):
-    folder = tmp_path / "films"
-    shutil.copytree(FILMS / "pr", folder / "pr")
-    (folder / "ac").mkdir()
-    for path in (FILMS / "ac").glob(f"{RUNS}.txt"):
-        shutil.copy(path, folder / "ac")
-    shutil.copy(FILMS / "questions.tsv", folder)
-    return folder
+    return two_runs(tmp_path / "films")
 
 
 def assay(folder, command, *arguments, labellers, more=""):

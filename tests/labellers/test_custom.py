@@ -9,7 +9,6 @@ import json
 import linecache
 import os
 import re
-import shutil
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
@@ -23,7 +22,7 @@ from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, AnswerUnit, EntailmentUnit
 from tests.command import run_here
-from tests.films import FILMS, PAIRS
+from tests.films import PAIRS, two_runs
 
 MODULE = '''
 from assay.labellers.base import BaseLabeller, Outcome
@@ -76,13 +75,9 @@ class NoLabeller:
 
 @pytest.fixture
 def films(tmp_path):
-    folder = tmp_path / "films"
-    for name in ("pr", "ac"):
-        shutil.copytree(FILMS / name, folder / name)
-    shutil.copy(FILMS / "questions.tsv", folder)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "my_judges.py").write_text(MODULE)
-    return folder
+    return two_runs(tmp_path / "films")
 
 
 def assay(films, *arguments, labellers='default = "my_judges:words"', more="", path=True):

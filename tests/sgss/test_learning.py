@@ -16,7 +16,7 @@ from assay.protocols.sgss.learning import (
 )
 from assay.protocols.sgss.preferences import Kind, PreferredPair
 
-SETTINGS = SgssSettings(resamples=200)
+SETTINGS = SgssSettings(resamples=200, folds=3)
 
 
 def differences(seed: int, queries: int, *, weights=None, part: Kind = "train") -> Differences:
