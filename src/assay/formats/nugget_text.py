@@ -65,10 +65,10 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def parse_nugget_text(text: str, count: int) -> Parsed[tuple[NuggetLine, ...]]:
+def parse_nugget_text(text: str, count: int, file: str = "") -> Parsed[tuple[NuggetLine, ...]]:
     """Read an edited text back; ``count`` is how many nuggets it was made from. All faults come at
     once, with their lines."""
-    faults = FaultList("the edited nuggets")
+    faults = FaultList(file or "the edited nuggets")
     found: list[NuggetLine] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
