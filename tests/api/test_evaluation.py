@@ -10,8 +10,6 @@ import os
 import pickle
 import re
 import shutil
-import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -37,6 +35,7 @@ from assay.model.errors import (
 )
 from tests.cli.ground import QUESTION, make, toml
 from tests.cli.ground import judge as ground_judge
+from tests.command import run_here
 from tests.conftest import ROOT, Assay, copy_example
 from tests.engine.server import completion
 
@@ -621,13 +620,16 @@ def test_pipes_and_devices_are_written_to_not_replaced(slide: Path, tmp_path: Pa
         read = beside.submit(pipe.read_bytes)
         ev.report(pipe)
         assert read.result(60).startswith(b"<!DOCTYPE html>")
-    assert pipe.is_fifo()
-    to = [sys.executable, "-m", "assay", "labels", "export", slide, "-o", "/dev/fd/1"]
-    done = subprocess.run(to, capture_output=True, check=True)
-    assert done.stdout.startswith(b'{"uid":')
+        assert pipe.is_fifo()
+        out, into = os.pipe()  # without a name
+        with open(out, "rb") as file:
+            read = beside.submit(file.read)
+            done = run_here("labels", "export", slide, "-o", f"/dev/fd/{into}")
+            os.close(into)
+            assert (done.returncode, read.result(60)[:7]) == (0, b'{"uid":')
     with (tmp_path / "out.txt").open("wb") as file:
-        done = subprocess.run(to, stdout=file, stderr=subprocess.PIPE, check=False)
-    assert (done.returncode, b"Name the file itself" in done.stderr) == (2, True)
+        done = run_here("labels", "export", slide, "-o", f"/dev/fd/{file.fileno()}")
+    assert (done.returncode, "Name the file itself" in done.stderr) == (2, True)
 
 
 def test_files_that_changed_since_they_were_read_are_not_said_to_have_been_scored(
