@@ -27,6 +27,7 @@ from assay.model.wording import listed, quoted
 
 _TAG = re.compile("<([^<>;]*)>")
 _BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
+_MARKS = frozenset(Mark)
 _CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
 _OWN_LINE = "Put the tag on a line of its own."
 
@@ -80,7 +81,7 @@ def _with_mark(line: bytes, mark: Mark | None) -> bytes:
     head, semicolon, rest = line.partition(b";")
     text = head.decode(errors="surrogateescape")
     before, bare, after = text.partition(clean(text))
-    bare = bare[1:] if bare[:1] in set(Mark) else bare
+    bare = bare[1:] if bare[:1] in _MARKS else bare
     marked = f"{before}{mark or ''}{bare}{after}"
     return marked.encode(errors="surrogateescape") + semicolon + rest
 
