@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.labellers.judge.verdicts import PAIRS, refusal, unit_questions
+from assay.labellers.judge.verdicts import WAYS, refusal, unit_questions
 from assay.tasks.exam import DIRECT, THOMAS
 from assay.tasks.sgss import (
     COMPREHENSIVENESS,
@@ -31,7 +31,7 @@ def test_a_section_is_covered_line_by_line_without_its_heading():
     questions, wrong = unit_questions(COVERAGE, unit)
     assert wrong is None
     assert [question.first for question in questions] == ["claim: One.", "claim: Two."]
-    verdict = PAIRS[COVERAGE.name][1]
+    verdict = WAYS[COVERAGE.name].verdict
     for words, label in (
         (("yes", "yes"), "perfectly"), (("yes", "no"), "partially"),
         (("no", "partly"), "partially"), (("no", "no"), "no"),
@@ -48,7 +48,7 @@ def test_a_topic_is_put_as_a_question(query, asked):
 @pytest.mark.parametrize("task", DIRECT.values(), ids=lambda task: task.name)
 def test_direct_graders(task):
     unit = RelevanceUnit(question="q", passage="p")
-    found = [PAIRS[task.name][1](unit, [level(word)]) for word in ("no", "partly", "yes")]
+    found = [WAYS[task.name].verdict(unit, [level(word)]) for word in ("no", "partly", "yes")]
     if task is THOMAS:
         assert [one.grade for one in found] == [0, 1, 2]
     else:
