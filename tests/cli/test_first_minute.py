@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -88,6 +89,10 @@ def test_assay_alone_says_what_comes_next(tmp_path: Path, assay: Assay):
     assert found["lacks"] == []
     assert found["next"][0][0].startswith("assay report")
     assay("report", place)
+    assert "assay gate . --save baseline.json" in assay(cwd=place, env={"COLUMNS": "80"}).stdout
+    scores = place / "out" / "scores.csv"
+    scores.unlink()
+    os.mkfifo(scores)  # nobody writes to it, and nobody waits
     assert "assay gate . --save baseline.json" in assay(cwd=place, env={"COLUMNS": "80"}).stdout
     (place / "runs" / "main.jsonl").write_text("{")
     done = assay(cwd=place)

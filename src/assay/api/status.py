@@ -169,8 +169,11 @@ def _next(
 
 def _which_run(out: Path) -> str:
     """The option that names a run, where scores are of several."""
+    scores = out / "scores.csv"
+    if not scores.is_file():  # a pipe would be waited for
+        return ""
     try:
-        runs = pl.read_csv(out / "scores.csv", columns=["run"], infer_schema=False)["run"]
+        runs = pl.read_csv(scores, columns=["run"], infer_schema=False)["run"]
     except (OSError, pl.exceptions.PolarsError):
         return ""
     names = [from_csv_cell(name) for name in runs.drop_nulls().unique(maintain_order=True)]
