@@ -199,8 +199,12 @@ def _scores(argument: str, given: Any, name: str | None, option: str) -> ScoreTa
     messages call the name. Raises ValueError where what is in memory does not keep to them."""
     if isinstance(given, str | PathLike):
         return required(read_scores(given, name))
+    return _scores_in(_cells(argument, given, name), argument, name, option)
+
+
+def _scores_in(cells: Cells, argument: str, name: str | None, option: str) -> ScoreTable:
     faults = FaultList(argument)
-    table = parse_scores(_cells(argument, given, name), name, option, faults)
+    table = parse_scores(cells, name, option, faults)
     return _valid(Parsed(table, faults.done()))
 
 
@@ -253,8 +257,10 @@ def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
     names: Iterable[str | None] = wanted or [None]
     if wanted is None and "measure" in getattr(given, "columns", ()):
         names = dict.fromkeys(given["measure"])
+    frame = None if isinstance(given, Mapping) else _cells("scores", given, None)
     for name in names:
-        table = _scores("scores", given, name, "measures=")
+        cells = frame or _cells("scores", given, name)
+        table = _scores_in(cells, "scores", name, "measures=")
         if not table.by_topic:
             raise ValueError(
                 "scores has no scores of single topics, and runs are compared topic by topic. Give "
