@@ -82,6 +82,24 @@ def test_a_module_of_the_folder_is_imported_where_the_person_has_python_look_the
     check_module("mine", "mine:x")
 
 
+@pytest.mark.parametrize("module", ["mine", "mine.judge"])
+def test_a_module_of_the_persons_own_is_not_taken_for_one_of_the_folder(
+    slide, tmp_path, monkeypatch, module
+):
+    """Python finds that of the folder first."""
+    for place in (slide, tmp_path / "own"):
+        path = (place / module.replace(".", "/")).with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.chdir(slide)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "own"))
+    monkeypatch.setattr(sys, "path", [str(slide), str(tmp_path / "own"), *sys.path])
+    with pytest.raises(SettingsError, match="lies in an evaluation folder"):
+        check_module(module, f"{module}:x")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "own"), *sys.path[2:]])
+    check_module(module, f"{module}:x")
+
+
 def test_whoever_may_decide_can_name_such_a_module(monkeypatch):
     with pytest.raises(SettingsError, match=r"ASSAY_TRUSTED_MODULES=numpy.linalg"):
         check_module("numpy.linalg", "numpy.linalg:norm")

@@ -69,23 +69,33 @@ def _installed(top: str) -> bool:
 
 
 def _sent(module: str) -> bool:
-    """Whether a module, or a package that it is in, lies in an evaluation folder where Python looks
-    of itself: neither ``PYTHONPATH`` says so nor what was installed with ``pip install -e``."""
+    """Whether a module, or a package that it is in, lies in an evaluation folder, and nobody has
+    Python look there."""
     names = module.split(".")
-    here = Path.cwd()
-    chosen = [
-        *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
-        # The first is where the script lies, or where one works.
-        *(place for place in sys.path[1:] if os.path.isabs(place) and Path(place) != here),
-    ]
     return (
-        PathFinder.find_spec(names[0], chosen) is None
+        not _chosen(names[0])
         and any(
             (folder / "assay.toml").exists()
             for end in range(1, len(names) + 1)  # a package is looked at before it is imported
             for place in _places(".".join(names[:end]))
             for folder in place.parents
         )
+    )
+
+
+def _chosen(top: str) -> bool:
+    """Whether a module is the one to which ``PYTHONPATH``, or what was installed with
+    ``pip install -e``, leads: one of its name where Python looks of itself may go before it."""
+    here = Path.cwd()
+    paths = [
+        *filter(os.path.isabs, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+        # The first is where the script lies, or where one works.
+        *(one for one in sys.path[1:] if os.path.isabs(one) and Path(one).resolve() != here),
+    ]
+    found = PathFinder.find_spec(top, paths)
+    # (A package without an __init__.py may lie in several places, and has no origin.)
+    return (
+        found is not None and found.origin is not None and _places(top)[:1] == [Path(found.origin)]
     )
 
 

@@ -74,8 +74,11 @@ class IRec(SubtopicMeasure):
         covered = np.zeros((len(hits.shown), covers.shape[1]), dtype=np.bool_)
         places, subtopics = covers.nonzero()
         covered[hits.lists[places], subtopics] = True
-        there = [pool.any(axis=0).sum() for pool in judged.pools(self.rel)]
-        return judged.share(covered.sum(axis=1), np.array(there))
+        there = judged.highest(
+            self,
+            lambda _: np.array([pool.any(axis=0).sum() for pool in judged.pools(self.rel)], float),
+        )
+        return judged.share(covered.sum(axis=1), there)
 
 
 class DNDCG(SubtopicMeasure):
