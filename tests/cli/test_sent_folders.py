@@ -82,7 +82,7 @@ def test_a_module_of_the_folder_is_imported_where_the_person_has_python_look_the
     check_module("mine", "mine:x")
 
 
-@pytest.mark.parametrize("module", ["mine", "mine.judge"])
+@pytest.mark.parametrize("module", ["named_alike", "named_alike_too.judge"])
 def test_a_module_of_the_persons_own_is_not_taken_for_one_of_the_folder(
     slide, tmp_path, monkeypatch, module
 ):
