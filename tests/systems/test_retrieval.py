@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -433,6 +434,20 @@ def test_far_settings_score_few_passages_more_than_near_ones(tmp_path, monkeypat
     assert len(scored) < 40  # 192 where the longest passage bounds them all
     everything = index.search("w200 w250", 1500, BM25Settings(0.9, 0.4))
     assert found == everything[:10]
+
+
+def test_nothing_is_written_behind_ones_back(tmp_path):
+    """tantivy looks for commits every half second, with a lock file: deleting a folder failed."""
+    writer = BM25Writer(tmp_path / "i", Analysis("none"), title=False, megabytes=16)
+    writer.add(passage(0, "one"))
+    writer.finish()
+    index = BM25Index(tmp_path / "i", Analysis("none"), title=False)
+    files = {path for path in (tmp_path / "i").iterdir() if not path.name.endswith("lock")}
+    for lock in (tmp_path / "i").glob(".*lock"):
+        lock.unlink()
+    time.sleep(0.7)
+    assert set((tmp_path / "i").iterdir()) == files
+    assert len(index) == 1
 
 
 def test_fused_search_through_the_command_line(assay, small):

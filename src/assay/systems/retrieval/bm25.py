@@ -88,7 +88,7 @@ class BM25Writer:
         self._document = tantivy.Document
         self._analyzer = analysis.analyzer()
         with _told_of_the_disk(folder):
-            self._index = tantivy.Index(builder.build(), path=str(folder))
+            self._index = _unwatched(tantivy.Index(builder.build(), path=str(folder)))
             self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
             self._writer = self._index.writer(heap_size=megabytes * 1_000_000, num_threads=0)
         self._lengths = array("I")
@@ -115,6 +115,13 @@ class BM25Writer:
             self._writer.commit()
             self._writer.wait_merging_threads()
         np.save(self._folder / LENGTHS, np.asarray(self._lengths, dtype=np.uint32))
+
+
+def _unwatched(index: Any) -> Any:
+    """The index without what tantivy does by default: look for new commits twice a second and write
+    a lock file at each, which lands in a folder that others may be moving or taking away."""
+    index.config_reader(reload_policy="manual")
+    return index
 
 
 @contextmanager
@@ -144,7 +151,7 @@ class BM25Index:
         self._analyzer = analysis.analyzer()
         self._folder = folder
         with told_of_damage(folder, _CURE):
-            self._index = tantivy.Index.open(str(folder))
+            self._index = _unwatched(tantivy.Index.open(str(folder)))
             self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
             self._searcher = self._index.searcher()
             self._schema = self._index.schema
