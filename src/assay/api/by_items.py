@@ -28,6 +28,7 @@ from assay.protocols.results import Findings
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates, Population
 from assay.statistics.corrected.calibration import grade_means, grades
+from assay.statistics.corrected.draws import Design
 from assay.statistics.corrected.given import LEAST_LABELS
 from assay.tasks.base import AnyTask
 
@@ -290,10 +291,18 @@ def expectation(items: Items, known: Bools) -> Floats | None:
     return means[grade]
 
 
-def uncertainty(items: Items, known: Bools) -> Floats | None:
-    """How unsure it is what people say of each unit, √(m (1 − m)) of what is expected."""
-    m = expectation(items, known)
-    return None if m is None else np.sqrt(m * (1.0 - m))
+def next_drawn(
+    items: Items, so_far: Estimates | None, known: Bools, n: int, *, design: Design, seed: int
+) -> corrected.Draw:
+    """Draw about ``n`` units beside those ``known``, more of those of which it is unsure what
+    people say: u = √(m (1 − m)) of what is expected, once enough is known. ``so_far`` are the
+    estimates of earlier draws, which ``pairs`` needs. Raises ValueError as drawing does."""
+    m = expectation(items, ~np.isnan(items.people))
+    unsure = None if m is None else np.sqrt(m * (1.0 - m))
+    if so_far is not None and design == "pairs":
+        return corrected.next_batch(items.weights, so_far, unsure, known, n, seed=seed)
+    weights = np.where(known, 0.0, items.weights)
+    return corrected.draw(weights, n, uncertainty=unsure, design=design, seed=seed)
 
 
 class ByItems:

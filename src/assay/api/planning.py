@@ -11,7 +11,15 @@ from typing import Annotated
 
 import numpy as np
 
-from assay.api.by_items import Items, batch_weights, estimated, expectation, items_for, linear_in
+from assay.api.by_items import (
+    Items,
+    batch_weights,
+    estimated,
+    expectation,
+    items_for,
+    linear_in,
+    next_drawn,
+)
 from assay.api.corrected import Corrected, check_level, settled_pairs
 from assay.api.correcting import DrawProgress, check_measures, correct
 from assay.api.opened import Opened
@@ -178,7 +186,7 @@ def _by_items(
 
     def units(design: Design) -> _Offer:
         def offer(n: int) -> Purchase:
-            pi = _pi(items, so_far, np.sqrt(m * (1.0 - m)), known, n, design, seed)
+            pi = next_drawn(items, so_far, known, n, design=design, seed=seed).pi
             covariance, df = corrected.items_covariance(weights, m, pi)
             if so_far is not None and n < left:
                 every = batch_weights(len(items.units), [*sizes, n])
@@ -226,21 +234,6 @@ def _asked(opened: Opened, ledger: Ledger, task: str) -> int:
     steps = ((step, book) for part, book in books for step in part.steps)
     requests = (one for step, book in steps for one in step.asked_of_people(book))
     return len({one.unit_hash for one in requests if one.task.name == task})
-
-
-def _pi(
-    items: Items,
-    so_far: Estimates | None,
-    unsure: Floats,
-    known: np.typing.NDArray[np.bool_],
-    n: int,
-    design: Design,
-    seed: int,
-) -> Floats:
-    if so_far is not None and design == "pairs":
-        return corrected.next_batch(items.weights, so_far, unsure, known, n, seed=seed).pi
-    weights = np.where(known, 0.0, items.weights)
-    return corrected.draw(weights, n, uncertainty=unsure, design=design, seed=seed).pi
 
 
 def _together(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.api.by_items import Items, estimated, items_for, uncertainty
+from assay.api.by_items import estimated, items_for, next_drawn
 from assay.api.corrected import check_level
 from assay.api.correcting import COLUMNS, DrawProgress, Trusted, correct
 from assay.api.opened import Opened
@@ -20,7 +20,6 @@ from assay.model.wording import counted, listing, sentence
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.results import Findings
-from assay.statistics import corrected
 from assay.statistics.corrected import Population, draw_topics, rogan_gladen
 from assay.statistics.corrected.draws import Design
 from assay.statistics.corrected.given import LEAST_LABELS
@@ -70,8 +69,8 @@ def draw_units(
         labelled: list[Draw] = []
         for one in before:
             same_draw = (one.design, one.size, one.seed) == (design, n, seed)
-            known = {name for other in labelled for name in other.chosen}
-            if same_draw and set(one.names) == weighty - known:
+            before_it = {name for other in labelled for name in other.chosen}
+            if same_draw and set(one.names) == weighty - before_it:
                 return DrawProgress.of(opened.parts, ledger, one)
             so_far = DrawProgress.of(opened.parts, ledger, one)
             left = so_far.units - so_far.labelled
@@ -87,7 +86,14 @@ def draw_units(
                 f"{folder}: a draw with --seed {seed} was made before, and each draw needs coins "
                 "of its own. Give another --seed."
             )
-        drawn = _drawn(items, labelled, n, seed, design)
+        known = np.isin(items.units, [name for one in labelled for name in one.chosen])
+        estimates = None
+        try:
+            if labelled and design == "pairs":
+                estimates = estimated(items, labelled, level=0.95, population="these")
+            drawn = next_drawn(items, estimates, known, n, design=design, seed=seed)
+        except ValueError as error:
+            raise SettingsError(sentence(error)) from None
         held = [
             (unit, float(pi), bool(one))
             for unit, pi, one in zip(items.units, drawn.pi, drawn.drawn, strict=True)
@@ -104,22 +110,6 @@ def draw_units(
         made = Draw(design, asked, n, seed, names, pi, chosen)
         new = ledger.add_draw(made)
         return DrawProgress.of(opened.parts, ledger, made, new=new)
-
-
-def _drawn(
-    items: Items, before: Sequence[Draw], n: int, seed: int, design: Design
-) -> corrected.Draw:
-    known = np.isin(items.units, [name for one in before for name in one.chosen])
-    unsure = uncertainty(items, ~np.isnan(items.people))
-    try:
-        if before and design == "pairs":
-            so_far = estimated(items, before, level=0.95, population="these")
-            even = np.ones(len(known)) if unsure is None else unsure
-            return corrected.next_batch(items.weights, so_far, even, known, n, seed=seed)
-        weights = np.where(known, 0.0, items.weights)
-        return corrected.draw(weights, n, uncertainty=unsure, design=design, seed=seed)
-    except ValueError as error:
-        raise SettingsError(sentence(error)) from None
 
 
 def drawn_so_far(opened: Opened) -> list[DrawProgress]:

@@ -95,7 +95,7 @@ def draw_topics(n_topics: int, n: int, seed: int) -> Bools:
 def next_batch(
     weights: npt.ArrayLike,
     estimates: Estimates,
-    uncertainty: npt.ArrayLike,
+    uncertainty: npt.ArrayLike | None,
     known: npt.ArrayLike,
     n: int,
     *,
