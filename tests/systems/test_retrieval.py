@@ -388,7 +388,7 @@ def test_e5_is_multilingual():
     assert query @ rows[0] > query @ rows[1]
 
 
-def test_sentence_transformers_use_the_models_own_prompts(monkeypatch):
+def test_sentence_transformers_use_the_models_own_prompts(tmp_path, monkeypatch):
     class Model:
         prompts = {"query": "Q: ", "document": "D: ", "other": ""}  # noqa: RUF012
 
@@ -407,6 +407,12 @@ def test_sentence_transformers_use_the_models_own_prompts(monkeypatch):
     assert model.name == "sentence-transformers:some/model"
     with pytest.raises(SettingsError, match="cannot be loaded"):
         make_embedder("sentence-transformers:none")
+    # The library runs code that lies in a model's folder: no index that was sent may ask for it.
+    ours = f"sentence-transformers:{tmp_path}"
+    assert make_embedder(ours).name == ours
+    with pytest.raises(SettingsError, match=f"--dense '{ours}'"):
+        make_embedder(ours, named=False)
+    assert make_embedder("sentence-transformers:some/model", named=False)
     with pytest.raises(SettingsError, match="is no embedder"):
         make_embedder("word2vec")
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)

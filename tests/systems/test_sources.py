@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
+from assay.model.errors import SettingsError
+from assay.model.places import TRUSTED
 from assay.systems.corpus.accounting import Account
 from assay.systems.corpus.build import BuildSettings, build_corpus, document_passages
 from assay.systems.corpus.documents import Document, TextKind
+from assay.systems.corpus.files import files_in
 from assay.systems.corpus.passages import Cut, WordWindow, cut, word_spans
 from assay.systems.corpus.readers import html_text, markdown_text, pdf_text
 from assay.systems.corpus.store import read_passages
@@ -177,6 +180,28 @@ def test_files_of_one_name_and_two_endings_are_two_documents(tmp_path):
     found = {p.doc: p.text for p in read_passages(tmp_path / "out")}
     assert found == {"a.html": "Web.", "a.md": "Mark.", "b": "In HTML"}
     assert not built.counts["twice"]
+
+
+def test_no_link_draws_in_what_lies_elsewhere(tmp_path):
+    """A corpus that somebody sends must not have the reader's own files indexed and quoted."""
+    source, other = tmp_path / "source", tmp_path / "other"
+    (source / "a").mkdir(parents=True)
+    (source / "a" / "one.md").write_text("One.")
+    (source / "two.md").symlink_to("a/one.md")
+    other.mkdir()
+    (other / "secret.md").write_text("Hidden.")
+    assert [*files_in(source)] == ["a/one.md", "two.md"]
+    for link, target in (("file.md", other / "secret.md"), ("folder", other), ("up", ".")):
+        (source / "a" / link).symlink_to(target)
+        with pytest.raises(SettingsError, match=f"a/{link}.*(outside of the folder|holds it)"):
+            list(files_in(source))
+        (source / "a" / link).unlink()
+    (source / "folder").symlink_to(other)
+    token = TRUSTED.set((other,))
+    try:
+        assert [*files_in(source)] == ["a/one.md", "folder/secret.md", "two.md"]
+    finally:
+        TRUSTED.reset(token)
 
 
 def test_damaged_parquet_is_a_fault(assay, tmp_path):

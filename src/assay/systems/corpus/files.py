@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from assay.model.errors import SettingsError
+from assay.model.places import inside
 from assay.systems.corpus.packed import PACKED
 
 
@@ -79,11 +80,22 @@ def _unpacked(name: str) -> str:
 
 
 def files_in(folder: Path, below: str = "") -> Iterator[str]:
-    """Names of the files in ``folder``, folder by folder in order."""
+    """Names of the files in ``folder``, folder by folder in order. Raises SettingsError where a
+    link leads to what lies elsewhere, or to a folder that holds it."""
     with os.scandir(folder / below) as entries:
-        found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name[0] != ".")
-    for name, is_folder in found:
+        found = sorted(
+            (entry.name, entry.is_dir(), entry.is_symlink())
+            for entry in entries
+            if entry.name[0] != "."
+        )
+    for name, is_folder, is_link in found:
         path = f"{below}/{name}" if below else name
+        if is_link:
+            real = inside(folder, path, "The source").resolve()
+            if (folder / path).absolute().is_relative_to(real):
+                raise SettingsError(
+                    f"{folder / path} is a link to a folder that holds it. Remove it."
+                )
         if is_folder:
             yield from files_in(folder, path)
         else:

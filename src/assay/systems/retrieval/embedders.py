@@ -65,8 +65,9 @@ class Embedder(Protocol):
 
 def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) -> Embedder:
     """The embedder that ``spec`` names; ``named``: the person who runs Assay gave it, not an
-    index (whose hosts get no key for the asking). Raises SettingsError for one that cannot be
-    understood, PrerequisiteError where its package is missing."""
+    index (whose hosts get no key for the asking, and whose folders of models run no code). Raises
+    SettingsError for one that cannot be understood, PrerequisiteError where its package is
+    missing."""
     kind, _, rest = spec.strip().partition(":")
     if spec.strip() == "minilm":
         return MiniLM(threads=threads)
@@ -75,6 +76,12 @@ def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) 
     if kind == "model2vec" and rest:
         return StaticVectors(Path(rest))
     if kind == "sentence-transformers" and rest:
+        if not named and Path(rest).exists():
+            # The library runs the code that lies in a model's folder.
+            raise SettingsError(
+                f"The index was made with the model in {rest}, whose folder may hold code that "
+                f"would run here. If you trust it, name it yourself: --dense '{spec}'."
+            )
         return SentenceTransformers(rest)
     if kind == "openai" and rest:
         return Endpoint(openai_settings(rest, LabellerOptions(named=named)))
