@@ -129,6 +129,8 @@ def test_numbers_are_rounded_in_one_way():
     assert number(-0.0001, 2) == "0.00"
     assert interval(0.6, 1.0) == ".60–1.00"
     assert interval(None, 1.0) == ""
+    # Beside a range, which is rounded outwards, an interval that holds it must look as if it did.
+    assert (span(0.268, 0.75), interval(0.268, 0.881, outwards=True)) == (".26–.75", ".26–.89")
     assert percent(0.5) == "50\u00a0%"
 
 

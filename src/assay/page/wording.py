@@ -52,12 +52,20 @@ def number(value: float | None, digits: int = 3) -> str:
     return shown.lstrip("-") if float(shown) == 0 else shown
 
 
-def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """``.64–1.00``, or nothing where there is no interval."""
+def interval(
+    low: float | None, high: float | None, digits: int = 2, *, outwards: bool = False
+) -> str:
+    """``.64–1.00``, or nothing where there is no interval. ``outwards``: as :func:`span` rounds,
+    so that beside a range it never looks to begin within it."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    ends = (number(low, digits), number(high, digits))
-    return "–".join(map(narrow, ends))
+    if outwards:
+        scale = 10**digits
+        low, high = (
+            math.floor(low * scale + _NOISE) / scale,
+            math.ceil(high * scale - _NOISE) / scale,
+        )
+    return "–".join(narrow(number(end, digits)) for end in (low, high))
 
 
 def narrow(shown: str) -> str:
@@ -73,10 +81,7 @@ def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:
         return number(floor if ceiling is not None else None, digits)
     low, high = sorted((floor, ceiling))
     places = 2 if number(low, 2) != number(high, 2) else 3
-    scale = 10**places
-    return interval(
-        math.floor(low * scale + _NOISE) / scale, math.ceil(high * scale - _NOISE) / scale, places
-    )
+    return interval(low, high, places, outwards=True)
 
 
 def percent(value: float | None) -> str:

@@ -137,7 +137,9 @@ def cell(score: Score | None, bar: Markup | None = None) -> Cell:
     if score is None or score.floor is None:
         return Cell(NOTHING, bar=bar)
     shown = span(score.floor, score.ceiling)
-    return Cell(shown, interval(score.low, score.high), score.floor, bar)
+    return Cell(
+        shown, interval(score.low, score.high, outwards=score.value is None), score.floor, bar
+    )
 
 
 def _fact(value: Fact) -> Cell:

@@ -63,7 +63,7 @@ class PublishedBoard:
 def _score(score: Score | None) -> str:
     if score is None:
         return "–"
-    ends = interval(score.low, score.high, 3)
+    ends = interval(score.low, score.high, 3, outwards=score.value is None)
     return span(score.floor, score.ceiling) + (f" [{ends}]" if ends else "")
 
 

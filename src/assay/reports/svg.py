@@ -223,9 +223,9 @@ def interval_bar(score: Score | None, *, name: str, kind: int | None) -> Markup:
             el("rect", x=left, y=middle - 3, width=max(2.0, right - left), height=6, rx=3,
                class_=f"mk {colour}")
         )  # fmt: skip
-    spoken = f"{name} {NOTHING if ends is None else span(*ends)}" + (
-        f", interval {interval(low, high)}" if low is not None and high is not None else ""
-    )
+    shown = interval(low, high, outwards=ends is not None and ends.value is None)
+    spoken = f"{name} {NOTHING if ends is None else span(*ends)}"
+    spoken += f", interval {shown}" if shown else ""
     return drawing(width, height, spoken, *parts, class_="bar")
 
 

@@ -97,6 +97,6 @@ def _scored(score: Score | None, best: float | None, *, ends: bool) -> Text:
         return Text(NOTHING, style="dim")
     shown = narrow(span(score.floor, score.ceiling))
     text = Text(shown, style="bold" if score.floor == best else "")
-    if ends and (bounds := interval(score.low, score.high)):
+    if ends and (bounds := interval(score.low, score.high, outwards=score.value is None)):
         text.append(f" {bounds}", style="not bold dim")
     return text
