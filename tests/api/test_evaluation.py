@@ -677,7 +677,7 @@ def test_a_notebook_tells_what_is_alike_once_and_whose_labels_count(tmp_path: Pa
     found = package.open(folder, labeller="recorded:recorded.jsonl")
     found.judge()
     html = found._repr_html_()
-    assert "<p>Stands on: judge alone, never checked here.</p>" in html
+    assert "<p>Based on: judge alone, never checked here.</p>" in html
     assert html.count("not in the bank") == 2
     assert (
         "R0: 1 query not in the bank, and not scored (the first is b). (remarks has all.)" in html

@@ -134,8 +134,8 @@ def test_unchanged_texts_differ_by_nothing_whatever_labels_say_now():
     (one,) = found.measures
     assert found.verdict is Verdict.PASS
     assert found.neither == found.relabelled == 10
-    assert "10 of those with neither have other values now" in markdown(found)
-    assert "over all questions of each" not in markdown(found)
+    assert "10 of those with the same answer and passages have other values now" in markdown(found)
+    assert "cover all questions of each" not in markdown(found)
     assert one.tested is not None
     assert one.tested.difference == (0.0, 0.0)
     assert one.tested.detectable is None
@@ -243,7 +243,7 @@ def test_changed_new_and_gone_questions_are_in_no_test():
     assert (found.new, found.gone, found.changed) == (("new",), ("q01",), ("q00",))
     assert found.measures[0].tested is not None
     assert found.measures[0].tested.n == 10
-    assert "over all questions of each" in markdown(found)
+    assert "cover all questions of each" in markdown(found)
     too_few = gate(now, before, LOSS_0, texts={})
     assert too_few.exit_status == 2
     assert "12 must be" in too_few.uncomparable[0]

@@ -361,7 +361,7 @@ def test_the_report_begins_with_the_corrected_scores(assay, judged, people):
     assert assay("report", folder).returncode == 0
     report = folder / "out" / "report.html"
     assert "Corrected by people" not in report.read_text(encoding="utf-8")
-    assert "Stands on: judge alone, never checked here." in report.read_text(encoding="utf-8")
+    assert "Based on: judge alone, never checked here." in report.read_text(encoding="utf-8")
     _, topics = drawn(assay, folder)
     assay("report", folder)
     assert "of 72 labels of draw" in report.read_text(encoding="utf-8")
@@ -400,7 +400,7 @@ def test_a_leaderboard_of_uneven_labels_is_not_shown_as_one(assay, judged, peopl
     assert assay("labels", "import", folder, folder / "said.jsonl").returncode == 0
     shown = assay("score", folder).stdout
     told = " ".join(shown.split())
-    assert "so of that the judge's labels count for all runs" in told
+    assert "only the judge's labels count, for all runs" in told
     assert "C 100 %, A 0 %" in told
 
     def accuracy(scores):
@@ -574,10 +574,10 @@ def test_status_and_comparisons_say_what_scores_stand_on(assay, world, people, t
     assert f"assay trust {folder}" in following
     said = " ".join(assay("diff", before, folder).stdout.split())
     assert (
-        f"The first stands on: judge alone, never checked here. The second stands on: {stands}."
+        f"The first is based on: judge alone, never checked here. The second is based on: {stands}."
         in said
     )
-    assert "Both stand on: judge alone" in assay("diff", before, before).stdout
+    assert "Both are based on: judge alone" in assay("diff", before, before).stdout
 
 
 def test_where_nothing_can_be_corrected_it_is_said(assay, judged, people):
@@ -758,7 +758,7 @@ def test_a_release_has_the_corrected_scores_and_how_its_figures_were_made(assay,
     for name in ("corrected-1.md", "corrected-1.tex"):
         text = (public / "tables" / name).read_text()
         assert value in text
-        assert "Stands on: judge corrected by" in text
+        assert "Based on: judge corrected by" in text
     assert "lualatex" not in text
     assert "Corrected by people’s labels" in (public / "index.html").read_text()
     table = (public / "tables" / "board-1.tex").read_text()

@@ -533,7 +533,7 @@ def test_scores_that_are_older_than_labels_are_said_to_be(assay, tmp_path):
     for given in (folder, folder / "out", folder / "out" / "per_topic.csv"):
         told = assay("compare", given, "-m", "Correct").stderr
         assert "came to the ledger" not in told
-        assert "stands on: judge alone, never checked here." in told
+        assert "is based on: judge alone, never checked here." in told
     first = json.loads(assay("labels", "export", folder).stdout.splitlines()[0])
     line = {name: first[name] for name in ("task", "unit", "verdict")} | {"labeller": "human:KIM"}
     (tmp_path / "more.jsonl").write_text(json.dumps(line) + "\n")

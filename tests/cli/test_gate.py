@@ -72,7 +72,7 @@ def test_a_baseline_is_saved_and_the_same_run_passes(folder: Path, assay: Assay)
     done = assay("gate", folder, "--baseline", base, env={"COLUMNS": "80"})
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Gate passed: run ACX (eval)" in done.stdout
-    assert "12 with" in " ".join(done.stdout.split())
+    assert "12 have the same of both" in " ".join(done.stdout.split())
     assert "regression" not in done.stdout
 
 
@@ -145,7 +145,7 @@ def test_what_a_run_lacks_is_named(folder: Path, assay: Assay):
     done = assay("gate", folder, "--baseline", base, "--json")
     assert json.loads(done.stdout)["absent"] == ["q10", "q11"]
     shown = assay("gate", folder, "--baseline", base).stdout
-    assert "Questions that the run has nothing of, and that count so: q10, q11." in " ".join(
+    assert "Questions that the run leaves out, counted as left out: q10, q11." in " ".join(
         shown.split()
     )
     path.write_text(whole.replace("right 0", "right, 0"))
@@ -171,14 +171,14 @@ def test_labels_by_people_that_came_since_are_told(folder: Path, assay: Assay, t
     base, lines = tmp_path / "base.json", tmp_path / "kim.jsonl"
     assay("judge", folder)
     assert assay("gate", folder, "--save", base).returncode == 0
-    assert "stood on" not in assay("gate", folder, "--baseline", base).stdout
+    assert "The baseline is based on" not in assay("gate", folder, "--baseline", base).stdout
     exported = assay("labels", "export", folder, "--task", "r2c2.answer").stdout.splitlines()
     one = json.loads(exported[0])
     one["verdict"]["correct"] = not one["verdict"]["correct"]
     lines.write_text(json.dumps(one) + "\n")
     assert assay("labels", "import", folder, lines, "--by", "human:KIM").returncode == 0
     told = " ".join(assay("gate", folder, "--baseline", base).stdout.split())
-    assert "The baseline stood on: judge alone, never checked here." in told
+    assert "The baseline is based on: judge alone, never checked here." in told
 
 
 def test_what_people_said_of_one_side_alone_is_no_difference(

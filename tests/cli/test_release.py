@@ -156,7 +156,7 @@ def test_tables_have_intervals_and_the_letters_of_compare(made):
     rows = [line.split(" | ") for line in table.splitlines() if re.match(r"\| \d", line)]
     assert {row[1]: row[2] for row in rows} == letters
     assert re.search(r"1\.000 \\\[1\.000–1\.000\\\]", table)
-    assert "Stands on: judge alone" in table
+    assert "Based on: judge alone" in table
     assert "in EXAM-Cover (randomised Tukey HSD, which covers all pairs by itself; all " in table
     assert "95% bootstrap intervals over topics (2,000 draws, seed 20251210)" in table
     tex = (made / "public" / "tables" / "board-1.tex").read_text()

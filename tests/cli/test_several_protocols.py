@@ -65,7 +65,7 @@ def test_two_protocols_share_a_ledger_and_are_compared(assay, tmp_path, monkeypa
     assert (row["first"], row["second"]) == ("mine:ONE: M", "mine:TWO: M")
     report = (out / "report.html").read_text()
     assert "How the leaderboards agree" in report
-    assert report.count(" stands on: judge alone, never checked here.") == 2
+    assert report.count(" is based on: judge alone, never checked here.") == 2
     assert "Every one of the 3 labels that the scores rest on is usable." in report
     for part in ("mine_ONE", "mine_TWO"):
         assert f'<a href="./{part}/report.html">' in report

@@ -72,13 +72,13 @@ def test_who_compares_the_scores_with_peoples_labels_is_told(uneven: Path, assay
     assert manifest["stands_on"].startswith("human labels for 25 %, the judge's for the rest")
     for place in (uneven, uneven / "out" / "per_topic.csv"):
         done = assay("compare", place, "-m", "Accuracy")
-        assert "for no comparison of runs" in done.stderr
-    assert "for no comparison of runs" in assay("score", uneven, "--csv").stderr
-    assert "for no comparison of runs" in " ".join(open_folder(uneven).remarks)
-    assert "for no comparison" not in " ".join(open_folder(uneven, policy="machine").remarks)
+        assert "do not compare runs by these scores" in done.stderr
+    assert "do not compare runs by these scores" in assay("score", uneven, "--csv").stderr
+    assert "do not compare runs by these scores" in " ".join(open_folder(uneven).remarks)
+    assert "do not compare runs" not in " ".join(open_folder(uneven, policy="machine").remarks)
     assert assay("score", uneven, "--policy", "machine").returncode == 0
     fair = assay("compare", uneven / "out" / "machine", "-m", "Accuracy")
-    assert "for no comparison" not in fair.stderr
+    assert "do not compare runs" not in fair.stderr
 
 
 def test_scores_of_inputs_that_changed_are_said_to_be(uneven: Path, assay):

@@ -276,7 +276,7 @@ def test_slices_by_metadata(tmp_path: Path):
     assert "de,main,Faithfulness,0.0" in text
     assert "en,main,Faithfulness,1.0" in text
     page = package.open(place, labeller="tests.rag.world:judge").report(tmp_path / "r.html")
-    shown = page.read_text(encoding="utf-8").partition("below it stands its interval")[2]
+    shown = page.read_text(encoding="utf-8").partition("its interval is below it")[2]
     assert ">1.00–1.00<" in shown  # for whoever has no mouse to point with
 
 

@@ -70,7 +70,7 @@ def test_a_folder_is_labelled_by_keyboard_alone_and_scored(serve, visit, tmp_pat
     assert answers == 4
     for path in ("/live", "/runs"):
         page.goto(f"{server.base}{path}")
-        assert "Stands on: human labels for 100 %." in page.inner_text("main")
+        assert "Based on: human labels for 100 %." in page.inner_text("main")
     assert page.locator("tbody th").count() >= 2
     server.stop()
     done = assay("score", folder, "--json")

@@ -158,7 +158,7 @@ def published_corrected(found: Trusted) -> Iterator[PublishedBoard]:
             f"Ranks: all that a run may have by {first.measure.removeprefix(protocol)}."
             if ranks
             else "",
-            f"Stands on: {found.basis}.",
+            f"Based on: {found.basis}.",
             *(warning for one in board.found for warning in one.warnings),
         ]
         yield PublishedBoard(
@@ -201,7 +201,7 @@ def trust_part(found: Trusted) -> Part:
             tables.append(replace(shown, note=order_in_words(one), folded=folded))
             if one.families:
                 tables.append(replace(families_table(board.title, one), folded=folded))
-    says = [f"Stands on: {found.basis}.", found.why, population_in_words(found)]
+    says = [f"Based on: {found.basis}.", found.why, population_in_words(found)]
     return Part(
         "Corrected by people’s labels", " ".join(filter(None, says)), tuple(tables),
         remarks=tuple(remarks_of(found)),

@@ -179,11 +179,12 @@ def diff_remarks(found: Difference) -> Iterator[str]:
         yield "No value of any topic differs."
     first, second = (one.manifest.get("stands_on") for one in (found.first, found.second))
     if first and first == second:
-        yield f"Both stand on: {first}."
+        yield f"Both are based on: {first}."
     elif first and second:
         yield (
-            f"The first stands on: {first}. The second stands on: {second}. So a difference may be "
-            "that of who labelled: scores under --policy machine are by the judge on both sides."
+            f"The first is based on: {first}. The second is based on: {second}. So a difference "
+            "may be that of who labelled: scores under --policy machine are by the judge on both "
+            "sides."
         )
     for task, (both, other) in found.relabelled.items():
         if other:

@@ -180,9 +180,9 @@ def _stands_on(result: Result, before: Baseline | None) -> Iterator[str]:
     if who:
         yield f"Labellers: {', '.join(who)}."
     if basis:
-        yield f"Stands on: {basis}."
+        yield f"Based on: {basis}."
     if was and was != basis:
-        yield f"The baseline stood on: {was}."
+        yield f"The baseline is based on: {was}."
     if lacking := _unlabelled(result):
         yield lacking
 

@@ -269,7 +269,7 @@ def _published(
             f"({result.settings['resamples']:,} draws, seed {result.settings['seed']})."
         )
     if page.stands_on:
-        notes.append(f"Stands on: {page.stands_on}.")
+        notes.append(f"Based on: {page.stands_on}.")
     notes += [f"{gap.count:,} {closed(gap.what)} {gap.so}" for gap in page.gaps]
     rows = [
         (rank, run, [scores[run].get(m) for m in board.measures]) for run, rank in order.items()

@@ -172,7 +172,7 @@ class Results:
     def stands_on_in_words(self) -> tuple[str, ...]:
         """The same as sentences, of the protocols whose scores rest on labels."""
         return tuple(
-            f"{name} stands on: {said}." if self.several else f"Stands on: {said}."
+            f"{name} is based on: {said}." if self.several else f"Based on: {said}."
             for name, said in self.stands_on.items()
             if said
         )

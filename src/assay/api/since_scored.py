@@ -36,7 +36,7 @@ def remarks_since(table: Path) -> Iterator[str]:
     if manifest.get("uneven"):
         yield f"{file}: {UNEVEN}"
     elif isinstance(said, str) and said:
-        yield f"{file} stands on: {printable(said)}."
+        yield f"{file} is based on: {printable(said)}."
 
 
 _CAUSES = ("assay", "policy", "settings", "tasks", "labellers", "own_prompts", "inputs", "ledger")

@@ -256,7 +256,9 @@ def _show(
             from assay.api.corrected_tables import corrected_tables  # noqa: PLC0415 (as in opened)
 
             yield from (table for table, _ in corrected_tables(trusted))
-            yield Paragraph(f"Corrected scores stand on: {trusted.basis}. 'assay trust' has all.")
+            yield Paragraph(
+                f"Corrected scores are based on: {trusted.basis}. 'assay trust' has all."
+            )
         yield from _tables(results)
         last = files[-1]
         page = last.suffix == ".html"

@@ -151,7 +151,7 @@ def _people(found: Gate) -> Iterator[Table | Paragraph]:
         rows = [(shortened(o.question, 24), shortened(o.text, 30), o.measure, o.before, o.now)
                 for o in found.losers[:10]]  # fmt: skip
         heading = ("question", "text", "measure", "before", "now")
-        yield Table("Questions that lost most", heading, rows)
+        yield Table("Questions that lost the most", heading, rows)
     for line in found.stands_on:
         yield Paragraph(line)
     yield Paragraph(found.title)

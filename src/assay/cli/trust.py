@@ -136,7 +136,7 @@ def _people(found: Trusted, chosen: bool, file: str) -> Iterator[Table | Paragra
         yield table
         if order:
             yield Paragraph(order)
-    for line in (population_in_words(found), f"Stands on: {found.basis}.", found.why):
+    for line in (population_in_words(found), f"Based on: {found.basis}.", found.why):
         if line:
             yield Paragraph(line)
     for line in remarks_of(found):

@@ -24,12 +24,14 @@ _MOST_CELLS = 40_000
 """Values that a table of topics by runs has at most."""
 
 _POLICIES = {
-    "people": "a person’s label counts before the machine’s",
+    "people": "a person’s label overrides the machine’s",
     "machine": "only the machine’s labels count; people’s are left out",
     "human": "only people’s labels count",
-    "blind": "labels that people gave with no other in sight count before the machine’s",
-    "majority": "what most people say counts before the machine’s label",
-    "adjudicated": "what was settled, else what people agree on, counts before the machine’s label",
+    "blind": "labels that people gave without seeing any other override the machine’s",
+    "majority": "the label that most people gave overrides the machine’s",
+    "adjudicated": (
+        "the settled label, or else the one that people agree on, overrides the machine’s"
+    ),
 }
 
 
@@ -45,7 +47,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         protocol=result.protocol_title,
         policy=result.policy,
         policy_says=(
-            "the judge’s labels for all runs, as people’s lie unevenly"
+            "the judge’s labels for all runs, as people labelled the runs unevenly"
             if result.evened is not None
             else policy_in_words(result.policy)
         ),
@@ -57,7 +59,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         gaps=fair.gaps,
         nothing=found.nothing or all_usable(asked),
         usable=all_usable(asked) if asked and not fair.lacking else "",
-        lede=(*found.lede, *([f"Stands on: {basis}."] if basis else [])),
+        lede=(*found.lede, *([f"Based on: {basis}."] if basis else [])),
         facts=found.facts,
         warnings=result.warnings,
         labelled=tuple(_labelled(fair)),
@@ -114,7 +116,7 @@ def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str])
             bounds = interval(score.low, score.high)
             found.append(f"{first[0]} has {word}, {shown}" + (f" ({bounds})" if bounds else ""))
         elif first and len(first) == len(order):
-            found.append(f"no run is surely ahead by {measure}")
+            found.append(f"no run is clearly ahead by {measure}")
         elif first:
             found.append(f"{listing(first)} share {word}")
     return "; ".join(found) + "." if found else ""
@@ -169,9 +171,9 @@ def _jury(jury: Jury, title: str) -> Table:
             )
             for one in jury.members
         ],
-        note=f"{jury.units} values; all members say the same in {jury.unanimous}. Krippendorff’s α "
+        note=f"{jury.units} values; all members agree on {jury.unanimous}. Krippendorff’s α "
         f"({jury.metric}) of “{jury.value}” over all members: {alpha}. Agreement and κ compare a "
-        "member’s votes with the joint label, in which its own vote has a part.",
+        "member’s votes with the joint label, to which its own vote contributes.",
         folded=True,
     )  # fmt: skip
 
@@ -189,9 +191,9 @@ def _categories(result: Result) -> Iterator[Part]:
     ]
     if grids:
         note = (
-            "The stronger the colour, the higher the score; below it stands its interval. n is "
-            f"the number of topics; categories with fewer than {SMALL} are set in italics: a "
-            "single topic moves them much."
+            "The stronger the colour, the higher the score; its interval is below it. n is the "
+            f"number of topics. Categories with fewer than {SMALL} are in italics, because a "
+            "single topic changes their scores a lot."
         )
         yield Part("Scores by category", note, tuple(grids))
 
@@ -257,7 +259,7 @@ def _topics(result: Result) -> Iterator[Part]:
                      folded=True)
             )  # fmt: skip
     if grids:
-        note = "Where runs differ: the stronger the colour, the higher the value of the topic."
+        note = "See where runs differ: the stronger the colour, the higher the value for the topic."
         yield Part("Topic by topic", note, tuple(grids))
 
 

@@ -9,8 +9,9 @@ from assay.protocols.places import UsedLabels
 from assay.protocols.results import Result
 
 UNEVEN = (
-    "People labelled more of some runs than of others: these scores are for no comparison of runs. "
-    "'assay score FOLDER --policy machine' gives such, 'assay draw' and 'assay trust' correct all."
+    "People labelled more of some runs than of others, so do not compare runs by these scores. "
+    "'assay score FOLDER --policy machine' gives comparable ones; 'assay draw' and 'assay trust' "
+    "correct those of all runs."
 )
 """What to know of scores under a policy by which runs cannot be compared."""
 
@@ -34,15 +35,15 @@ def stands_on(result: Result) -> str:
     )
     if result.evened is not None:
         return (
-            f"{said}. People labelled more of some runs than of others ({shares}), so of that the "
-            f"judge's labels count for all runs; scores by both, for no comparison, are in "
-            f"{result.out}. 'assay draw' and 'assay trust' correct all runs"
+            f"{said}. People labelled more of some runs than of others ({shares}), so for those "
+            "tasks only the judge's labels count, for all runs. Scores by both, which do not "
+            f"compare runs, are in {result.out}. 'assay draw' and 'assay trust' correct all runs"
         )
     if apart:
         return (
-            f"{said}. People labelled more of some runs than of others ({shares}): the judge's "
-            "errors stay in some more than in others, so that their order may be wrong; --policy "
-            "machine treats all alike"
+            f"{said}. People labelled more of some runs than of others ({shares}), so more of the "
+            "judge's errors remain in some runs and their order may be wrong; --policy machine "
+            "treats all runs alike"
         )
     return said
 

@@ -69,8 +69,8 @@ def remarks(gate: Gate) -> Iterator[str]:
         yield f"{reason[:1].upper()}{closed(reason)[1:]}"
     if gate.uncomparable:
         yield (
-            "Way out: judge the run that the baseline was made of anew (what the ledger holds is "
-            "not asked again), or write a new baseline with --save."
+            "To fix this, judge the baseline's run again (labels in the ledger are not asked for "
+            "again), or write a new baseline with --save."
         )
     for one in gate.measures:
         for said in one.bounds:
@@ -81,14 +81,14 @@ def remarks(gate: Gate) -> Iterator[str]:
             yield f"{one.measure}: {one.why}."
         if one.tested is not None and one.tested.needed is not None:
             yield (
-                f"{one.measure}: this gate cannot see what it is asked to see (a loss of "
-                f"{one.tested.loss:g}); {one.tested.needed:,} questions would (assay samplesize)."
+                f"{one.measure}: there are too few questions to detect a loss of "
+                f"{one.tested.loss:g}; it takes {one.tested.needed:,} (assay samplesize)."
             )
     tested = {one.measure: one.tested for one in gate.measures if one.tested is not None}
     if any(one.verdict is Verdict.PASS and one.tested for one in gate.measures) and not gate.prove:
         yield (
-            "A difference that is not significant is no proof that there is none: losses below "
-            "what is detectable may well be there."
+            "A difference that is not significant does not prove that there is none: there may be "
+            "losses smaller than what is detectable."
         )
     tests = max((test.tests for test in tested.values()), default=0)
     shared = ", ".join(
@@ -98,7 +98,7 @@ def remarks(gate: Gate) -> Iterator[str]:
     )
     if tests > 1 and shared:
         yield (
-            "Detectable at the level that the tests share where any value differs "
+            "Detectable at the level shared by the tests in which any value differs "
             f"({gate.alpha:g}/{tests}): {shared}."
         )
 
@@ -106,24 +106,27 @@ def remarks(gate: Gate) -> Iterator[str]:
 def compared(gate: Gate) -> Iterator[str]:
     """What was compared, in sentences."""
     if gate.absent:
-        yield f"Questions that the run has nothing of, and that count so: {_ids(gate.absent)}."
+        yield f"Questions that the run leaves out, counted as left out: {_ids(gate.absent)}."
     if not gate.against:
         return
     yield (
-        f"{gate.same} of {gate.of} questions of the baseline are here unchanged: of these "
-        f"{gate.answers} with another answer, {gate.passages} with other passages, {gate.neither} "
-        "with neither (they differ by nothing)."
+        f"{gate.same} of {gate.of} questions of the baseline are unchanged here. Of these, "
+        f"{gate.answers} have another answer, {gate.passages} have other passages and "
+        f"{gate.neither} have the same of both."
     )
-    for what, names in (("New", gate.new), ("Gone", gate.gone), ("Changed", gate.changed)):
+    for what, names in (("New", gate.new), ("Missing", gate.gone), ("Changed", gate.changed)):
         if names:
-            yield f"{what} questions, in no test: {_ids(names)}."
+            yield f"{what} questions, left out of the tests: {_ids(names)}."
     if gate.measures and (gate.new or gate.gone or gate.changed):
-        yield "What was and what is now are over all questions of each; tests are over those above."
+        yield (
+            "Scores before and now cover all questions of each; tests cover the unchanged ones "
+            "only."
+        )
     if gate.relabelled:
         yield (
-            f"{gate.relabelled} of those with neither have other values now: their labels are "
-            "others (asked anew, as without the ledger of then, or given by people). They move "
-            "what is now, and bounds, and are in no difference."
+            f"{gate.relabelled} of those with the same answer and passages have other values now, "
+            "because their labels changed (asked for again without the earlier ledger, or given by "
+            "people). They affect the scores now and the bounds, but no difference."
         )
 
 
@@ -156,7 +159,7 @@ def markdown(gate: Gate) -> str:
     parts += [f"- {safe(one)}" for one in remarks(gate)] + [""]
     parts += [safe(one) for one in compared(gate)] + [""]
     if gate.losers:
-        parts += ["### Questions that lost most", ""]
+        parts += ["### Questions that lost the most", ""]
         parts += [line(("question", "text", "measure", "before", "now", "difference"))]
         parts += ["| --- | --- | --- | --: | --: | --: |"]
         parts += [line(map(_cell, _lost(one))) for one in gate.losers[:_MOST_LOST]]

@@ -214,8 +214,8 @@ def draw_cards(cards: Cards, look: Look) -> Markup:
     if whole < len(drawn):
         limited = (
             f"To keep this file small, the first {whole:,} of {len(drawn):,} {cards.what}s are "
-            f"shown in full, the others as a line of the matrix. All scores above are over all "
-            f"{cards.what}s. {cards.whole}"
+            f"shown in full; each of the others is one line of the matrix. All scores above cover "
+            f"all {cards.what}s. {cards.whole}"
         )
     categories = dict.fromkeys(card.category for card in cards.cards if card.category)
     alone = isinstance(look.details, Apart)
@@ -318,7 +318,7 @@ def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterato
         if whole < len(groups):
             limited = (
                 f"To keep this file small, the first {whole:,} of {len(groups):,} are shown in "
-                "full. All scores are over all of them; “assay report” writes a folder with a page "
+                "full. All scores cover all of them. “assay report” writes a folder with a page "
                 "for each."
             )
         items = tuple(draw(item, own) for item in part.items)

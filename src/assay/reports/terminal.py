@@ -23,7 +23,7 @@ def board_tables(page: Page, width: int = 80) -> list[RenderableType]:
     gaps = [f"• {gap.count:,} {closed(gap.what)} {gap.so}" for gap in page.gaps]
     lines = gaps or [f"Nothing is missing. {page.nothing}"]
     if page.stands_on:
-        lines.append(f"Stands on: {page.stands_on}.")
+        lines.append(f"Based on: {page.stands_on}.")
     return [
         table
         for place, board in enumerate(page.boards, 1)
