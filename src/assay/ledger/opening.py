@@ -104,9 +104,10 @@ NEWEST = max(MIGRATIONS)
 C = TypeVar("C", bound=sqlite3.Connection)
 
 _REFUSES = re.compile(
-    r"CREATE TRIGGER \w+ BEFORE (?:UPDATE|DELETE) ON \w+ BEGIN SELECT RAISE \(ABORT, '[^']*'\); END"
+    r"CREATE TRIGGER \w+ BEFORE (?:UPDATE|DELETE) ON \w+ (?:WHEN old\.digest IS NOT NULL )?"
+    r"BEGIN SELECT RAISE \(ABORT, '[^']*'\); END"
 )
-"""A trigger that can do nothing but refuse a change, as ours do."""
+"""A trigger that can do nothing but refuse a change, as ours do (0.1 wrote the condition)."""
 
 _MAPPED = 1 << 30
 """Bytes of the file that are read through the address space, without a copy."""
