@@ -40,7 +40,9 @@ def test_a_changed_label_stops_the_score_and_is_named(slide: Path, assay):
     name = fault["label"][:8]
     assert (done.returncode, found["labels"], found["manifests"]) == (1, 7, 1)
     assert f" {name} " in assay("labels", "list", slide).stdout
-    assert assay("labels", "verify", slide).stdout.startswith(f"label {name}: what it says")
+    told = assay("labels", "verify", slide).stdout
+    assert told.startswith(f"label {name}: what it says")
+    assert "Take the ledger from a backup; or export" in told
     for command in ("score", "report", "judge", "evaluate"):
         done = assay(command, slide)
         assert (done.returncode, f"label {name}: what it says" in done.stderr) == (2, True)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.labellers import rules
 from assay.protocols.output import file_name, write_bytes
 from tests.conftest import ROOT, copy_example
 
@@ -186,3 +187,22 @@ def test_scoring_says_whether_files_are_as_before_and_what_changed(example, assa
     manifest = folder / "out" / "manifest.json"
     manifest.write_text(re.sub(r'("scores.csv": ")\w', r"\1-", manifest.read_text()))
     assert said().endswith("Changed: no input or setting: perhaps Python or a package.")
+
+
+def test_results_give_way_to_no_labeller_who_was_not_asked_yet(example, assay, monkeypatch):
+    """A later judge, or another one, would leave ranges in the place of scores."""
+    folder = example("slide")
+    assay("evaluate", folder)
+    before = files(folder / "out")
+    (folder / "none.jsonl").write_text("")
+    done = assay("report", folder, "--labeller", "recorded:none.jsonl")
+    assert (done.returncode, files(folder / "out")) == (2, before)
+    assert "'--labeller recorded:recorded.jsonl' has the labels that there are" in done.stderr
+    monkeypatch.setattr(rules, "VERSION", 99)
+    done = assay("score", folder)
+    assert (done.returncode, files(folder / "out")) == (2, before)
+    assert "rules in its present version or settings was not asked yet" in done.stderr
+    assay("labels", "export", folder, "-o", folder / "all.jsonl")  # as the message says
+    assert assay("evaluate", folder, "--labeller", "recorded:all.jsonl").returncode == 0
+    assert files(folder / "out")["scores.csv"] == before["scores.csv"]
+    assert assay("evaluate", folder).returncode == 0

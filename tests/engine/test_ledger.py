@@ -201,6 +201,17 @@ def test_a_ledger_that_drops_what_is_written_is_refused(tmp_path: Path, prepared
         Ledger.open(path)
 
 
+def test_a_ledger_that_an_older_assay_made_is_none_of_these(tmp_path: Path):
+    path = tmp_path / "l.sqlite"
+    Ledger.open(path).close()
+    with sqlite3.connect(path) as db:
+        (ours,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'labels_keep'").fetchone()
+        db.execute("DROP TRIGGER labels_keep")
+        # As 0.1 made it, some of whose ledgers had labels without a digest.
+        db.execute(ours.replace(" ON labels", " ON labels WHEN old.digest IS NOT NULL"))
+    Ledger.open(path).close()
+
+
 def test_a_journal_that_is_no_file_is_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "l.sqlite-journal")
     with pytest.raises(LedgerError, match=r"l\.sqlite-journal: is no file"):

@@ -16,7 +16,7 @@ from assay.api.opened import Opened
 from assay.api.reading import Note
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head
-from assay.ledger.checking import LedgerFault
+from assay.ledger.checking import GONE, MEND, LedgerFault
 from assay.ledger.exchange import label_row
 from assay.ledger.hashes import packed, unpacked
 from assay.model.errors import AssayError, SettingsError
@@ -248,11 +248,13 @@ def label_differences(
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The head of a ledger, how many manifests name one, and all that is not as it was written."""
+    """The head of a ledger, how many manifests name one, all that is not as it was written, and
+    what to do about it."""
 
     head: Head
     manifests: int
     faults: Sequence[LedgerFault]
+    cures: Sequence[str]
 
 
 def verified(folder: Path, told: Told = unheard) -> Verified:
@@ -262,15 +264,16 @@ def verified(folder: Path, told: Told = unheard) -> Verified:
     with opened.open_ledger(create=False) as ledger:
         ledger.told = told
         named = list(heads(opened.path / "out"))
-        faults = [*ledger.faults()]
-        faults += (
+        within = [*ledger.faults()]
+        faults = [
             LedgerFault(f"{relative_to(opened.path, path)}: is no manifest that Assay wrote")
             for path in sorted((opened.path / "out").rglob(MANIFEST))
             if not read_manifest(path.parent)
-        )
+        ]
         faults += (
             LedgerFault(f"{relative_to(opened.path, path)}: {why}")
             for path, head in named
             if (why := ledger.faulty_head(head)) is not None
         )
-        return Verified(ledger.head(), len(named), faults)
+        cures = [cure for cure, some in ((MEND, within), (GONE, faults)) if some]
+        return Verified(ledger.head(), len(named), [*within, *faults], cures)

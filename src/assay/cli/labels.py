@@ -266,6 +266,7 @@ def verify_command(folder: FolderArgument) -> None:
         (
             *map(str, found.faults),
             f"{what}: {counted(many, 'fault') if many else 'all as written'}.",
+            *found.cures,
         ),
     )
     raise typer.Exit(1 if found.faults else 0)

@@ -20,10 +20,11 @@ from assay.ledger.store import LEAST, MOST, Database, Store
 from assay.model.going import Told, share_of, unheard
 from assay.tasks.base import canonical, unit_hash
 
-CURE = (
+MEND = (
     "Take the ledger from a backup; or export the labels, take the lines concerned out and "
-    "import the rest into a new ledger. 'assay labels verify FOLDER' names all that was changed."
+    "import the rest into a new ledger."
 )
+CURE = f"{MEND} 'assay labels verify FOLDER' names all that was changed."
 GONE = (
     "Take the ledger from a backup; or, where this is the ledger to go on with, move what the "
     "other gave (out/) away first."

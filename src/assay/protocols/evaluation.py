@@ -27,7 +27,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of
 from assay.protocols.people import Overlap, overlaps
-from assay.protocols.record import PlacesUsed, models_of, renamed, write_out
+from assay.protocols.record import PlacesUsed, models_of, renamed, require_asked, write_out
 from assay.protocols.results import Result
 from assay.protocols.sides import PeopleBeside
 from assay.protocols.standing import uneven
@@ -353,6 +353,7 @@ class Evaluation:
         except Exception:
             ledger.checked()  # what cannot be scored may be a ledger that is damaged
             raise
+        require_asked(self.folder, result)
         lines = ledger.checked_lines(names, head)
         tasks = dict.fromkeys((*self.protocol.own_tasks, *self.tasks))
         places = PlacesUsed(result.used, self.protocol.used_at)

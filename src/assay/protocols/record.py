@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import chain, compress, groupby
 from json.encoder import encode_basestring
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,13 @@ from assay.ledger.chain import Head
 from assay.ledger.columns import by_part
 from assay.ledger.hashes import SIZE
 from assay.ledger.lines import Lines
+from assay.model.errors import SettingsError
 from assay.model.places import file_sha256, inside
 from assay.model.scratch import Parts, Scratch
 from assay.model.version import __version__
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
-from assay.protocols.manifest import REPORT, replace_manifest
+from assay.protocols.manifest import REPORT, read_manifest, replace_manifest
 from assay.protocols.output import FileData, write_bytes, write_packed, write_pieces
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.ranked import ranked_files
@@ -141,6 +143,40 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
     ]
 
 
+def require_asked(folder: Folder, result: Result) -> None:
+    """Raise SettingsError where ``out/`` holds scores by the labels of a labeller that is another
+    by now, of whom nothing was asked yet: a newer judge would leave ranges from the worst score to
+    the best in their place."""
+    before, now = read_manifest(folder.out), _labellers(result)
+    if before.get("policy") != result.policy or not before.get("labels_counted"):
+        return
+    for task, then in (before.get("labellers") or {}).items():
+        if not then or not result.missing.get(task, 0) == result.asked.get(task) != 0:
+            continue
+        if then == (own := now.get(task)):
+            continue
+        who, other = (printable(one["name"]) if one else "nobody" for one in (then, own))
+        if who == other:
+            other = f"{who} in its present version or settings"
+            count = "'assay labels export FOLDER -o FOLDER/all.jsonl', then 'assay evaluate FOLDER "
+            count += "--labeller recorded:all.jsonl' has the labels that there are count"
+        else:
+            count = f"'--labeller {who}' has the labels that there are count"
+        raise SettingsError(
+            f"{folder.out} holds scores by labels of {who}, and is not written over: {other} was "
+            f"not asked yet ({result.task_titles[task]}). {count}, 'assay evaluate' asks anew, and "
+            "to have scores without labels move out/ away."
+        )
+
+
+def _labellers(result: Result) -> dict[str, dict[str, Any] | None]:
+    """By task, who labels it, as manifests say it."""
+    return {
+        task: None if who is None else {"name": who.name, "params": dict(who.params)}
+        for task, who in result.labellers.items()
+    }
+
+
 def _used_lines(
     blocks: Iterable[Lines], places: PlacesUsed, counted: CountedUids
 ) -> Iterator[bytes]:
@@ -224,10 +260,7 @@ def write_manifest(
         "policy": result.policy,
         "settings": dict(result.settings),
         "tasks": {task.name: task.version for task in tasks},
-        "labellers": {
-            task: None if who is None else {"name": who.name, "params": dict(who.params)}
-            for task, who in result.labellers.items()
-        },
+        "labellers": _labellers(result),
         "models_as_reported": {task: dict(models[task]) for task in sorted(models)},
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
