@@ -119,6 +119,29 @@ def test_unreadable_files(tmp_path, write):
         read_text(packed)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp932", "日-{}\tゴジラの{}作目\n"),
+        ("gb18030", "中-{}\t《红楼梦》第{}回\n"),
+        ("cp949", "한-{}\t제{}대 왕\n"),
+        ("cp1252", "x{}\tFür Köln {}\n"),
+        ("utf-16-le", "日-{}\t{}作目\n"),
+    ],
+)
+def test_a_file_in_another_encoding_is_one_fault(write, encoding, text):
+    lines = ["id\ttext\n", *(text.format(n, n) for n in range(1, 9))]
+    path = write("".join(lines).encode(encoding))
+    with pytest.raises(FormatError, match="another encoding than UTF-8.*CP932 in Japan") as error:
+        read_text(path)
+    (fault,) = error.value.faults
+    assert fault.line in {1, 2}
+    # Where most of what is not ASCII is UTF-8, single lines are damaged, and all are told.
+    mixed = [line.encode() for line in lines] + [b"x\xff\n"] * 2
+    faults = read_text(write(b"".join(mixed))).faults
+    assert [fault.line for fault in faults] == [10, 11]
+
+
 def test_decompression_bomb(write, monkeypatch):
     monkeypatch.setenv("ASSAY_MAX_UNPACKED", "5000")
     path = write(gzip.compress(b"\n" * 100_000), "x.gz")
@@ -166,7 +189,7 @@ def test_a_small_file_needs_little_memory_whatever_may_be_read(write, packed):
 
 
 def test_every_bad_line_is_reported(write):
-    source = read_text(write(b"ok\nna\xefve\nok\ncaf\xe9\r\nx\0y\n\x1b[31mred\n"))
+    source = read_text(write(b"\xc3\xb6k\nna\xefve\n\xc3\xb6k\ncaf\xe9\r\nx\0y\n\x1b[31mred\n"))
     assert [(fault.line, fault.severity) for fault in source.faults] == [
         (2, "error"),
         (4, "error"),

@@ -53,6 +53,11 @@ _FOREIGN = (
     (b"\xff\xfe", "in UTF-16", "Save it as UTF-8, e.g. with iconv -f UTF-16 -t UTF-8."),
     (b"\xfe\xff", "in UTF-16", "Save it as UTF-8, e.g. with iconv -f UTF-16 -t UTF-8."),
 )
+_AS_UTF8 = "Save it as UTF-8 (a spreadsheet: as “CSV UTF-8”; iconv -f OLD-ENCODING -t UTF-8)."
+_OLD_ENCODINGS = (
+    "Windows and Excel write CP932 in Japanese, GB18030 in Chinese, CP949 in Korean, CP1252 in "
+    "Western languages."
+)
 # Control characters other than tab and those that some programs break lines at (LINE_BREAKS).
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f\x80-\x84\x86-\x9f]")
 
@@ -259,9 +264,15 @@ def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         end = b"\r" if separator == "\n" else b""
-        raw = enumerate(body.split(separator.encode()), 1)
-        lines = [_decode_line(one.removesuffix(end), number, faults) for number, one in raw]
+        raw = body.split(separator.encode())
+        lines = [_decode_line(one.removesuffix(end), n, faults) for n, one in enumerate(raw, 1)]
         text = separator.join(lines)
+        broken = [fault.line for fault in faults.done() if fault.severity == "error"]
+        # Where that is most of what is not ASCII, whatever else is wrong with its lines is noise.
+        if len(broken) > 1 and 2 * len(broken) > sum(not one.isascii() for one in raw):
+            why = "The file is in another encoding than UTF-8."
+            cure = f"{_AS_UTF8} {_OLD_ENCODINGS}"
+            raise FormatError([Fault(faults.file, broken[0], None, why, cure)]) from None
     else:
         clean = text.replace("\r\n", "\n") if separator == "\n" and "\r" in text else text
         lines = clean.split(separator)
@@ -287,7 +298,7 @@ def _decode_line(raw: bytes, number: int, faults: FaultList) -> str:
         faults.error(
             number,
             f"Not UTF-8: byte 0x{raw[error.start]:02X} at byte {error.start + 1} of the line.",
-            "Save it as UTF-8 (a spreadsheet: as “CSV UTF-8”; iconv -f OLD-ENCODING -t UTF-8).",
+            _AS_UTF8,
         )
         return raw.decode("utf-8", errors="replace")
 
