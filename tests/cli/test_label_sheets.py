@@ -111,7 +111,7 @@ def test_what_was_filled_in_is_a_persons_label_also_where_the_machine_says_the_s
 
 
 def test_two_people_fill_in_the_same_sheet_as_spreadsheets_save_it(folder, rows, assay):
-    for who, said in (("KIM", "YES"), ("LEE", "NO")):
+    for who, said in (("KIM", "YES"), ("LEE", "ｎｏ")):  # with a Japanese input method
         for row in rows:
             row["verdict.entailed"] = said
         file = write(folder / f"{who}.csv", rows, delimiter=";", encoding="utf-8-sig")
@@ -125,7 +125,10 @@ def test_two_people_fill_in_the_same_sheet_as_spreadsheets_save_it(folder, rows,
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"verdict.entailed": "PERHAPS"}, "sheet.csv:2 'entailed' must be YES or NO."),
+        (
+            {"verdict.entailed": "PERHAPS"},
+            "sheet.csv:2 'entailed' must be YES or NO, and is “PERHAPS”.",
+        ),
         ({"task": "", "verdict.entailed": "NO"}, "sheet.csv:2 There is neither a 'uid'"),
         (
             {"unit_hash": "1.2E+31", "verdict.entailed": "NO"},

@@ -359,7 +359,7 @@ def test_an_unknown_uid_is_named_and_a_wrong_value_told_in_plain_words(slide, as
     assert done.returncode == 2
     assert f"There is no label '{'0' * 32}' in this ledger." in done.stderr
     assert "There is neither a 'uid' nor a 'task'." in done.stderr
-    assert "'entailed' must be YES or NO." in done.stderr
+    assert "'entailed' must be YES or NO, and is “PERHAPS”." in done.stderr
 
 
 def test_labellers_differ_also_where_as_many_of_a_list_are_of_a_kind(tmp_path, assay):

@@ -23,6 +23,7 @@ YES = '{"reason": "r", "entailed": "YES"}'
         YES,
         '{"reason": "r", "entailed": "yes"}',
         '{"reason": "r", "entailed": true}',
+        '{"reason": "r", "entailed": "ＹＥＳ　"}',
         '{"entailed": "Yes.", "reason": "r", "more": 1}',
         f"```json\n{YES}\n```",
         f"Here is my verdict: {YES} I hope that helps {{really}}.",

@@ -16,6 +16,7 @@ from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.records import folded_text
 from assay.model.secrets import secret_in, secret_told
+from assay.model.wording import quoted
 from assay.tasks.base import AnyTask, Verdict, canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
 
@@ -177,7 +178,9 @@ def label_from(
         shape = _shape_of(task.verdict, field)
         if shape and first["type"] in ("tuple_type", "model_type"):
             return Problem(f"'{field}' is no list in JSON.", f"Write it so: {shape}.")
-        return Problem(f"'{place}' {said}.", f"See what {task.name} asks for.")
+        given = first["input"]
+        shown = f", and is {quoted(given)}" if isinstance(given, str) and given else ""
+        return Problem(f"'{place}' {said}{shown}.", f"See what {task.name} asks for.")
     content = checked.model_dump(mode="json")
     given = row.get("reason")
     reason = given if isinstance(given, str) and given else None
