@@ -193,11 +193,12 @@ def test_a_list_that_is_no_json_is_told_with_one_to_go_by(folder, assay):
     assert assay("labels", "export", folder, *sheet).returncode == 0
     rows = [row | {"verdict.correct": "YES"} for row in read(folder / "sheet.csv")]
     good, wrong = '[{"nugget": 1, "helped": "YES"}]', "1, 2"
-    for given, code in ((good, 0), (wrong, 2)):
+    for given, code in ((good, 0), ('[{"helped": "YES"}]', 2), (wrong, 2)):
         rows[0]["verdict.nuggets"] = given
         done = assay(*IMPORT, folder, write(folder / "kim.csv", rows), "--by", "human:KIM")
         assert done.returncode == code, done.stderr
-    assert """Write it so: [{"nugget": …, "helped": …}].""" in done.stderr
+        shape = """so: [{"nugget": …, "helped": …}]."""
+        assert code == 0 or shape in done.stderr
 
 
 def test_a_sheet_that_somebody_filled_in_is_not_written_over(folder, rows, assay):

@@ -220,7 +220,7 @@ def test_all_faults_of_a_file_are_told_at_once(slide, assay):
         (3, "The unit of this label was changed"),
         (4, "may hold the numbers 1 to 4"),
         (5, "'verdict'"),
-        (6, "'passage' Field required"),
+        (6, "'passage' is missing"),
     ):
         assert f"edited.jsonl:{line} " in done.stderr, line
         assert why in done.stderr

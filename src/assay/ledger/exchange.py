@@ -174,13 +174,15 @@ def label_from(
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "verdict"
         said = first["msg"].removeprefix("Value error, ")
+        said = "is missing" if first["type"] == "missing" else said
         field = str(next(iter(first["loc"]), ""))
         shape = _shape_of(task.verdict, field)
         if shape and first["type"] in ("tuple_type", "model_type"):
             return Problem(f"'{field}' is no list in JSON.", f"Write it so: {shape}.")
         given = first["input"]
         shown = f", and is {quoted(given)}" if isinstance(given, str) and given else ""
-        return Problem(f"'{place}' {said}{shown}.", f"See what {task.name} asks for.")
+        cure = f"Write '{field}' so: {shape}" if shape else f"See what {task.name} asks for"
+        return Problem(f"'{place}' {said}{shown}.", f"{cure}.")
     content = checked.model_dump(mode="json")
     given = row.get("reason")
     reason = given if isinstance(given, str) and given else None
