@@ -3,7 +3,7 @@ and why labels failed."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.model.labels import LabellerId
@@ -42,9 +42,16 @@ def why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
         who = ledger.labellers().items()
         counts = [n for n, one in who if book.by_unit.policy.counts(one, task.name, own)]
         why = ledger.why_failed(task.name, counts) if counts else Counter[str]()
-        first = why.most_common(_REASONS)
-        told = [f"{reason} ({count:,})" for reason, count in first]
-        rest = why.total() - sum(count for _, count in first)
+        alike: dict[str, Counter[str]] = defaultdict(Counter)  # "… is in" once for all languages
+        for reason, count in why.items():
+            head, cut, tail = reason.rpartition(" is in ")
+            alike[head + cut or reason][tail if cut else ""] += count
+        by_number = sorted(alike.items(), key=lambda one: -one[1].total())
+        told = [
+            head + ", ".join(f"{tail} ({count:,})" for tail, count in of.most_common())
+            for head, of in by_number[:_REASONS]
+        ]
+        rest = sum(of.total() for _, of in by_number[_REASONS:])
         told += [f"other reasons ({rest:,})"] if rest else []
         if told:
             yield f"Failed labels in the ledger ({task.title}): {'; '.join(told)}"
