@@ -132,7 +132,7 @@ def test_unreadable_files(tmp_path, write):
 def test_a_file_in_another_encoding_is_one_fault(write, encoding, text):
     lines = ["id\ttext\n", *(text.format(n, n) for n in range(1, 9))]
     path = write("".join(lines).encode(encoding))
-    with pytest.raises(FormatError, match="another encoding than UTF-8.*CP932 in Japan") as error:
+    with pytest.raises(FormatError, match=r"another encoding than UTF-8.*CP932 in Japan") as error:
         read_text(path)
     (fault,) = error.value.faults
     assert fault.line in {1, 2}

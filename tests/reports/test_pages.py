@@ -124,6 +124,12 @@ def test_a_run_has_one_colour_on_the_whole_page():
     assert sorted(drawn) == [("0", "stranger"), ("1", "best")]
 
 
+def test_names_from_right_to_left_leave_numbers_beside_them_in_place():
+    table = Table("", ("M",), [(1,)], note="Left out (جامعة-القاهرة: 4, Köln: 1 and <b>ע: 2).")
+    html, _ = read(page(table))
+    assert "(<bdi>جامعة-القاهرة</bdi>: 4, Köln: 1 and &lt;b&gt;<bdi>ע</bdi>: 2)." in html
+
+
 def test_a_cell_of_a_grid_may_be_a_range():
     _, found = read(page(*items()))
     assert ".25–.50" in found.text

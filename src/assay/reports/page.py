@@ -6,11 +6,12 @@ import base64
 import hashlib
 import json
 import math
+import re
 from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from assay.model.languages import COMMON
 from assay.page.wording import NOTHING, visible
@@ -32,6 +33,7 @@ def environment() -> Environment:
     made.globals["swatch"] = swatch
     made.globals["meter"] = meter
     made.filters["breakable"] = breakable
+    made.filters["isolated"] = isolated
     return made
 
 
@@ -94,6 +96,18 @@ def swatch(kind: int | None) -> Markup:
 def breakable(name: str) -> Markup:
     """A name that a line may break within, but in no word of it."""
     return Markup("<wbr>").join(pieces(visible(name)))
+
+
+_LEFTWARDS = "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]"
+_LEFTWARDS_NAME = re.compile(rf"{_LEFTWARDS}(?:[^:;,&()“”]*{_LEFTWARDS})?")
+
+
+def isolated(text: str) -> Markup:
+    """A sentence in which names in Hebrew or Arabic letters leave in order what is beside them:
+    else the number of a run would be read as that of its neighbour."""
+    sentence = str(escape(visible(text)))
+    found = _LEFTWARDS_NAME.sub(lambda name: f"<bdi>{name[0]}</bdi>", sentence)
+    return Markup(found)  # noqa: S704 (escaped)
 
 
 def setting(value: object) -> str:

@@ -32,9 +32,10 @@ _STYLE: Any = {
     "pdf.fonttype": 42,
 }
 _WIDE = re.compile(
-    "Sans CJK (JP|SC|KR)|Hiragino Sans|Yu Gothic|MS Gothic|YaHei|PingFang|SimHei|WenQuanYi|IPA.*Got"
+    "Sans (CJK (JP|SC|KR)|Thai|Devanagari)|Hiragino Sans|Yu Gothic|MS Gothic|YaHei|PingFang|SimHei|"
+    "WenQuanYi|IPA.*Got|Garuda|Leelawadee|Thonburi|Lohit Dev|Nirmala"
 )
-"""Fonts with Chinese, Japanese and Korean letters, for formats that hold their fonts."""
+"""Fonts with letters that the first has not, for formats that hold their fonts."""
 _METADATA: dict[str, dict[str, str | None]] = {
     "svg": {"Date": None, "Creator": "Assay"},
     "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Assay", "Producer": "Assay"},
