@@ -42,11 +42,11 @@ def why_failed(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[str]:
         who = ledger.labellers().items()
         counts = [n for n, one in who if book.by_unit.policy.counts(one, task.name, own)]
         why = ledger.why_failed(task.name, counts) if counts else Counter[str]()
-        alike: dict[str, Counter[str]] = defaultdict(Counter)  # "… is in" once for all languages
+        grouped: dict[str, Counter[str]] = defaultdict(Counter)  # "… is in" once for all languages
         for reason, count in why.items():
             head, cut, tail = reason.rpartition(" is in ")
-            alike[head + cut or reason][tail if cut else ""] += count
-        by_number = sorted(alike.items(), key=lambda one: -one[1].total())
+            grouped[head + cut or reason][tail if cut else ""] += count
+        by_number = sorted(grouped.items(), key=lambda one: -one[1].total())
         told = [
             head + ", ".join(f"{tail} ({count:,})" for tail, count in of.most_common())
             for head, of in by_number[:_REASONS]
