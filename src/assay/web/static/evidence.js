@@ -95,7 +95,7 @@ function choose(to, from = to) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (!marking.on || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.key === "Shift") return;
+  if (!marking.on || composes(event) || event.ctrlKey || event.metaKey || event.altKey || event.key === "Shift") return;
   const backwards = getComputedStyle(marking.sentences[marking.to].field).direction === "rtl" ? -1 : 1;
   const step = { ArrowDown: 1, ArrowUp: -1, ArrowRight: backwards, ArrowLeft: -backwards }[event.key];
   if (step) choose(marking.to + step, event.shiftKey ? marking.from : undefined);
@@ -103,7 +103,7 @@ document.addEventListener("keydown", (event) => {
   else {
     // Any other key leaves, and does what it always does.
     stopMarking();
-    if (event.key !== "Escape" && event.key !== keys.evidence) return;
+    if (event.key !== "Escape" && pressed(event) !== keys.evidence) return;
   }
   event.preventDefault();
   event.stopImmediatePropagation();

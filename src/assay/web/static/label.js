@@ -48,6 +48,21 @@ function make(tag, attributes = {}, ...children) {
 let single = localStorage.getItem("single keys") !== "off";
 const works = (key) => single || key.length > 1 || key === " ";
 
+// Input methods write with it; in Safari only the number says so.
+const composes = (event) => event.isComposing || event.keyCode === 229;
+
+function pressed(event) {
+  // What a key says: where a keyboard has no Latin letters, or digits with Shift alone, what stands
+  // there on others. Capitals lock makes no other keys.
+  if (event.key.length > 1) return event.key;
+  const key = event.key.normalize("NFKC");
+  const [, letter, digit] = /^(?:Key([A-Z])|(?:Digit|Numpad)([0-9]))$/.exec(event.code) || [];
+  const known = Object.values(keys).includes(key) || event.shiftKey || event.getModifierState("AltGraph");
+  if (digit && !known && !/^[a-z]$/i.test(key)) return digit;
+  const said = (letter && !/^[ -~]$|\p{sc=Latin}/u.test(key) ? letter : key).toLowerCase();
+  return !LETTERS.includes(said) ? key : event.shiftKey ? said.toUpperCase() : said;
+}
+
 const kbd = (key) => (key && works(key) ? make("kbd", { "aria-hidden": "true" }, key === "Backspace" ? "⌫" : key) : null);
 
 function say(text, wrong = false) {
@@ -653,7 +668,7 @@ function read(name) {
 find("rules").addEventListener("click", () => read("guide"));
 
 find("ask-text").addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); find("ask").close("ok"); }
+  if (event.key === "Enter" && !event.shiftKey && !composes(event)) { event.preventDefault(); find("ask").close("ok"); }
 });
 
 async function aside(kind, text) {
@@ -744,7 +759,7 @@ for (const kind of ["input", "change"]) {
 find("verdict").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
 
 document.addEventListener("keydown", (event) => {
-  if (document.querySelector("dialog[open]") || event.isComposing) return;
+  if (document.querySelector("dialog[open]") || composes(event)) return;
   const target = event.target;
   const writing = target.matches("textarea, select, input");
   if (writing) {
@@ -755,8 +770,7 @@ document.addEventListener("keydown", (event) => {
   if (!works(event.key)) return;
   const written = event.getModifierState && event.getModifierState("AltGraph"); // [ and ] on many keyboards
   if (!written && (event.ctrlKey || event.metaKey || event.altKey)) return;
-  // Capitals lock makes no other keys.
-  const key = LETTERS.includes(event.key.toLowerCase()) ? (event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase()) : event.key;
+  const key = pressed(event);
   const radio = target.closest("[role=radiogroup] [role=radio]");
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
   if (radio && step) {
