@@ -57,7 +57,7 @@ class Person(threading.Thread):
         return text
 
     def run(self) -> None:
-        self.ask(f"/enter?t={self.token}")
+        self.ask(f"/enter?t={self.token}&here=1")
         page = self.ask(f"/label/{TASK}").decode()
         start = json.loads(re.search(r'<script id="start"[^>]*>(.*?)</script>', page, re.S)[1])
         self.headers["X-Assay-Token"] = start["token"]

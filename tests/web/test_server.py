@@ -39,7 +39,7 @@ class Client:
 
     def __init__(self, server, link=None):
         self.server, self.cookie, self.token = server, "", ""
-        reply, _ = self.get((link or server.link).partition(server.base)[2])
+        reply, _ = self.get((link or server.link).partition(server.base)[2], Sec_Fetch_Site="none")
         assert reply.status == 302
         self.set_cookie = reply.getheader("Set-Cookie")
         self.cookie = self.set_cookie.partition(";")[0]
@@ -104,7 +104,7 @@ def test_a_link_lets_in_once_with_a_cookie_that_no_other_site_sends(server):
     assert client.get("/")[0].status == 200
     assert client.get("/static/bench.css")[0].status == 200  # as a browser does
     client.cookie = ""
-    reply, text = client.get(server.link.partition(server.base)[2])
+    reply, text = client.get(server.link.partition(server.base)[2], Sec_Fetch_Site="none")
     assert reply.status == 200
     assert "lets nobody in" in text
     assert client.get("/")[0].status == 401
@@ -120,7 +120,8 @@ def test_a_preview_of_a_link_does_not_use_it_up(server):
     kim = Client(server, link)
     assert kim.start()["screens"]
     assert [one.get("/")[0].status for one in (kim, *previews)] == [200, 401, 401]
-    assert "lets nobody in" in previews[1].get(link.partition(server.base)[2], Cookie="")[1]
+    path = link.partition(server.base)[2]
+    assert "lets nobody in" in previews[1].get(path, Cookie="", Sec_Fetch_Site="none")[1]
 
 
 def test_nothing_stored_lets_anybody_in(server, tmp_path):

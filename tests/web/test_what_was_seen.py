@@ -158,20 +158,32 @@ def test_labels_that_came_from_elsewhere_are_seen_at_once(serve, tmp_path, assay
     assert "1 of 4 labels" in home
 
 
-def test_a_link_in_a_mail_leads_in(serve, tmp_path):
+@pytest.mark.parametrize(
+    ("elsewhere", "ours"),
+    [
+        ({"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-origin"}),
+        ({}, {}),  # over plain HTTP browsers tell no other machine where somebody comes from
+    ],
+)
+def test_a_link_in_a_mail_leads_in_and_later_back(serve, tmp_path, elsewhere, ours):
     server = serve(write_folder(tmp_path / "f"))
     client = Client.__new__(Client)
     client.server, client.cookie = server, ""
     path = server.link.partition(server.base)[2]
-    reply, text = client.get(path, Sec_Fetch_Site="cross-site")
-    assert reply.status == 200
-    assert reply.getheader("Set-Cookie") is None
-    assert f'http-equiv="refresh" content="0;url={path}"' in text
-    reply, _ = client.get(path, Sec_Fetch_Site="same-origin")
-    assert reply.status == 302
-    client.cookie = reply.getheader("Set-Cookie").partition(";")[0]
+
+    def led():
+        cookie, client.cookie = client.cookie, ""  # which no browser brings from elsewhere
+        reply, text = client.get(path, **elsewhere)
+        assert (reply.status, reply.getheader("Set-Cookie")) == (200, None)
+        client.cookie = cookie
+        reply, _ = client.get(html.unescape(re.search('content="0;url=(.+?)"', text)[1]), **ours)
+        assert (reply.status, reply.getheader("Location")) == (302, "/")
+        return reply
+
+    client.cookie = led().getheader("Set-Cookie").partition(";")[0]
     assert client.cookie.startswith(f"assay_{server.port}=")
-    assert client.get("/", Sec_Fetch_Site="same-origin")[0].status == 200
+    assert client.get("/runs", **ours)[0].status == 200  # now the link is used up
+    assert led().getheader("Set-Cookie") is None
 
 
 def test_nobody_is_made_somebody_else_without_being_asked(serve, tmp_path):

@@ -62,17 +62,19 @@ def routes() -> list[web.RouteDef]:
 async def enter(request: web.Request) -> web.StreamResponse:
     """Let in who comes with a link. What leads there from elsewhere, a mail or somebody's page,
     brings no cookie, so that our own page leads there again; who is somebody else already is asked
-    first: else whoever has a link could have others label under its name."""
+    first: else whoever has a link could have others label under its name. Over plain HTTP browsers
+    do not say where somebody comes from: nobody is taken to come from our own page who does not say
+    so."""
     bench = bench_of(request)
     token, site = request.query.get("t", ""), request.headers.get("Sec-Fetch-Site")
+    if site in ("cross-site", "same-site") or (site is None and "here" not in request.query):
+        return page(request, "enter.html", link=_link(token))
     invited = await bench.do(bench.desk.state.invited, token)
     here = await bench.session(request.cookies.get(request[COOKIE], ""), True)
     if invited is None and here is None:
         return page(request, "away.html")
     if invited is None:
         raise web.HTTPFound("/")
-    if site in ("cross-site", "same-site"):
-        return page(request, "enter.html", link=_link(token))
     sure = "instead" in request.query and site in (None, "same-origin")
     if here is not None and here[0].id != invited.id and not sure:
         names = here[0].name, invited.name
@@ -89,7 +91,7 @@ async def enter(request: web.Request) -> web.StreamResponse:
 
 
 def _link(token: str) -> str:
-    return f"/enter?t={quote(token)}"
+    return f"/enter?t={quote(token)}&here=1"
 
 
 async def home(request: web.Request) -> web.Response:
