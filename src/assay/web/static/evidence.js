@@ -38,7 +38,9 @@ function addEvidence(found) {
 // -- sentence by sentence -----------------------------------------------------------------------
 
 function sentencesIn(field) {
-  const found = [...new Intl.Segmenter(undefined, { granularity: "sentence" }).segment(field.textContent)];
+  const text = field.textContent;
+  const found = Intl.Segmenter ? [...new Intl.Segmenter(undefined, { granularity: "sentence" }).segment(text)]
+    : [...text.matchAll(/.+?(?:[.!?]\s+|[。！？]|$)/gsu)].map(({ 0: segment, index }) => ({ segment, index }));
   return found.filter((one) => one.segment.trim()).map((one) => {
     const start = one.index + one.segment.length - one.segment.trimStart().length;
     return { field, start, end: one.index + one.segment.trimEnd().length };

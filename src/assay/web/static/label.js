@@ -72,7 +72,7 @@ function say(text, wrong = false) {
 }
 
 async function ask(path, body, most = SILENT) {
-  const sent = most ? { signal: AbortSignal.timeout(most) } : {};
+  const sent = most && AbortSignal.timeout ? { signal: AbortSignal.timeout(most) } : {};
   const reply = await fetch(path, body === undefined ? { ...sent, cache: "no-store" } : {
     ...sent,
     method: "POST",
@@ -95,13 +95,13 @@ function editOf(text) {
 const RUN = /[\p{L}\p{N}\p{M}]+/gu; // compiled once: a pattern made of each unit's words takes 20 ms
 const WITHOUT_SPACES = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 const PARTICLE = /^\p{sc=Hiragana}{1,2}$/u;
-const segments = new Intl.Segmenter(undefined, { granularity: "word" });
+const segments = Intl.Segmenter && new Intl.Segmenter(undefined, { granularity: "word" }); // Firefox has it since 125
 
 function lit(text, words) {
   // Words of the query stand out where a word begins with one of them and has three letters more at
   // most; in scripts that have no spaces, wherever a part of the query stands.
   const known = new Set(words.filter((one) => one.length > 2));
-  const parts = words.filter((one) => WITHOUT_SPACES.test(one)).flatMap((one) => [...segments.segment(one)].map((part) => part.segment));
+  const parts = words.filter((one) => WITHOUT_SPACES.test(one)).flatMap((one) => (segments ? [...segments.segment(one)].map((part) => part.segment) : [one]));
   const anywhere = parts.filter((one) => !PARTICLE.test(one)).join("|");
   const found = [];
   let end = 0;
