@@ -497,8 +497,9 @@ def test_people_who_disagree_on_nuggets_are_settled_as_on_anything_else(tmp_path
     assert scored(folder, "adjudicated").findings.per_topic["good"]["all"]["2"] == (0.0, 1.0)
     most = scored(folder, "majority")
     assert most.findings.per_topic["good"]["all"]["2"] == (1.0, 1.0)
-    remarks = " ".join(scored(folder, "adjudicated").warnings)
-    assert "people disagree and nothing is settled" in remarks
+    open_too = scored(folder, "adjudicated")
+    assert "people disagree and nothing is settled" in " ".join(open_too.warnings)
+    assert "; people settle those that they disagree on (1) in" in open_too.gaps[0].so
 
 
 def test_of_a_machines_assignments_those_to_the_present_question_count(tmp_path: Path):

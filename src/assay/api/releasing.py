@@ -95,8 +95,7 @@ def release(
     if results.missing:
         note(
             f"{results.missing:,} {results.missing_what} have no usable label: what hangs on them "
-            "is published as ranges. 'assay judge' asks for missing ones, --retry-failed for "
-            "failed ones."
+            f"is published as ranges. {results.cures}"
         )
     out = opened.folder.out
     seal = file_sha256(out / MANIFEST)

@@ -192,6 +192,14 @@ class Results:
         return sum(one.unlabelled.count for one in self.by_protocol.values())
 
     @property
+    def cures(self) -> str:
+        """What gives missing labels."""
+        return (
+            "'assay judge' asks for missing ones, --retry-failed for failed ones; what people "
+            "disagree on they settle in 'assay ui'."
+        )
+
+    @property
     def missing_what(self) -> str:
         """``labels``, or what the protocol tells it in (``answers``, ``nuggets``)."""
         return "units" if self.only is None else self.only.unlabelled.what

@@ -288,10 +288,7 @@ def _show(
         for warning in results.warned("The report lists all."):
             remark(warning)
     if results.missing:
-        tell(
-            f"{results.missing} {results.missing_what} have no usable label; 'assay judge' asks "
-            "for missing ones, --retry-failed for failed ones."
-        )
+        tell(f"{results.missing} {results.missing_what} have no usable label; {results.cures}")
         raise typer.Exit(1)
 
 

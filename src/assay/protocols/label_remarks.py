@@ -21,11 +21,17 @@ _REASONS = 3
 def label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> Iterator[Gap]:
     """What labels that scores wanted are missing, or failed."""
     titles = {task.name: task.title for task in tasks}
+    unsettled = 0 if book.by_unit is None else len(book.by_unit.unsettled)
+    so = "“assay judge” asks for the labels that are missing."
+    if unsettled:
+        settled = f"people settle those that they disagree on ({unsettled:,}) in “assay ui”."
+        others = unsettled < book.missing.total()
+        so = f"{so[:-1]}; {settled}" if others else settled.capitalize()
     for task, count in book.missing.items():
         asked = book.asked[task]
         of = f"of {asked:,} labels" if asked > count else "label" if count == 1 else "labels"
         what = f"{of} {named(count, 'is', 'are')} missing: {titles[task]}"
-        yield Gap(count, what, "“assay judge” asks for the labels that are missing.")
+        yield Gap(count, what, so)
     for task, count in book.failed.items():
         what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
         yield Gap(count, what, RETRY)
