@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -229,7 +230,7 @@ def test_a_release_into_what_is_released_is_refused(made):
     assert "lies in out/" in done.stderr
 
 
-def test_a_public_page_has_numbers_alone():
+def test_a_public_page_has_numbers_alone(monkeypatch):
     about = {"t": "what the passage says"}
     part = Part(
         "All",
@@ -266,6 +267,12 @@ def test_a_public_page_has_numbers_alone():
     assert "without human:… and human:…" in html
     assert "2 × … The text is …" in html
     assert "0.250" in html
+    # No room: the corrected scores go last.
+    monkeypatch.setattr(release_pages, "PAGE_BYTES", 1)
+    corrected = Part("Corrected", items=(Table("more", ("a",), [(0.375,)]),))
+    public, left = release_pages.public_page(replace(whole, first=(corrected,)), "", "abc", print)
+    assert left == ["All", "Corrected"]
+    assert "0.375" not in html_of(public).decode()
 
 
 def test_several_protocols_have_a_page_over_all(tmp_path, monkeypatch):

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.api.corrected import Corrected
-from assay.api.correcting import Evaluations, Trusted, correct
-from assay.ledger import Ledger
+from assay.api.correcting import Trusted
 from assay.measures.arrays import Floats
 from assay.measures.scores import Score
 from assay.model.errors import SettingsError
@@ -182,17 +181,10 @@ def _corrected_scores(one: Corrected) -> dict[str, Score]:
     return dict(sorted(scores.items(), key=lambda each: sign * (each[1].value or 0)))
 
 
-def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:
-    """The section of a report in a folder with a draw."""
-    try:
-        found = correct(evaluations, ledger)
-    except SettingsError as error:
-        return Part("Corrected by people’s labels", str(error), ())
-    return trust_part(found)
-
-
-def trust_part(found: Trusted) -> Part:
-    """The section of corrected scores, or of why there are none."""
+def trust_part(found: Trusted | SettingsError) -> Part:
+    """The section of corrected scores in a report, or why there are none."""
+    if isinstance(found, SettingsError):
+        return Part("Corrected by people’s labels", str(found), ())
     tables = []
     for board in found.boards:
         for one in board.found:

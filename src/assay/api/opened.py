@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -33,6 +33,7 @@ from assay.labellers.hosted import Hosting
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
+from assay.ledger.chain import Head
 from assay.ledger.policy import POLICY_HELP as POLICY_HELP
 from assay.ledger.policy import shared_policy
 from assay.model.errors import AssayError, SettingsError
@@ -67,6 +68,7 @@ class Opened:
     folder: Folder
     parts: Mapping[str, Evaluation]
     told: Told = unheard
+    _corrected: dict[Head, Trusted | SettingsError] = field(default_factory=dict, init=False)
 
     @classmethod
     def open(
@@ -356,9 +358,9 @@ class Opened:
         only = results.only
         page = page_of(only) if only is not None else overview(self.folder, results)
         if ledger is not None and ledger.draws():
-            from assay.api.corrected_tables import trust_section  # noqa: PLC0415 (as below)
+            from assay.api.corrected_tables import trust_part  # noqa: PLC0415 (as below)
 
-            page = replace(page, first=(trust_section(self.parts, ledger),))
+            page = replace(page, first=(trust_part(self._correcting(ledger)),))
         return page
 
     def corrected(self, ledger: AnyLedger) -> Trusted | None:
@@ -366,13 +368,23 @@ class Opened:
         was asked for, or the ledger, which has the draws, is not at hand."""
         if self.folder.policy is not None or not isinstance(ledger, Ledger) or not ledger.draws():
             return None
-        from assay.api.correcting import correct  # noqa: PLC0415 (few folders have a draw)
-
-        try:
-            found = correct(self.parts, ledger)
-        except SettingsError:
+        found = self._correcting(ledger)
+        if isinstance(found, SettingsError):
             return None  # the report says why
         return found if found.corrects else None
+
+    def _correcting(self, ledger: Ledger) -> Trusted | SettingsError:
+        """What people's labels of a draw correct, or why nothing: worked out once, as it takes
+        long and the report, the terminal and a release have it."""
+        head = ledger.head()
+        if head not in self._corrected:
+            from assay.api.correcting import correct  # noqa: PLC0415 (few folders have a draw)
+
+            try:
+                self._corrected[head] = correct(self.parts, ledger)
+            except SettingsError as error:
+                self._corrected[head] = error
+        return self._corrected[head]
 
     def _require_no_input(self, path: Path) -> None:
         self.folder.require_no_input(path, chain(*(one.files for one in self.parts.values())))

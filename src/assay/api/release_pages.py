@@ -51,6 +51,7 @@ def told_to_all(warnings: Sequence[str]) -> tuple[str, ...]:
 def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, list[str]]:
     """The page without answers and passages, and the titles of sections it has no room for."""
     page = replace(without_names(page), warnings=told_to_all(page.warnings))
+    first = list(page.first)
     remaining = [one for part in page.parts if (one := _without_texts(part)) is not None]
     sealed = f"Sealed: SHA-256 of the manifest {seal}."
     left: list[str] = []
@@ -58,14 +59,16 @@ def public_page(page: Page, place: str, seal: str, note: Note) -> tuple[Page, li
         said = [*page.lede, sealed]
         if left:
             said.append(f"In the dossier's report alone: {listed(left, 10)}.")
-        public = replace(page, parts=tuple(remaining), lede=tuple(said), out=f"dossier/{place}")
+        public = replace(page, first=tuple(first), parts=tuple(remaining), lede=tuple(said),
+                         out=f"dossier/{place}")  # fmt: skip
         size = len(html_of(public))
-        if size >= PAGE_BYTES and not remaining:
+        goes = remaining or first  # corrected scores, which are in tables/ too, come last
+        if size >= PAGE_BYTES and not goes:
             note(f"The leaderboards alone make the public page {size / 1e6:.1f} MB.")
-        if not remaining or size < PAGE_BYTES:
+        if not goes or size < PAGE_BYTES:
             return public, left
-        sizes = [len(html_of(replace(public, parts=(part,)))) for part in remaining]
-        left.append(remaining.pop(sizes.index(max(sizes))).title)
+        sizes = [len(html_of(replace(public, first=(), parts=(part,)))) for part in goes]
+        left.append(goes.pop(sizes.index(max(sizes))).title)
 
 
 def _without_texts(part: Part) -> Part | None:
