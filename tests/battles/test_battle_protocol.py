@@ -93,7 +93,8 @@ def test_both_orders_are_asked_and_disagreement_is_a_tie(assay, tmp_path, env):
     ratings = [float(found[run, "Rating"]["value"]) for run in ("weak", "strong")]
     assert ratings[0] < ratings[1]
     # The file that is written scores the same.
-    done = assay("battles", folder / "out" / "battles.jsonl", "--merge", "--csv", "--prior", 1)
+    command, *_ = json.loads((folder / "out" / "manifest.json").read_text())["reproduce"]
+    done = assay(*command.split()[1:], "--csv", cwd=folder / "out")
     rows = {(r["run"], r["measure"]): r for r in csv.DictReader(done.stdout.splitlines())}
     for run in STRENGTH:
         theirs, ours = (float(one[run, "Rating"]["value"]) for one in (rows, found))

@@ -104,7 +104,7 @@ class Ranked:
             commands.append(" ".join(words))
         if commands and self.g_max == int(self.g_max):  # NTCIREVAL takes whole gains alone
             gains = ":".join(map(str, range(1, int(self.g_max) + 1)))
-            commands.append(f"pyNTCIREVAL compute -g {gains} (ntcireval/, topic by topic)")
+            commands.append(f"# in ntcireval/, topic by topic: pyNTCIREVAL compute -g {gains}")
         return commands
 
 

@@ -28,7 +28,7 @@ from assay.protocols.output import FileData, write_bytes, write_packed, write_pi
 from assay.protocols.places import Place, PlaceColumns, UsedLabels
 from assay.protocols.ranked import ranked_files
 from assay.protocols.results import Result
-from assay.protocols.scores import score_files
+from assay.protocols.scores import means_command, score_files
 from assay.protocols.sides import beside_files
 from assay.protocols.standing import stands_on
 from assay.tasks.base import AnyTask
@@ -273,6 +273,7 @@ def write_manifest(
         "reproduce": [
             *([] if ranked is None else ranked.commands()),
             *result.findings.commands,
+            *means_command(result.findings.scores, result.findings.per_topic),
         ],
         "outputs": {path.relative_to(out).as_posix(): one for path, one in outputs.items()},
         "warnings": list(result.warnings),

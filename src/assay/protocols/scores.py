@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import isclose
 from operator import attrgetter
+from statistics import fmean
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Score, Scores
@@ -19,6 +21,10 @@ VALUE_COLUMNS = ("run", "topic", "measure", "value", "floor", "ceiling")
 """What commands on files print with ``--csv``; the topic of a mean is ``all``."""
 
 RANGE_COLUMNS = ("run", "topic", "measure", "floor", "ceiling")
+_MEANS = (
+    "sqlite3 -header -csv :memory: '.import --csv per_topic.csv t' \"SELECT run, 'all' AS topic, "
+    "measure, avg(value) AS value FROM t WHERE value <> '' GROUP BY run, measure\""
+)
 
 
 def score_files(
@@ -50,6 +56,23 @@ def score_files(
             for score in found.values()
         )
         yield "scores_by_category.csv", csv_bytes(("category", *SCORE_COLUMNS), rows)
+
+
+def means_command(scores: Scores, per_topic: PerTopic) -> Iterator[str]:
+    """What gives scores again where all that have values on topics are the means of these."""
+    for run, by_measure in per_topic.items():
+        for measure, values in by_measure.items():
+            if (score := scores.get(run, {}).get(measure)) is None:
+                continue
+            known = [ends.value for ends in values.values() if ends is not None]
+            sure = [value for value in known if value is not None]
+            mean = fmean(sure) if sure else None
+            if len(sure) < len(known) or (mean is None) != (score.value is None):
+                return
+            if not isclose(mean or 0, score.value or 0, abs_tol=1e-12):
+                return
+    if per_topic:
+        yield _MEANS
 
 
 def _every(per_topic: PerTopic) -> Iterator[tuple[str, str, str, Range | None]]:

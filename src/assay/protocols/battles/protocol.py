@@ -104,6 +104,7 @@ class BattleProtocol(Protocol[BattleSettings, BattleInputs]):
             ),
             gaps=tuple(_gaps(rated, len(twice), disagree)),
             files={"battles.jsonl": write_battles(j for one in every for j in one.judgments)},
+            commands=(_command(settings),),
             parts=lambda: tuple(_parts(counts, rated, every)),
             document=lambda: {
                 "battles": len(results),
@@ -185,6 +186,15 @@ def _per_topic(
         }
         for place, run in enumerate(counts.runs)
     }
+
+
+def _command(settings: BattleSettings) -> str:
+    """What gives the ratings again, where the files are."""
+    theta = "" if settings.theta is None else f" --theta {settings.theta}"
+    return (
+        f"assay battles battles.jsonl --merge --model {settings.model}{theta} "
+        f"--prior {settings.prior} --win-rate {settings.win_rate}"
+    )
 
 
 def _note(settings: BattleSettings) -> str:
