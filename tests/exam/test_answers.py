@@ -66,6 +66,10 @@ def test_edit_distance_is_levenshteins(a, b, most):
         ("be higher", "rise", False),
         ("ÉPIDERMIS", "épidermis", True),
         ("", "rise", False),
+        ("दिन", "दान", False),  # day and gift: their vowels are marks
+        ("ดี", "ดู", False),
+        ("कृष्ण।", "कृष्ण", True),
+        ("١٩٥٧", "１９５７", True),
     ],
 )
 def test_a_match_is_nearer_than_a_fifth_of_the_longer(answer, gold, same):

@@ -23,7 +23,7 @@ from assay.labellers.refusals import (
     without_gaps,
 )
 from assay.labellers.undecided import called_mistake, dismissed, plainly_given, unsettled
-from assay.model.phrases import Phrases
+from assay.model.phrases import VOWELS, Phrases
 
 VERSION = 13
 """Of the rules here, of those on refusals, and of what the embedded judge does not read for its
@@ -155,8 +155,9 @@ def _places(said: str, gold: str) -> list[tuple[int, int]]:
         for at, one in enumerate(words)
         if at > 1 or not sign
     ) or r"\s+".join(map(re.escape, parts))
-    before = "" if re.match(f"[{UNSPACED}]", gold) else rf"(?<![^\W{UNSPACED}])"
+    before = "" if re.match(f"[{UNSPACED}]", gold) else rf"(?<![^\W{UNSPACED}])(?<![{VOWELS}])"
     after = "" if re.search(f"[{UNSPACED}]$", gold) else rf"(?![^\W{UNSPACED}]|\+\+|#)"
+    after += rf"(?![{VOWELS}])"
     if re.match(f"[{_DIGIT}]", gold):
         before += _NUMBER_BEFORE
     if re.search(f"[{_DIGIT}]$", gold):

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from assay.model.phrases import Phrases, phrases_in
+from assay.model.phrases import VOWELS, Phrases, in_one_form, phrases_in
 from assay.tasks.r2c2 import Act
 
 LONGEST = 1500
@@ -41,9 +41,11 @@ _MARKUP = re.compile(
 )  # fmt: skip
 _GAP = re.compile(r"\s{9,}")
 _NO_WORD = re.compile(r"[\s.?!…_\"'–—−-]*")
-UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
+UNSPACED = (
+    r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+)
 """Letters of scripts in which words have no edges, as a part of a pattern's class."""
-_WORDS = re.compile(r"(?:(?<![\w.,)%])[-−–]?\.?(?=\d))?\w+(?:[+#]+(?!\w))?")
+_WORDS = re.compile(rf"(?:(?<![\w.,)%])[-−–]?\.?(?=\d))?[\w{VOWELS}]+(?:[+#]+(?!\w))?")
 """A sign before a number belongs to it, and what tells C++ from C."""
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
 _SHORT_TITLE = frozenset(("Nobody", "Everybody", "Who"))
@@ -121,7 +123,7 @@ def same_words(one: str, other: str) -> bool:
 def folded(text: str) -> str:
     """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes, œ and æ as two
     letters, no wide gaps."""
-    plain = _APOSTROPHE.sub("'", unicodedata.normalize("NFKC", text)).casefold()
+    plain = in_one_form(_APOSTROPHE.sub("'", text))
     return without_gaps(plain.replace("œ", "oe").replace("æ", "ae")).strip()
 
 

@@ -23,6 +23,7 @@ from assay.labellers.denials import (
 )
 from assay.labellers.refusals import folded, refusal_in
 from assay.model.labels import LabellerId, Status
+from assay.model.phrases import VOWELS
 from assay.tasks.base import AnyTask, Verdict
 from assay.tasks.r2c2 import (
     ANSWER,
@@ -43,7 +44,8 @@ from assay.tasks.r2c2 import (
 _ARTICLES = frozenset(("a", "an", "the"))
 
 
-_WORD = re.compile(r"(?:(?<!\w)[-−–](?=\d))?(?:\d+(?:[.,]\d+)+|\w+(?:[+#]+(?!\w))?)")
+_VOWEL = re.compile(f"[{VOWELS}]")
+_WORD = re.compile(rf"(?:(?<!\w)[-−–](?=\d))?(?:\d+(?:[.,]\d+)+|[\w{VOWELS}]+(?:[+#]+(?!\w))?)")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)|(?<![\d.,])\d{1,3}(?: \d{3})+(?!\d)")
 
 
@@ -52,7 +54,7 @@ def normalise(text: str) -> tuple[str, ...]:
     number as one word: 12,000 and 12 000 are 12000, 1,5 is 1.5."""
     said = plain(folded(text))
     if not said.isascii():
-        said = "".join(one for one in said if not unicodedata.combining(one))
+        said = "".join(o for o in said if not unicodedata.combining(o) or _VOWEL.match(o))
     said = _THOUSANDS.sub(lambda one: re.sub("[, ]", "", one.group()), said.replace("'", ""))
     words = (re.sub("^[−–]", "-", word.replace(",", ".")) for word in _WORD.findall(said))
     return tuple(word for word in words if word not in _ARTICLES)

@@ -8,10 +8,11 @@ ill-formed answers never match.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any
+
+from assay.model.phrases import VOWELS, in_one_form
 
 UNANSWERABLE = (
     "unanswerable",
@@ -36,14 +37,13 @@ STOP_WORDS = frozenset(
     such only own same so than too very and but if or because as until while just also""".split()  # noqa: SIM905
 )
 
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_WORD = re.compile(rf"[\w{VOWELS}]+(?:['’]\w+)*")
 _OPTION = r"(?:[a-z]|[ivx]{2,5})"
 _LABEL = re.compile(rf"[\[(]\s*{_OPTION}\s*[\])][.:]?|{_OPTION}\s*[.:)\]]+")
 
 
 def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(folded.split())
+    return " ".join(in_one_form(text).split())
 
 
 def unanswerable(answer: str) -> bool:

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterable
 from importlib import resources
 from typing import Any
+
+VOWELS = (
+    r"\u0900-\u0963\u0970-\u0dff\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
+    r"\u102b-\u103e\u17b4-\u17d3"
+)
+"""Vowels and tones of Indian scripts, Thai, Lao, Burmese and Khmer that are marks on a letter (and
+the letters among them), as a part of a pattern's class: no letters to ``\\w``, they tell words
+apart all the same."""
+
+_DIGITS = re.compile(r"[^\D0-9]")
 
 _NAMED = re.compile(r"<([A-Z]+)>")
 
@@ -60,3 +71,10 @@ def _forms(verbs: list[str]) -> str:
     """All forms of regular verbs, as an expression."""
     stems = sorted({one.removesuffix("e").removesuffix("y") for one in verbs})
     return rf"(?:(?:{'|'.join(stems)})(?:e|y|s|es|ed|d|ies|ied|ying|ing|)\b)"
+
+
+def in_one_form(text: str) -> str:
+    """``text`` in lower case and Unicode's compatible form (NFKC), with the digits of all scripts
+    as 0 to 9."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _DIGITS.sub(lambda digit: str(unicodedata.decimal(digit[0])), folded)
