@@ -25,7 +25,7 @@ from assay.labellers.refusals import (
 from assay.labellers.undecided import called_mistake, dismissed, plainly_given, unsettled
 from assay.model.phrases import VOWELS, Phrases
 
-VERSION = 13
+VERSION = 14
 """Of the rules here, of those on refusals, and of what the embedded judge does not read for its
 language: part of the identity of whoever answers by them. Changes whenever the same answer may come
 out otherwise."""

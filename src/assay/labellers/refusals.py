@@ -41,9 +41,7 @@ _MARKUP = re.compile(
 )  # fmt: skip
 _GAP = re.compile(r"\s{9,}")
 _NO_WORD = re.compile(r"[\s.?!…_\"'–—−-]*")
-UNSPACED = (
-    r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-)
+UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 """Letters of scripts in which words have no edges, as a part of a pattern's class."""
 _WORDS = re.compile(rf"(?:(?<![\w.,)%])[-−–]?\.?(?=\d))?[\w{VOWELS}]+(?:[+#]+(?!\w))?")
 """A sign before a number belongs to it, and what tells C++ from C."""
