@@ -32,7 +32,7 @@ THRESHOLDS = tuple(step / 10 for step in range(11))
 class Answers:
     """A run's answers, question by question, as arrays of one length.
 
-    ``p`` are confidences from 0 to 1; ``correct`` and ``refused`` are 1, 0, or NaN where nobody
+    ``p`` are confidences from 0 to 1; ``correct`` and ``refused`` are 1, 0, or NaN if nobody
     knows; ``given`` says which questions the run has an answer to, ``to_refuse`` which are to be
     declined. Of a question without an answer nothing else counts.
     """
@@ -61,9 +61,9 @@ class SweepPoint:
 
     ``withheld`` is how many answers that takes away, ``coverage`` the share of all questions that
     are still answered. ``accuracy`` and ``hmr`` are over all questions, those ``attempted`` over
-    what is answered or rightly declined (None where that is nothing). ``precision`` is the share of
-    the withheld answers that are wrong (None where none is withheld), ``recall`` the share of the
-    wrong answers that are withheld (None where none is wrong).
+    what is answered or rightly declined (None if that is nothing). ``precision`` is the share of
+    the withheld answers that are wrong (None if none is withheld), ``recall`` the share of the
+    wrong answers that are withheld (None if none is wrong).
     """
 
     threshold: float
@@ -131,7 +131,7 @@ def _point(answers: Answers, threshold: float) -> SweepPoint:
 
 def _share(hits: int, misses: int, maybe_hits: int, maybe_misses: int) -> Range | None:
     """hits / (hits + misses), where further ones may be hits or else do not count, and others
-    misses or else do not count. None where nothing counts in any case; where nothing may count,
+    misses or else do not count. None if nothing counts in any case; where nothing may count,
     the ends are those of the other cases."""
     low, high = hits + misses + maybe_misses, hits + misses + maybe_hits
     if not low and not high:

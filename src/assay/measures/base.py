@@ -34,7 +34,7 @@ class Measure(ABC):
     short command loads of Assay.)
 
     ``measure @ k`` is the same measure with the cutoff ``k``, ``measure(name=value)`` with other
-    parameters: ``nDCG(gain="exp") @ 20``. Raises ValueError where a parameter is outside its range;
+    parameters: ``nDCG(gain="exp") @ 20``. Raises ValueError if a parameter is outside its range;
     the message names it and the range.
     """
 
@@ -56,7 +56,7 @@ class Measure(ABC):
     """The parameters but the cutoff, and their defaults."""
 
     def __init_subclass__(cls) -> None:
-        """Make the measure known by its name. Raises TypeError where another measure has the
+        """Make the measure known by its name. Raises TypeError if another measure has the
         name."""
         own = get_annotations(cls)
         cls.parameters = {**cls.parameters, **{n: vars(cls)[n] for n in own if n not in _ABOUT}}
@@ -77,7 +77,7 @@ class Measure(ABC):
         self.check()
 
     def check(self) -> None:  # noqa: B027 (most have none)
-        """Refuse parameters outside their range. Raises ValueError where a parameter is."""
+        """Refuse parameters outside their range. Raises ValueError if a parameter is."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self!r} cannot be changed; make another measure of it")
@@ -105,17 +105,17 @@ class Measure(ABC):
         return int(k)
 
     def __matmul__(self, k: int) -> Self:
-        """This measure with the cutoff ``k``. Raises ValueError where ``k`` is not a whole
+        """This measure with the cutoff ``k``. Raises ValueError if ``k`` is not a whole
         number from 1, or the measure takes no cutoff."""
         return type(self)(**{**vars(self), "k": k})
 
     def __call__(self, **parameters: Any) -> Self:
-        """This measure with other parameters. Raises ValueError where a parameter is unknown
+        """This measure with other parameters. Raises ValueError if a parameter is unknown
         or outside its range."""
         return type(self)(**{**vars(self), **parameters})
 
     def ready(self) -> Self:
-        """This measure if it can score as it is. Raises ValueError where it needs a cutoff
+        """This measure if it can score as it is. Raises ValueError if it needs a cutoff
         and has none."""
         if self.k is None and self.cutoff == "required":
             raise ValueError(f"{self.name} needs a cutoff, for example {self.name}@10")
@@ -137,7 +137,7 @@ class Measure(ABC):
         ``grades``: grades in rank order, ``None`` for an unjudged document. ``ideal``: all judged
         grades of the topic, in any order. ``g_max``: the highest grade of the scale (a grade, not a
         gain). Returns the score, from 0 to 1 as long as ``ideal`` holds the relevant grades that
-        ``grades`` shows. Raises ValueError where a grade or ``g_max`` is NaN or infinite, a grade
+        ``grades`` shows. Raises ValueError if a grade or ``g_max`` is NaN or infinite, a grade
         exceeds ``g_max`` in a measure that uses ``g_max``, or the measure needs a cutoff and has
         none.
         """

@@ -23,7 +23,7 @@ def score_hits(hits: Hits, judged: Ideals, measures: Iterable[Measure]) -> dict[
 
     ``hits``: one list for each topic of ``judged``, in its order; for several runs, run after run.
     ``judged``: the qrels, or ideal lists alone. ``measures``: what to compute. Returns for each
-    measure an array with a row for each run and a column for each topic. Raises ValueError where a
+    measure an array with a row for each run and a column for each topic. Raises ValueError if a
     grade is above the highest one in a measure that uses that, an exponential gain is too large for
     a float, or a score is not a finite number; the message names the topic.
     """

@@ -62,18 +62,18 @@ class Interval:
 
 
 def ends_of(interval: Interval | None) -> tuple[float | None, float | None]:
-    """Both ends; None where there is no interval."""
+    """Both ends; None if there is no interval."""
     return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def mean_interval(
     values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int
 ) -> Interval | None:
-    """The interval of the mean of one value per topic; None where there is one topic.
+    """The interval of the mean of one value per topic; None if there is one topic.
 
     ``values``: one score per topic. ``level``: the share of resampled means that the interval
     holds. ``resamples``: how many times the topics are drawn with replacement. ``seed``: of the
-    random draws. Raises ValueError where there are no values, one is not finite, or ``level``,
+    random draws. Raises ValueError if there are no values, one is not finite, or ``level``,
     ``resamples`` or ``seed`` is out of range.
     """
     array = np.asarray(values, dtype=np.float64)
@@ -119,14 +119,14 @@ def confidence_intervals(
 ) -> dict[str, Interval]:
     """The intervals of the confidence measures, resampling questions.
 
-    ``p``: confidences from 0 to 1. ``c``: 1 where the answer is correct, else 0. ``bins``: number
+    ``p``: confidences from 0 to 1. ``c``: 1 if the answer is correct, else 0. ``bins``: number
     of bins of ECE and MCE. ``closed``: which end of a bin belongs to it, see
     :data:`assay.measures.confidence.Closed`. ``level``: the share of resampled values that an
     interval holds. ``resamples``: how many times the questions are drawn with replacement.
     ``seed``: of the random draws. ``measures``: those wanted, all by default. Returns intervals by
     the names and in the order of :func:`assay.measures.confidence.confidence_measures`; AUROC is
     left out where it is undefined on the data themselves or in every resample, and all of one
-    question are. Raises ValueError where the data are not what
+    question are. Raises ValueError if the data are not what
     :func:`assay.measures.confidence.check` accepts, or a setting is out of range.
     """
     confidence, correct = check(p, c)
@@ -175,7 +175,7 @@ def _tallies(
 def topic_counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
     """How often each of ``n`` topics is drawn in each resample, in blocks of resamples × n.
 
-    A resample draws ``n`` topics with replacement. Raises ValueError where ``resamples`` is not a
+    A resample draws ``n`` topics with replacement. Raises ValueError if ``resamples`` is not a
     whole number from 1, or ``seed`` one from 0.
     """
     return (one.T.astype(np.float64, order="C") for one in _draws(n, resamples, seed))
@@ -208,8 +208,8 @@ def _drawn(n: int, resamples: int, seed: int) -> Iterator[Integers]:
 
 def percentile_interval(values: Floats, level: float, n: int) -> Interval | None:
     """The percentile interval of resampled values; NaN values are left out and counted.
-    ``n``: how many topics a resample draws. Returns ``None`` where the statistic was undefined in
-    every resample. Raises ValueError where ``level`` is not between 0 and 1."""
+    ``n``: how many topics a resample draws. Returns ``None`` if the statistic was undefined in
+    every resample. Raises ValueError if ``level`` is not between 0 and 1."""
     probability(level, "level")
     defined = values[~np.isnan(values)]
     if not len(defined):

@@ -135,7 +135,7 @@ def f1(precision: Range, recall: Range) -> Range:
 
 def utilization(questions: Iterable[ClaimLabels]) -> Range | None:
     """Of all reference claims that were found, the share that is used: a ratio of totals. None
-    where nothing was found, whatever the open labels are.
+    if nothing was found, whatever the open labels are.
 
     Floor: an open claim counts as found where that lowers the ratio. (Bounding numerator and
     denominator apart would give ratios above 1.)

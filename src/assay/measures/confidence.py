@@ -1,7 +1,7 @@
 """Confidence measures: whether a system knows when it is right.
 
 Every function takes *p*, the confidence of each answer (0 to 1; a score of 0 to 100 is divided by
-100), and *c*, 1 where the answer is correct and 0 where it is not, in the same order. Every
+100), and *c*, 1 if the answer is correct and 0 if it is not, in the same order. Every
 function raises ``ValueError`` where the two differ in length, are empty, or hold anything else.
 What the data leave undefined is ``None``, never NaN or a made-up value.
 
@@ -37,7 +37,7 @@ MOST_BINS = 1_000
 
 
 def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
-    """Confidences and correctness as arrays. Raises ValueError where they are empty, not
+    """Confidences and correctness as arrays. Raises ValueError if they are empty, not
     one-dimensional or of different lengths, a confidence is not a number from 0 to 1, or a
     correctness is neither 0 nor 1."""
     confidence = _numbers(p, "confidences")
@@ -64,7 +64,7 @@ def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
 
 def refuse_masked(values: object, what: str) -> None:
     """Refuse an array of numpy.ma that masks something, or a list of such: numpy drops the masks.
-    Raises ValueError where a value is masked."""
+    Raises ValueError if a value is masked."""
     parts = values if isinstance(values, list | tuple) else (values,)
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
         raise ValueError(f"the {what} are masked in places: leave these out or fill them with NaN")
@@ -108,7 +108,7 @@ class ConfidenceMeasure(NamedTuple):
     of answers are all measured alike.
 
     ``sums``: of a tally, f × samples, linear in its counts. ``value``: of such sums over n answers
-    the measure of each sample, NaN where it is undefined. Sums may be off by rounding.
+    the measure of each sample, NaN if it is undefined. Sums may be off by rounding.
     """
 
     sums: Callable[[Tally], Floats]
@@ -219,7 +219,7 @@ def _measured(
 
 
 def measured(name: str, p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
-    """The measure of that name, of :data:`MEASURES`; None where it is undefined."""
+    """The measure of that name, of :data:`MEASURES`; None if it is undefined."""
     value = _measured(name, p, c)
     return None if np.isnan(value) else value
 
@@ -266,7 +266,7 @@ def bin_numbers(p: npt.ArrayLike, bins: int = 10, closed: Closed = "right") -> I
     """The number of the bin, from 0, that each confidence falls into.
 
     The bins have equal width. Their edges are the quotients i / bins, so that 30 / 100 is on the
-    edge 3 / 10 exactly. Raises ValueError where ``bins`` is not a whole number from 1, or
+    edge 3 / 10 exactly. Raises ValueError if ``bins`` is not a whole number from 1, or
     ``closed`` is neither ``right`` nor ``left``.
     """
     whole_number(bins, "bins")
@@ -363,7 +363,7 @@ def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> f
     """The accuracy at the highest threshold that still answers ``coverage`` of the questions.
 
     Answers of equal confidence are never split, so more than ``coverage`` may be answered. Raises
-    ValueError where ``coverage`` is not above 0 and at most 1.
+    ValueError if ``coverage`` is not above 0 and at most 1.
     """
     if not 0 < coverage <= 1:
         raise ValueError(f"coverage must be above 0 and at most 1, got {coverage}")
@@ -377,7 +377,7 @@ def confidence_measures(
 ) -> dict[str, float | None]:
     """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and Accuracy by those names, in that order.
 
-    AUROC is ``None`` where it is undefined; the others always have a value.
+    AUROC is ``None`` if it is undefined; the others always have a value.
     """
     confidence, correct = check(p, c)
     tally, n = tallied(confidence, correct, bins, closed), len(confidence)

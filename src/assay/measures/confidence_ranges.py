@@ -53,11 +53,11 @@ def confidence_ranges(
 ) -> dict[str, CompletedRange | None]:
     """Floor and ceiling of every confidence measure.
 
-    ``p``: the confidence of each answer, 0 to 1. ``c``: 1 where it is correct, 0 where it is not,
-    NaN where nobody knows. ``left_out``: how many further questions have no answer. ``bins``:
+    ``p``: the confidence of each answer, 0 to 1. ``c``: 1 if it is correct, 0 if it is not,
+    NaN if nobody knows. ``left_out``: how many further questions have no answer. ``bins``:
     number of bins of ECE and MCE. ``closed``: which end of a bin belongs to it. Returns the
     ranges by the names and in the order of :data:`assay.measures.confidence.MEASURES`; None for
-    AUROC where it is undefined whatever the missing labels are. Raises ValueError where as
+    AUROC where it is undefined whatever the missing labels are. Raises ValueError if as
     :func:`assay.measures.confidence.check` does, for the known answers.
     """
     confidence, correct, unknown = _checked(p, c, left_out)
@@ -257,7 +257,7 @@ class _Missing:
         # wrong ones; and ties of open ones across the border.
         low = known + beats + beaten[-1] - beaten + ties
         high = known + (beats[-1] - beats[::-1]) + beaten[::-1] + m * (count - m) - ties[::-1]
-        # What is left out: wrong with confidence 0 where that is best.
+        # What is left out: wrong with confidence 0 if that is best.
         positive = np.concatenate([[0.0], np.cumsum(np.where(self.open[::-1] > 0, 1.0, 0.5))])
         high = high + absent * (np.where(self.right > 0, 1.0, 0.5).sum() + positive)
         many_right, many_wrong = len(self.right) + m, len(self.wrong) + count - m

@@ -27,7 +27,7 @@ class Cover:
     """EXAM-Cover of some passages at one τ.
 
     ``floor``: the share of the questions' weight that is covered if every missing grade were 0, 0
-    where there are no questions. ``ceiling``: the same if every missing grade were the best. Both
+    if there are no questions. ``ceiling``: the same if every missing grade were the best. Both
     ends are reached. ``covered``: which questions are covered. ``unknown``: which questions may be
     covered or not, for want of a grade.
     """
@@ -51,7 +51,7 @@ def cover(
     ``grades``: rows are the passages shown (already cut at k), columns all questions. ``tau``: the
     least grade that counts as answered, not above the best one. ``weights``: of the questions, not
     negative; all equal where left out. ``of``: which questions are the denominator (a Boolean
-    array), all where left out. Raises ValueError where a weight is negative or not finite.
+    array), all where left out. Raises ValueError if a weight is negative or not finite.
     """
     weight = np.ones(grades.shape[-1])
     if weights is not None:
@@ -79,7 +79,7 @@ def normalised_cover(
     pool: GradeMatrix, shown: GradeMatrix, tau: int, *, of: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
     """The share that some passages answer of those questions that the pool can answer; 0
-    where it can answer none: at worst and at best. Both ends are reached.
+    if it can answer none: at worst and at best. Both ends are reached.
 
     A question that the passages shown may answer or not is worst left unanswered by them and
     answered elsewhere in the pool, and best answered by them; one that they surely do not answer
@@ -226,7 +226,7 @@ def alpha_dcg(shown: Bools, *, alpha: float, ranks: Integers | None = None) -> F
 
     ``shown``: rows are the passages in rank order, columns the intents that each covers. ``alpha``:
     how much a repeated intent loses. ``ranks``: of the rows where some passages are not among them;
-    from 1 where left out.
+    from 1 if left out.
     """
     before = np.cumsum(shown, axis=-2, dtype=np.int32) - shown
     worth = (1.0 - alpha) ** np.arange(shown.shape[-2] + 1)
@@ -242,7 +242,7 @@ def alpha_ndcg(
 
     ``shown``: rows are the passages in rank order, columns the intents that each covers. ``ideal``:
     :func:`alpha_ideals` of the pool, or that of each list. ``alpha``: as there. ``k``: as there.
-    Returns the score, 0 where nothing in the pool covers anything; above 1 only where the greedy
+    Returns the score, 0 if nothing in the pool covers anything; above 1 only where the greedy
     ideal list is not the best one.
     """
     value = alpha_dcg(shown[..., :k, :], alpha=alpha)

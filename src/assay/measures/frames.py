@@ -39,7 +39,7 @@ IDEALS: tuple[Ideal, ...] = get_args(Ideal)
 class RunScores:
     """The scores of one run, with the topics in the qrels' order.
 
-    ``topics``: all topics of the qrels. ``values``: for every measure one score a topic; 0 where
+    ``topics``: all topics of the qrels. ``values``: for every measure one score a topic; 0 if
     the run is silent. ``answered``: for every topic whether the run has documents for it.
     ``shown``: for every topic how many documents the run has for it. ``found``: for every topic how
     many of them are relevant (grade 1 or more). ``unjudged``: topics of the run that the qrels do
@@ -62,7 +62,7 @@ class RunScores:
         self, measure: Measure, *, topics: Literal["qrels", "answered"] = "qrels"
     ) -> float | None:
         """The mean over all topics of the qrels, or over those among them that the run has
-        documents for; ``None`` where there are none. Raises KeyError for a measure that was not
+        documents for; ``None`` if there are none. Raises KeyError for a measure that was not
         scored."""
         values = self.values[measure]
         counted = values[self.answered] if topics == "answered" else values
@@ -87,7 +87,7 @@ def evaluate_runs(
     ``ScoredDoc`` tuples. ``measures``: measures or their names. ``g_max``: the highest grade of the
     scale; by default the highest in the qrels. ``ties``: what decides between equal scores.
     ``ideal``: what the ideal lists are made of. ``subtopics``: topic → subtopic → document id →
-    grade. Raises ValueError where a name is no measure, a table lacks a column, a
+    grade. Raises ValueError if a name is no measure, a table lacks a column, a
     document is ranked or judged twice, a score or grade is not a finite number, or a grade is above
     ``g_max``.
     """
@@ -170,7 +170,7 @@ def run_hits(
     """The judged documents of a run with their ranks.
 
     A list of document ids is taken in its own order, a mapping by its scores. Raises ValueError
-    where a document is ranked twice in a topic, or a score is not a finite number.
+    if a document is ranked twice in a topic, or a score is not a finite number.
     """
     rankings = [run.get(topic, ()) for topic in judged.topics]
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))

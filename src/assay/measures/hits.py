@@ -95,7 +95,7 @@ class Hits:
     # --- a number a hit --------------------------------------------------------------------------
 
     def gains(self, gain: Gain) -> Floats:
-        """The gain of each hit. Raises GainError where one is too large for a float."""
+        """The gain of each hit. Raises GainError if one is too large for a float."""
         if gain is Gain.LINEAR:
             return np.maximum(self.grades, 0.0)
         with np.errstate(over="ignore"):

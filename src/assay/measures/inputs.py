@@ -40,7 +40,7 @@ def to_runs(given: Any) -> dict[str, Any]:
 def to_run(given: Any) -> Run:
     """A run as topic → document id → score, or topic → document ids in rank order.
 
-    Ids that are whole numbers become text, as tables and files have them. Raises ValueError where a
+    Ids that are whole numbers become text, as tables and files have them. Raises ValueError if a
     ranking is neither a mapping nor a sequence of ids, an id is missing or no text, or two ids are
     one as text; or what :func:`_tables` says of tables.
     """
@@ -200,7 +200,7 @@ def _tables(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, 
 
 
 def _documents(names: Sequence[str]) -> Sequence[str]:
-    """The columns that may hold documents. Raises ValueError where it cannot be told which does."""
+    """The columns that may hold documents. Raises ValueError if it cannot be told which does."""
     if not any(one in names for one in _DOCUMENT) and all(one in names for one in _ITEM):
         raise ValueError(
             "the table has columns doc and id: rename the one that the qrels go by to docno"

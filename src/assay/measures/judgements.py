@@ -94,7 +94,7 @@ class Judgements(Ideals):
     topics whose ideal list is not to be taken from *grades*: the scores of normalised measures, and
     R, then rest on these. ``subtopics``: topic → subtopic → document id → grade, for measures that
     look at these. ``own``: a run's hits, where *ideals* are made of what it shows. Raises
-    ValueError where there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or
+    ValueError if there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or
     a grade or *g_max* is not a finite number, or a grade is above *g_max*.
     """
 
@@ -252,7 +252,7 @@ class Judgements(Ideals):
 
 def flattened(grades: Sequence[Collection[float]]) -> tuple[Integers, Floats]:
     """For each grade the number of its list, and all grades one after the other. Raises
-    ValueError where a grade is too large for a float."""
+    ValueError if a grade is too large for a float."""
     sizes = np.fromiter(map(len, grades), np.int64, len(grades))
     try:
         flat = np.fromiter(chain.from_iterable(grades), np.float64, int(sizes.sum()))

@@ -59,14 +59,14 @@ def evaluate(
     or without it one, called ``run``.
     ``measures``: measures (``nDCG @ 20``) or their names (``"nDCG@20"``), or a single one.
     ``per_topic``: single topics too, before each mean. ``topics``: what the mean is taken over:
-    ``qrels`` for all topics of the qrels, 0 where the run is silent; ``answered`` for those that
+    ``qrels`` for all topics of the qrels, 0 if the run is silent; ``answered`` for those that
     the run has. ``ties``: what decides between equal scores, see :data:`assay.measures.order.Ties`.
     ``g_max``: the highest grade of the scale; by default the highest in the qrels. ``ideal``: what
     the ideal lists, and R, are made of: everything judged (``qrels``), or what the ``run`` itself
     shows. ``subtopics``: topic → subtopic → document id → grade. Returns a table with
     the columns ``run``, ``topic`` (``all`` for the mean), ``measure``, ``value`` and ``reason``. A
     value that is not defined is null, and its reason says why; otherwise the reason is null. No
-    value is NaN. Raises ValueError where a name is no measure, a setting is unknown, a table lacks
+    value is NaN. Raises ValueError if a name is no measure, a setting is unknown, a table lacks
     a column, a document is ranked or judged twice, a score or grade is not a finite number, or a
     grade is above ``g_max``.
     """

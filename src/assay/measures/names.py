@@ -44,7 +44,7 @@ def parse_measure(text: str) -> Measure:
     value alone (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are understood: ``ndcg``,
     ``ndcg_cut_10``, ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``, ``recall_100``,
     ``success_5``, ``Rprec``.
-    Raises ValueError where the text is no measure name, or a parameter or cutoff is unknown,
+    Raises ValueError if the text is no measure name, or a parameter or cutoff is unknown,
     missing, given twice or out of range. The message says what would be right.
     """
     name = _from_trec_eval(text.strip())

@@ -1,7 +1,7 @@
 """How much of what a good answer should say an answer says: nugget recall and coverage.
 
 Source: overview of the TREC 2025 RAG track, section 3.2, after Pradeep et al. (2025), *The great
-nugget recall*. s(n) is 1 where the answer supports nugget n, 1/2 where it supports it in part,
+nugget recall*. s(n) is 1 if the answer supports nugget n, 1/2 where it supports it in part,
 else 0; the strict form counts partial support as 0.
 """
 
@@ -32,9 +32,9 @@ def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Fl
     missing a measure is a mean whose weights are free: it is least where, of these nuggets, just
     those below some value weigh most, and greatest where those above do, so that trying every such
     value finds the ends. They are exact. ``values``: s of answers × nuggets (1, 0.5 or 0); NaN
-    where an assignment is missing. ``vital``: of each nugget 1 or 0; NaN where its importance is
+    if an assignment is missing. ``vital``: of each nugget 1 or 0; NaN if its importance is
     missing. Returns floors, ceilings and whether the measure is surely defined, each measures ×
-    answers in the order of :data:`NUGGET_MEASURES`; NaN where no label would define the measure.
+    answers in the order of :data:`NUGGET_MEASURES`; NaN if no label would define the measure.
     """
     worth, weight = np.asarray(values, np.float64), np.asarray(vital, np.float64)
     missing, unknown = np.isnan(worth), np.isnan(weight)
@@ -57,10 +57,10 @@ def coverage_ends(
     """The share of sub-narratives that answers cover: those with at least one nugget that an
     answer fully supports.
 
-    ``values``: s of answers × nuggets; NaN where an assignment is missing. ``groups``: the
+    ``values``: s of answers × nuggets; NaN if an assignment is missing. ``groups``: the
     sub-narrative that each nugget is mapped to, None for none. ``every``: all sub-narratives of the
     narrative; those that nuggets are mapped to are added. Returns the ends where missing
-    assignments are 0 or 1, exact; NaN where there is no sub-narrative.
+    assignments are 0 or 1, exact; NaN if there is no sub-narrative.
     """
     worth = np.asarray(values, np.float64)
     names = list(dict.fromkeys(one for one in (*every, *groups) if one is not None))
@@ -87,7 +87,7 @@ def nugget_weights(vital: npt.ArrayLike) -> Floats:
 
 
 def _scores(worth: Floats, vital: Bools) -> Floats:
-    """The measures (in the order of their names) × answers; NaN where undefined. All sums are of
+    """The measures (in the order of their names) × answers; NaN if undefined. All sums are of
     halves and quarters, which are exact in any order."""
     weights, full = nugget_weights(vital), worth == FULL
     above = [

@@ -48,7 +48,7 @@ def rank_order(
     ``lists``: the number of each document's list. ``scores``: its score, a finite number.
     ``descending``: given row numbers, the positions *in them* that sort their document ids in
     descending order; asked only for documents with equal scores. ``ties``: what decides between
-    equal scores. Returns row numbers in order; ``None`` where the rows are in order already.
+    equal scores. Returns row numbers in order; ``None`` if the rows are in order already.
     """
     if len(lists) < 2:
         return None

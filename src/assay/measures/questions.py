@@ -13,10 +13,10 @@ from assay.measures.ranges import Range
 def question_value(kind: str, given: Sequence[bool], *, partly: bool = False) -> float | None:
     """What an answer is worth for one question.
 
-    ``kind``: ``OR``: 1 where any gold answer is given. ``AND``: 1 where all are. ``NOT``: 1 where
+    ``kind``: ``OR``: 1 if any gold answer is given. ``AND``: 1 if all are. ``NOT``: 1 if
     none is. ``SUM``: the share that is. ``given``: of each gold answer whether it is given.
-    ``partly``: whether AND is worth the share that is given. Returns None where there is no gold
-    answer. Raises ValueError where ``kind`` is none of these.
+    ``partly``: whether AND is worth the share that is given. Returns None if there is no gold
+    answer. Raises ValueError if ``kind`` is none of these.
     """
     if kind not in ("OR", "AND", "NOT", "SUM"):
         raise ValueError(f"{kind} is no way to put gold answers together")

@@ -25,7 +25,7 @@ class KnownGrades(NamedTuple):
     """Ranked lists of which grades are known only from and to.
 
     Of each document shown that may be judged: the number of its list (one a topic, run after run,
-    never falling), its rank there, and its ``worst`` and ``best`` grade; the worst is NaN where it
+    never falling), its rank there, and its ``worst`` and ``best`` grade; the worst is NaN if it
     may as well be left unjudged. ``shown``: how many documents each list shows. Of each document
     that may be judged, shown or not: the number of its topic, and the grades that it has in an
     ideal list at worst and at best.

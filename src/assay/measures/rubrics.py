@@ -29,9 +29,9 @@ def rubric_score(
 ) -> Range | None:
     """The score of one answer.
 
-    ``weights``: of the criteria. ``values``: 1, ½ or 0; None where judging failed. ``binary``:
-    whether ½ counts as 0. ``failed``: see :data:`Failed`. Returns None where no criterion that
-    counts has a positive weight. Raises ValueError where the lengths differ, or a value is not 0, ½
+    ``weights``: of the criteria. ``values``: 1, ½ or 0; None if judging failed. ``binary``:
+    whether ½ counts as 0. ``failed``: see :data:`Failed`. Returns None if no criterion that
+    counts has a positive weight. Raises ValueError if the lengths differ, or a value is not 0, ½
     or 1.
     """
     if len(weights) != len(values):

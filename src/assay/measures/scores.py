@@ -18,8 +18,8 @@ class Score:
     """A score of a run over topics (questions).
 
     ``floor`` and ``ceiling`` are its values if everything missing turned out worst and best for
-    the run (:class:`assay.measures.ranges.Range`); ``value`` is None where they differ. All three
-    are None where the score is undefined. ``low`` and ``high`` bound its bootstrap interval over
+    the run (:class:`assay.measures.ranges.Range`); ``value`` is None if they differ. All three
+    are None if the score is undefined. ``low`` and ``high`` bound its bootstrap interval over
     topics, which then holds the intervals of both. The score is over ``topics`` topics; the values
     of ``missing`` of them hang on a label that is not there.
     """
@@ -70,7 +70,7 @@ class Score:
 
     @property
     def ends(self) -> Range | None:
-        """Floor and ceiling; None where the score is undefined."""
+        """Floor and ceiling; None if the score is undefined."""
         if self.floor is None or self.ceiling is None:
             return None
         return Range(self.floor, self.ceiling)
@@ -80,7 +80,7 @@ Scores = Mapping[str, Mapping[str, Score]]
 """run → measure → score."""
 
 PerTopic = Mapping[str, Mapping[str, Mapping[str, Range | None]]]
-"""run → measure → topic → value; None where it is undefined whatever the labels are."""
+"""run → measure → topic → value; None if it is undefined whatever the labels are."""
 
 _TOPICS, _VALUES = 10, 5
 """Of so many topics and different values two runs are not the same by chance."""
@@ -112,7 +112,7 @@ def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dic
     """The runs that have a measure, best first, each with its rank.
 
     They stand by floor, then by ceiling, then by name. Two runs whose ranges overlap share a rank,
-    and so does whatever lies between them; the run after n others has rank n + 1 where it is
+    and so does whatever lies between them; the run after n others has rank n + 1 if it is
     surely worse than all of them. Runs whose score is undefined come last, without a rank.
     """
     sign = -1.0 if lower_is_better else 1.0

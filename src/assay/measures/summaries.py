@@ -22,7 +22,7 @@ from assay.measures.arrays import Floats
 from assay.measures.ranges import Range
 
 Value = float | None
-"""A label as a number; None where it is missing."""
+"""A label as a number; None if it is missing."""
 
 V = TypeVar("V", float, Value)
 
@@ -181,7 +181,7 @@ def xux_f(x: Sequence[float], finals: Sequence[int]) -> float:
 def xux_g(x: Sequence[float], pr: Sequence[float]) -> float:
     """XUX_G, eq. 4: Σ Pr(l) X(l).
 
-    Raises ValueError where ``pr`` is no distribution over (some of) the lines.
+    Raises ValueError if ``pr`` is no distribution over (some of) the lines.
     """
     if len(pr) > len(x):
         raise ValueError(f"{len(pr)} probabilities for {len(x)} lines")
@@ -206,7 +206,7 @@ def abandonment(counts: Sequence[float], lines: int) -> list[float]:
     """An abandonment distribution from how many users were seen to leave at each line. Those who
     left further down than the summary is long leave at its last line.
 
-    Raises ValueError where a count is negative or none is above 0.
+    Raises ValueError if a count is negative or none is above 0.
     """
     if any(count < 0 for count in counts) or not any(counts):
         raise ValueError("counts must not be negative, and one must be above 0")
@@ -240,7 +240,7 @@ def _comps(grades: Floats, counts: Floats) -> Floats:
 
 def comp(grades: Sequence[float]) -> float:
     """Comp, eqs. 9–11: 1 − JSD of the grades of the K pooled sections and the uniform
-    distribution. 0 where every grade is 0.
+    distribution. 0 if every grade is 0.
 
     Raises ValueError for a negative grade, and where there is none.
     """

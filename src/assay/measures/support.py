@@ -1,7 +1,7 @@
 """How far the passages that an answer cites support its sentences.
 
 Source: overview of the TREC 2025 RAG track, section 3.3, after Liu et al. (2023), *Evaluating
-verifiability in generative search engines*. A citation is worth 1 where the passage fully supports
+verifiability in generative search engines*. A citation is worth 1 if the passage fully supports
 the sentence, 1/2 in part, else 0; the hard form counts full support only.
 """
 
@@ -25,7 +25,7 @@ Citations = Literal["first", "all"]
 
 @dataclass(frozen=True, slots=True)
 class SupportScores:
-    """``values`` by the names of :data:`SUPPORT_MEASURES`, None where undefined. Of ``sentences``,
+    """``values`` by the names of :data:`SUPPORT_MEASURES`, None if undefined. Of ``sentences``,
     ``uncited`` have no citation and ``unjudged`` none with a label among those that count."""
 
     values: dict[str, float | None]
@@ -36,7 +36,7 @@ class SupportScores:
 
 class SupportTable(NamedTuple):
     """The scores of answers: ``values`` are measures × answers in the order of
-    :data:`SUPPORT_MEASURES`, NaN where undefined; the counts of :class:`SupportScores` are one an
+    :data:`SUPPORT_MEASURES`, NaN if undefined; the counts of :class:`SupportScores` are one an
     answer."""
 
     values: Floats
@@ -56,7 +56,7 @@ def support_scores(
     precision and recall 0: to hand in less never pays. ``sentences``: for each sentence what each
     of its citations is worth (1, 0.5 or 0), in order; None is unjudged. ``citations``: ``first`` or
     ``all``. Returns the scores; precision is undefined where all sentences with citations are
-    unjudged, recall where all sentences are. Raises ValueError where a value is not 0, 0.5 or 1, or
+    unjudged, recall where all sentences are. Raises ValueError if a value is not 0, 0.5 or 1, or
     ``citations`` is neither.
     """
     if any(value not in (None, 0.0, 0.5, 1.0) for sentence in sentences for value in sentence):
@@ -75,7 +75,7 @@ def support_table(
 ) -> SupportTable:
     """:func:`support_scores` of many answers at once.
 
-    ``worth``: of each citation 1, 0.5 or 0, NaN where it is unjudged; sentence by sentence, answer
+    ``worth``: of each citation 1, 0.5 or 0, NaN if it is unjudged; sentence by sentence, answer
     by answer. ``cited``: how many citations each sentence has. ``sentences``: how many sentences
     each answer has. ``citations``: ``first`` or ``all``.
     """

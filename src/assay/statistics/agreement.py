@@ -43,8 +43,8 @@ _CELLS_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval. ``value``: the statistic, ``None`` where the data leave it
-    undefined. ``interval``: its bootstrap interval, ``None`` where there is none: no topics were
+    """A value with its interval. ``value``: the statistic, ``None`` if the data leave it
+    undefined. ``interval``: its bootstrap interval, ``None`` if there is none: no topics were
     given, there is only one, or the value is undefined."""
 
     value: float | None
@@ -85,12 +85,12 @@ class Agreement:
     """The agreement of two labellers.
 
     ``labels``: the label values of the table, ascending: the scale, and labels outside it.
-    ``table``: counts; rows are the first labeller's labels, columns the second's. ``None`` where
+    ``table``: counts; rows are the first labeller's labels, columns the second's. ``None`` if
     there are more than 2,000 labels. ``estimates``: by name: those of
     :meth:`assay.statistics.kappa.LabelPairs.coefficients`, and ``kappa@t`` for every threshold t,
     ascending: κ after binarisation at label ≥ t. ``by_label``: one entry for every label value.
     ``orders``: how the pairs of items of a topic are ordered. ``n``: items that both labelled.
-    ``topics``: how many topics these have; ``None`` where no topics were given. ``outside``: the
+    ``topics``: how many topics these have; ``None`` if no topics were given. ``outside``: the
     labels that are not on the scale.
     """
 
@@ -124,7 +124,7 @@ def agree(
     where all items would be on one side. ``clip``: whether labels beyond the ends of the scale are
     moved to its nearest end. Otherwise they count as they are, as labels of their own. They are
     reported either way. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over
-    topics. ``seed``: of the bootstrap. Raises ValueError where no item has two labels, lengths
+    topics. ``seed``: of the bootstrap. Raises ValueError if no item has two labels, lengths
     differ, a label is not a number, the scale is empty or repeats a label, there are too many
     different labels, or a setting is out of range.
     """
@@ -166,8 +166,8 @@ def agree(
 def cohen_kappa(
     first: npt.ArrayLike, second: npt.ArrayLike, weights: Weights = "unweighted"
 ) -> float | None:
-    """Cohen's κ, ``None`` where chance allows no disagreement (one label given throughout).
-    Raises ValueError where no item has two labels, lengths differ, or ``weights`` is not known."""
+    """Cohen's κ, ``None`` if chance allows no disagreement (one label given throughout).
+    Raises ValueError if no item has two labels, lengths differ, or ``weights`` is not known."""
     a, b, _ = pair_labels(first, second)
     values, places = np.unique(np.concatenate([a, b]), return_inverse=True)
     one, other = places[: len(a)], places[len(a) :]
@@ -187,10 +187,10 @@ def cohen_kappa(
 def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> float | None:
     """Krippendorff's α of any number of labellers.
 
-    ``labels``: labellers × units, ``None`` or NaN where a labeller gave none. Units with fewer than
+    ``labels``: labellers × units, ``None`` or NaN if a labeller gave none. Units with fewer than
     two labels say nothing about agreement and are left out. ``metric``: how much two labels
-    disagree, see :data:`assay.statistics.kappa.Metric`. Returns ``None`` where no unit has two
-    labels, or all pairable labels are the same. Raises ValueError where the labels are not a table
+    disagree, see :data:`assay.statistics.kappa.Metric`. Returns ``None`` if no unit has two
+    labels, or all pairable labels are the same. Raises ValueError if the labels are not a table
     of numbers, or ``metric`` is not known.
     """
     return alpha_estimate(labels, metric).value
@@ -228,7 +228,7 @@ def pair_orders(
 ) -> PairOrders:
     """Count the pairs of items that two labellers order alike, in opposite ways, or not at all.
 
-    Only items of the same topic are paired; without ``topics`` all are. Raises ValueError where no
+    Only items of the same topic are paired; without ``topics`` all are. Raises ValueError if no
     item has two labels, or lengths differ.
     """
     return agree(first, second, topics=topics, resamples=1).orders

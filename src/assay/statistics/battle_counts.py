@@ -73,9 +73,9 @@ def tally(
     """Count battles.
 
     ``a``: the number of each battle's first run, from 0. ``b``: that of its second. ``outcome``: 1
-    where ``a`` won, ½ for a tie, 0 where ``b`` did, NaN where there is no verdict. ``topic``: the
+    if ``a`` won, ½ for a tie, 0 if ``b`` did, NaN if there is no verdict. ``topic``: the
     number of each battle's topic, from 0. ``runs``: how many runs there are. ``topics``: how many
-    topics. Raises ValueError where the lists differ in length, a run fights itself or an outcome is
+    topics. Raises ValueError if the lists differ in length, a run fights itself or an outcome is
     none.
     """
     one, other, where = (np.asarray(values, dtype=np.int64) for values in (a, b, topic))
@@ -92,7 +92,7 @@ def tally(
     turned = one > other
     low, high = np.where(turned, other, one), np.where(turned, one, other)
     pairs, place = np.unique(low * runs + high, return_inverse=True)
-    # 0 where the run of the lower number won, 1 for a tie, 2 where the other did.
+    # 0 if the run of the lower number won, 1 for a tie, 2 where the other did.
     column = np.rint(2 * np.where(turned, said, 1 - said)[judged]).astype(np.int64)
     counts, lacking = np.zeros((topics, 3, len(pairs))), np.zeros((topics, len(pairs)))
     np.add.at(counts, (where[judged], column, place[judged]), 1)

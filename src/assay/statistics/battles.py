@@ -98,14 +98,14 @@ class Rated:
     """Runs, rated. Lists have an entry a run, None for what is undefined.
 
     ``parts``: which part of the graph each run belongs to; −1 for a run without a battle.
-    ``rating``: NaN where there is none. ``intervals``: of the ratings, over topics; ``undefined``
+    ``rating``: NaN if there is none. ``intervals``: of the ratings, over topics; ``undefined``
     counts the resamples without a finite fit, which are left out. ``errors``: standard errors by
-    the sandwich; NaN where there is none. ``tie``: the fitted or fixed tie parameter, None where
+    the sandwich; NaN if there is none. ``tie``: the fitted or fixed tie parameter, None if
     the model has none or nothing is rated. ``rate``: win rates, NaN for a run without a battle; a
     run loses what has no verdict. ``rate_ceiling``: the same, but that it wins that.
     ``rate_intervals``: of both together, over topics. ``ranks``: simultaneous rank sets of the
     rated runs, in their order; None without intervals. ``reason``: why there is no rating; None
-    where there is.
+    if there is.
     """
 
     parts: Integers
@@ -137,7 +137,7 @@ def rate(
     battles each run has against a run of rating 1000. With one, runs have ratings that are finite
     whatever they won, and their mean is free. ``win_rate``: which win rate. ``level``: of the
     intervals and of the rank sets. ``resamples``: how often topics are drawn. ``seed``: of the
-    draws. Raises ValueError where a setting is out of range.
+    draws. Raises ValueError if a setting is out of range.
     """
     probability(level, "level")
     if not 0 <= prior < np.inf:

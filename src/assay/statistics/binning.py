@@ -85,7 +85,7 @@ def default_bins(top: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
 @dataclass(frozen=True, slots=True)
 class Binned:
     """Passages by bin of their label (rows) and of their judgment (columns). ``outside`` lie in
-    none; ``kappa`` is Cohen's with the bins paired in order, None where it is undefined or there
+    none; ``kappa`` is Cohen's with the bins paired in order, None if it is undefined or there
     are not as many of both."""
 
     labels: tuple[Bin, ...]

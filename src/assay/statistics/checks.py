@@ -19,7 +19,7 @@ def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Float
 
     ``values``: numbers in any shape; ``None`` and NaN mean missing. ``what``: the name of the
     values in messages, e.g. ``labels``. ``missing``: whether missing values are allowed; they are
-    NaN in the result. Raises ValueError where something is not a number, is infinite or beyond
+    NaN in the result. Raises ValueError if something is not a number, is infinite or beyond
     ±:data:`LARGEST`, is masked, or is missing and must not be.
     """
     refuse_masked(values, what)
@@ -44,7 +44,7 @@ def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Float
 
 
 def score_matrix(values: npt.ArrayLike) -> Floats:
-    """A complete topics × runs matrix of scores. Raises ValueError where it is not
+    """A complete topics × runs matrix of scores. Raises ValueError if it is not
     two-dimensional, too small, or a score is missing or infinite."""
     array = numbers(values, "scores (topic, run)")
     if array.ndim != 2:
@@ -59,7 +59,7 @@ def score_matrix(values: npt.ArrayLike) -> Floats:
 
 def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[Floats, Floats]:
     """Two flat arrays of equal length, at least ``least`` values each. Raises ValueError
-    where they are not flat, differ in length, are too short or hold a non-number."""
+    if they are not flat, differ in length, are too short or hold a non-number."""
     first, second = numbers(x, "first scores"), numbers(y, "second scores")
     if first.ndim != 1 or second.ndim != 1:
         raise ValueError(f"give two flat lists, got shapes {first.shape} and {second.shape}")
@@ -71,5 +71,5 @@ def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[F
 
 
 def defined(value: float | np.floating) -> float | None:
-    """``value`` as a float, ``None`` where it is NaN or infinite."""
+    """``value`` as a float, ``None`` if it is NaN or infinite."""
     return float(value) if math.isfinite(value) else None

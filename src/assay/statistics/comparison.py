@@ -43,11 +43,11 @@ class PairComparison:
 
     ``run_a``: the better run, or the earlier one of equals. ``run_b``: the other. ``difference``:
     mean (or value) of ``run_a`` − that of ``run_b``. ``low``: lower end of the bootstrap interval
-    of the difference, not adjusted for other pairs; ``None`` where no resample defines the measure.
+    of the difference, not adjusted for other pairs; ``None`` if no resample defines the measure.
     ``high``: its upper end. ``p``: the p-value of this pair alone; ``None`` for ``tukey``, which
     has none, and for a t-test or bootstrap test of equal differences. ``p_adjusted``: the p-value
-    adjusted for all pairs; ``None`` where undefined. ``effect``: difference / √V_E2, the residual
-    standard deviation; ``None`` where that is 0, and for measures that are no means over topics.
+    adjusted for all pairs; ``None`` if undefined. ``effect``: difference / √V_E2, the residual
+    standard deviation; ``None`` if that is 0, and for measures that are no means over topics.
     ``paired_effect``: difference / standard deviation of the pair's differences; ``None`` likewise.
     ``different``: whether the runs count as different: ``p_adjusted`` is below the level. Without a
     p they do not: nothing says how far the difference is from chance.
@@ -72,10 +72,10 @@ class Comparison:
     ``test``: which test. ``alpha``: the level at which runs count as different. ``topics``: n.
     ``means``: mean score by run, best first; the value over all topics where it is no mean.
     ``pairs``: all pairs, in the order of the means. ``letters``: the letters by run; runs that
-    share one do not differ, see :func:`assay.statistics.letters.compact_letters`. ``None`` where
+    share one do not differ, see :func:`assay.statistics.letters.compact_letters`. ``None`` if
     the pairs are so tangled that there would be more letters than anyone could read. ``top``: the
     runs that do not differ from the best, best first. ``variance``: the residual variance of the
-    topics × runs matrix; ``None`` where the measure is no mean over topics. ``exact``: whether the
+    topics × runs matrix; ``None`` if the measure is no mean over topics. ``exact``: whether the
     test went through all permutations; ``None`` for the t-test. ``permutations``: how many
     permutations or resamples the test rests on; ``None`` for the t-test.
     """
@@ -115,7 +115,7 @@ def compare_runs(
     ``permutations``: of the randomisation tests where they are not exact; resamples of the
     bootstrap test. ``seed``: of all random draws. ``exact_limit``: up to how many permutations are
     all gone through. ``workers``: threads of ``tukey``. ``lower_is_better``: whether the run with
-    the least mean is the best. Raises ValueError where the matrix is not complete, the names do not
+    the least mean is the best. Raises ValueError if the matrix is not complete, the names do not
     fit it or repeat, or a setting is out of range.
     """
     scores = score_matrix(matrix)
@@ -194,7 +194,7 @@ def compare_confidences(
     :data:`assay.measures.confidence.MEASURES`. ``alpha``: the level of the letters and the top
     group. ``level``: of the bootstrap intervals. ``resamples``: of the bootstrap over topics.
     ``permutations``: of the tests where they are not exact. ``seed``: of all random draws.
-    ``exact_limit``: up to how many permutations are all gone through. Raises ValueError where the
+    ``exact_limit``: up to how many permutations are all gone through. Raises ValueError if the
     data are not n × m for at least 2 topics and 2 runs, the names do not fit or repeat, the measure
     is defined for fewer than 2 runs, or a setting is out of range.
     """
@@ -261,7 +261,7 @@ def _compared(
     columns: Iterable[_OfPair],
     tested: _Tested,
 ) -> Comparison:
-    """The pairs and groups of runs by their means, best first; ``sign`` is −1 where the least is
+    """The pairs and groups of runs by their means, best first; ``sign`` is −1 if the least is
     the best. ``columns`` say of all pairs, in the order of the upper triangle, the difference, its
     interval, p, adjusted p, effect and paired effect."""
     names, ordered = list(means), sign * np.array(list(means.values()))

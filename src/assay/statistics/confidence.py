@@ -28,7 +28,7 @@ _CELLS_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """How two runs differ in one measure; all but the numbers of swaps None where it is undefined.
+    """How two runs differ in one measure; all but the numbers of swaps None if it is undefined.
 
     ``first``: the first run's value. ``second``: the second run's value. ``difference``: first −
     second. ``interval``: the bootstrap interval of the difference, resampling questions; None also
@@ -52,7 +52,7 @@ class MeasuredDraws:
     """The values of a measure for draws of the same questions from several runs.
 
     ``p``: confidences, n questions × m runs. ``c``: correctness, n × m. ``measure``: a name among
-    :data:`assay.measures.confidence.MEASURES`. Raises ValueError where the measure is unknown.
+    :data:`assay.measures.confidence.MEASURES`. Raises ValueError if the measure is unknown.
     """
 
     def __init__(self, p: Floats, c: Bools, measure: str) -> None:
@@ -79,12 +79,12 @@ class MeasuredDraws:
         return np.asarray((counts @ self._every).reshape(len(counts), self._runs, -1))
 
     def value(self, sums: Floats, questions: int) -> Floats:
-        """The measure of a run by draws × f sums over ``questions`` answers, NaN where
+        """The measure of a run by draws × f sums over ``questions`` answers, NaN if
         undefined."""
         return self._value(sums.T, questions)
 
     def values(self, counts: Floats, questions: int) -> Floats:
-        """Draws × m values, NaN where undefined; each draw holds ``questions`` of them."""
+        """Draws × m values, NaN if undefined; each draw holds ``questions`` of them."""
         values = [
             np.stack([self.value(found[:, run], questions) for run in range(self._runs)], axis=1)
             for found in map(self.sums, parts(counts, _AT_ONCE))
@@ -113,14 +113,14 @@ def compare_confidence(
     leaves the measure undefined (AUROC, where one run then has all the right answers) counts as
     one of these, which can only make p greater; a resample that does is left out of the interval.
 
-    ``p_first``: the first run's confidences, 0 to 1, one per question. ``c_first``: 1 where its
+    ``p_first``: the first run's confidences, 0 to 1, one per question. ``c_first``: 1 if its
     answer is correct, else 0. ``p_second``: the second run's confidences, for the same questions in
-    the same order. ``c_second``: 1 where its answer is correct, else 0. ``measures``: names among
+    the same order. ``c_second``: 1 if its answer is correct, else 0. ``measures``: names among
     :data:`assay.measures.confidence.MEASURES`; ECE and MCE are over 10 bins. ``level``: of the
     intervals. ``resamples``: of the bootstrap. ``permutations``: random swaps where the test is not
     exact. ``seed``: of all random draws; all measures rest on the same draws. ``exact_limit``: all
     2^n swaps are gone through where they are no more than this. Returns the differences by measure.
-    Raises ValueError where a run's data are not what :func:`assay.measures.confidence.check`
+    Raises ValueError if a run's data are not what :func:`assay.measures.confidence.check`
     accepts, the runs have different numbers of questions, a measure is unknown, or a setting is out
     of range.
     """
@@ -163,7 +163,7 @@ def paired_differences(
     :data:`assay.measures.confidence.MEASURES`. ``pairs``: the columns of the two runs of each pair.
     ``level``: of the intervals. ``resamples``: of the bootstrap. ``permutations``: random swaps
     where the test is not exact. ``seed``: of all random draws. ``exact_limit``: all 2^n swaps are
-    gone through where they are no more than this. Raises ValueError where the measure is unknown,
+    gone through where they are no more than this. Raises ValueError if the measure is unknown,
     or a setting is out of range.
     """
     probability(level, "level")

@@ -43,7 +43,7 @@ class Pilot:
 
     @classmethod
     def of(cls, p: npt.ArrayLike, c: npt.ArrayLike) -> Pilot:
-        """Raises ValueError where the two are not complete or too small."""
+        """Raises ValueError if the two are not complete or too small."""
         confidences = np.asarray(p, dtype=np.float64)
         correct = np.asarray(c, dtype=np.float64)
         if confidences.ndim != 2 or confidences.shape != correct.shape:
@@ -93,7 +93,7 @@ class Simulation:
 
     ``pilots``: experiments; pairs are of two runs of the same one. ``measure``: a name among
     :data:`assay.measures.confidence.MEASURES`. ``draws``: how many samples of questions are
-    drawn. ``seed``: of the draws. Raises ValueError where there is no pilot, the measure is
+    drawn. ``seed``: of the draws. Raises ValueError if there is no pilot, the measure is
     unknown, or a setting is out of range.
     """
 
@@ -129,7 +129,7 @@ class Simulation:
 
     def foreseen(self, questions: int, alpha: float, differences: Sequence[float]) -> Foreseen:
         """What ``questions`` give at level ``alpha``. A draw that leaves the measure
-        undefined finds nothing, and has no width. Raises ValueError where a setting is out of
+        undefined finds nothing, and has no width. Raises ValueError if a setting is out of
         range."""
         probability(alpha, "alpha")
         whole_number(questions, "questions", 2)
@@ -175,7 +175,7 @@ def simulated_sizes(
 
     ``simulation``: the draws. ``alphas``: levels. ``betas``: risks of missing the difference.
     ``differences``: minD, the smallest differences to detect. ``widths``: widths of intervals;
-    ``None`` means ``differences``. Raises ValueError where a setting is out of range.
+    ``None`` means ``differences``. Raises ValueError if a setting is out of range.
     """
     for value in (*differences, *(widths or ())):
         if not 0 < value < np.inf:

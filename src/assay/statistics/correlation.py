@@ -44,13 +44,13 @@ from assay.statistics.shared_scores import (
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
-    """Kendall's τ-b, ``None`` where all x or all y are equal. Raises ValueError where the
+    """Kendall's τ-b, ``None`` if all x or all y are equal. Raises ValueError if the
     lists differ in length, have fewer than 2 scores or hold a non-number."""
     return defined(ranks.tau_rows(*_ranked(x, y))[0])
 
 
 def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
-    """Spearman's ρ, ``None`` where all x or all y are equal. Raises ValueError for as
+    """Spearman's ρ, ``None`` if all x or all y are equal. Raises ValueError for as
     :func:`kendall_tau`."""
     return defined(ranks.rho_rows(*_ranked(x, y))[0])
 
@@ -59,7 +59,7 @@ def ap_correlation(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float | Non
     """τ_ap = 2/(N − 1) Σ_{i≥2} C(i)/(i − 1) − 1 over the ranks i of the estimate.
 
     C(i) is how many items above rank i are rightly there; errors at the top weigh more. Not
-    symmetric. ``None`` where all true or all estimated scores are equal. Raises ValueError for as
+    symmetric. ``None`` if all true or all estimated scores are equal. Raises ValueError for as
     :func:`kendall_tau`.
     """
     return defined(ranks.ap_rows(*_ranked(truth, estimate))[0])
@@ -69,7 +69,7 @@ def rbo(x: npt.ArrayLike, y: npt.ArrayLike, p: float = 0.9) -> float:
     """The extrapolated rank-biased overlap of two scorings of the same items.
 
     ``x``: scores, higher is better. ``y``: scores of the same items in the same order. ``p``: the
-    persistence: the first d ranks carry about 1 − p^d of the weight. Raises ValueError where as
+    persistence: the first d ranks carry about 1 − p^d of the weight. Raises ValueError if as
     :func:`kendall_tau` (one item is enough), or p is not between 0 and 1.
     """
     return float(ranks.rbo_rows(*_ranked(x, y, least=1), probability(p, "p"))[0])
@@ -89,7 +89,7 @@ class RunMean:
     """A run's mean scores over the topics used, for a plot.
 
     ``run``: the name. ``first``: the mean in the first table. ``second``: the mean in the second.
-    ``topics``: how many topics it is the mean of; 0 where both scores were given as such.
+    ``topics``: how many topics it is the mean of; 0 if both scores were given as such.
     """
 
     run: str
@@ -138,7 +138,7 @@ def correlate_runs(
     ``first``: score by run, the truth, or scores by run and topic, of which the mean is taken; a
     run without any score (``None``, NaN) is left out. ``second``: the same of the estimate. ``p``:
     the persistence of RBO. ``missing``: what becomes of topics that a run lacks, see
-    :data:`Missing`. Raises ValueError where fewer than 2 runs are in both, no topic is left, a
+    :data:`Missing`. Raises ValueError if fewer than 2 runs are in both, no topic is left, a
     score is not a number, or a setting is out of range.
     """
     probability(p, "p")
@@ -181,7 +181,7 @@ def correlate(
     ``first``: the truth. ``second``: the estimate. ``p``: the persistence of RBO. ``missing``: what
     becomes of topics that a run lacks, see :data:`Missing`. ``level``: of the intervals.
     ``resamples``: of the bootstrap; 0: no intervals, which take nearly all of the time. ``seed``:
-    of the bootstrap. Raises ValueError where fewer than 2 runs or no topic can be used, a run has
+    of the bootstrap. Raises ValueError if fewer than 2 runs or no topic can be used, a run has
     no topic left, a score is not a number, or a setting is out of range.
     """
     probability(p, "p")

@@ -26,10 +26,10 @@ class Correlation:
 
     ``setting``: ``runs`` (of run means), ``topics-mean`` (mean of the coefficients of the topics)
     or ``pairs`` (all topic–run pairs at once). ``measure``: ``tau``, ``rho``, ``ap`` or ``rbo``.
-    ``value``: the coefficient, ``None`` where undefined. ``interval``: its bootstrap interval over
-    topics; ``None`` where there is one topic only, or no resample, or none defines it. ``n``: how
+    ``value``: the coefficient, ``None`` if undefined. ``interval``: its bootstrap interval over
+    topics; ``None`` if there is one topic only, or no resample, or none defines it. ``n``: how
     many runs, topics with a defined coefficient, or pairs it rests on. ``reason``: why ``value`` is
-    undefined; ``None`` where it is not.
+    undefined; ``None`` if it is not.
     """
 
     setting: str
@@ -111,7 +111,7 @@ def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
 
 
 def _topic_values(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
-    """The coefficients of every topic, NaN where fewer than two runs have it."""
+    """The coefficients of every topic, NaN if fewer than two runs have it."""
     present = ~np.isnan(x)
     found = {name: np.full(len(x), np.nan) for name in COEFFICIENTS}
     for pattern in np.unique(present, axis=0):

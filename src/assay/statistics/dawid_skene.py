@@ -66,7 +66,7 @@ def dawid_skene(
     ``labels``: I × P whole numbers from 0 to ``categories`` − 1, :data:`NO_LABEL` for none.
     ``categories``: K. ``smoothing``: pseudo-labels in each cell of each person's K × K table, and
     in each category: with 0 a person of few labels seems never to err. ``iterations``: at most.
-    Raises ValueError where the labels are no such matrix, a unit has none, fewer than 10 units have
+    Raises ValueError if the labels are no such matrix, a unit has none, fewer than 10 units have
     labels by two people, or a setting is out of range.
     """
     whole_number(categories, "categories", 2)
@@ -82,7 +82,7 @@ def dawid_skene(
             f"labels by two people or more are there of {counted(shared, 'unit')}, and "
             f"{_LEAST_SHARED} are the least"
         )
-    # units × people × categories: 1 where the person said it.
+    # units × people × categories: 1 if the person said it.
     votes = (said[:, :, None] == np.arange(categories)).astype(np.float64)
     posterior = votes.sum(axis=1) / given.sum(axis=1, keepdims=True)
     reached = []

@@ -31,7 +31,7 @@ _CELLS_AT_ONCE = 2_000_000
 
 def discrimination(values: Floats | Bools, column: int) -> float | None:
     """The correlation, over runs, of an item with the sum of the topic's other items.
-    ``values``: runs × items, none unknown. ``column``: the item. Returns -1 to 1; ``None`` where
+    ``values``: runs × items, none unknown. ``column``: the item. Returns -1 to 1; ``None`` if
     one of both does not vary."""
     own = values[:, column].astype(float)
     rest = np.delete(values, column, axis=1).sum(axis=1).astype(float)
@@ -41,7 +41,7 @@ def discrimination(values: Floats | Bools, column: int) -> float | None:
 
 
 def likeness(met: npt.NDArray[np.bool_]) -> Floats:
-    """Of every two items what meets both among what meets either (Jaccard), NaN where
+    """Of every two items what meets both among what meets either (Jaccard), NaN if
     nothing does, and of an item with itself. ``met``: things (passages, answers) × items."""
     counts = met.astype(float)
     both = counts.T @ counts
@@ -54,7 +54,7 @@ def likeness(met: npt.NDArray[np.bool_]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TopicItems:
-    """A topic's items. ``values``: what they are worth, runs × items, NaN where a label is missing.
+    """A topic's items. ``values``: what they are worth, runs × items, NaN if a label is missing.
     ``counts``: of which runs the topic counts."""
 
     values: Floats
@@ -70,7 +70,7 @@ class ItemBoard:
     """Runs by the mean over topics of the mean of items.
 
     ``topics``: the items of each topic; runs are the same, in the same order, in all. ``official``:
-    each run's score on another leaderboard, NaN where it has none. ``levels``: how many worths an
+    each run's score on another leaderboard, NaN if it has none. ``levels``: how many worths an
     item can have: 2 where it is met or not, 3 with half.
     """
 
@@ -98,7 +98,7 @@ class ItemBoard:
         return self._taus_of(self._means, self._counts, self._weights)
 
     def _taus_of(self, means: Floats, counts: Bools, weights: Floats) -> Floats:
-        """τ-b of each draw of topics (rows of ``weights``), NaN where it is undefined. A run that
+        """τ-b of each draw of topics (rows of ``weights``), NaN if it is undefined. A run that
         has no drawn topic stands where it does by all of its topics, and by none at 0."""
         n = weights @ counts
         whole = np.divide(
@@ -122,7 +122,7 @@ class ItemBoard:
 
     @property
     def tau(self) -> Estimate | None:
-        """Kendall's τ-b with the other leaderboard; ``None`` where labels are missing, it is
+        """Kendall's τ-b with the other leaderboard; ``None`` if labels are missing, it is
         undefined, or fewer than two runs are on both."""
         return self._estimate(self._taus) if self._certain else None
 
@@ -142,7 +142,7 @@ class ItemBoard:
         return self._estimate(changes)
 
     def _estimate(self, rows: Floats) -> Estimate | None:
-        """The first row with the interval that the others make; ``None`` where it is undefined."""
+        """The first row with the interval that the others make; ``None`` if it is undefined."""
         value, topics = defined(rows[0]), self._weights.shape[1]
         if value is None:
             return None
@@ -162,7 +162,7 @@ class ItemBoard:
         return Range(0.0, float(self.may_settle(topic, column)))
 
     def decides(self, topic: str, column: int) -> int | None:
-        """Pairs of runs whose order on the topic is another without the item; ``None`` where
+        """Pairs of runs whose order on the topic is another without the item; ``None`` if
         labels are missing."""
         one = self._topics[topic]
         if not one.certain:
@@ -206,7 +206,7 @@ class ItemBoard:
         return int((groups**2 - within).sum() // 2)
 
     def tied(self, topic: str) -> int | None:
-        """Pairs of runs that the topic does not tell apart; ``None`` where labels are missing."""
+        """Pairs of runs that the topic does not tell apart; ``None`` if labels are missing."""
         one = self._topics[topic]
         return int(np.triu(_order(one.values.sum(axis=1)) == 0, 1).sum()) if one.certain else None
 
@@ -221,5 +221,5 @@ def _order(sums: Floats) -> npt.NDArray[np.float64]:
 
 
 def official_scores(runs: Sequence[str], known: Mapping[str, float | None]) -> Floats:
-    """Scores in the order of the runs, NaN where there is none."""
+    """Scores in the order of the runs, NaN if there is none."""
     return np.array([np.nan if (v := known.get(run)) is None else v for run in runs])

@@ -27,7 +27,7 @@ Agreed = Callable[..., Agreement]
 
 
 class Graded(NamedTuple):
-    """A document of the pool: the label used, and the run's; None where there is none."""
+    """A document of the pool: the label used, and the run's; None if there is none."""
 
     topic: str
     grade: float | None
@@ -45,7 +45,7 @@ def judgment_ranges(
 ) -> dict[str, Found | None]:
     """The share of equal labels, Cohen's κ (None unless the run's labels are ``on_scale``, 0 to 4),
     and the pairs of documents ordered alike, tied, or in opposite ways, as shares of all pairs; by
-    the names of :data:`RJ_NAMES`, None where undefined. A missing label used is one of 0 to
+    the names of :data:`RJ_NAMES`, None if undefined. A missing label used is one of 0 to
     ``highest``.
 
     A document that a run leaves undecided counts as the worst label that it could have given: it

@@ -35,20 +35,20 @@ def kappas(
     values: Floats,
     weights: Weights = "unweighted",
 ) -> Floats:
-    """κ = 1 − observed / expected disagreement of B resamples; NaN where none is expected.
+    """κ = 1 − observed / expected disagreement of B resamples; NaN if none is expected.
 
     Distances are those of the label values, so a label that no one gave changes nothing.
 
     ``rows``: B × k, how often the first labeller gave each label. ``columns``: B × k, how often the
     second did. ``apart``: B × L, how many items got each two different labels. ``cells``: which L
     pairs of labels those are, the first labeller's and the second's. ``values``: the k label
-    values, ascending. ``weights``: how much two labels disagree. Raises ValueError where
+    values, ascending. ``weights``: how much two labels disagree. Raises ValueError if
     ``weights`` is not known.
     """
     n = rows.sum(axis=1)
     values = _scaled(values)
     distance = np.abs(values[cells[0]] - values[cells[1]])
-    chance = np.square(n) - (rows * columns).sum(axis=1)  # exactly 0 where there is one label only
+    chance = np.square(n) - (rows * columns).sum(axis=1)  # exactly 0 if there is one label only
     if weights == "unweighted":
         observed, expected = apart.sum(axis=1), chance
     elif weights == "linear":
@@ -67,18 +67,18 @@ def kappas(
 
 
 def alphas(totals: Floats, apart: Floats, cells: Cells, values: Floats, metric: Metric) -> Floats:
-    """Krippendorff's α of B resamples; NaN where no disagreement is expected.
+    """Krippendorff's α of B resamples; NaN if no disagreement is expected.
 
     α = 1 − (n − 1) Σ o_ck δ²_ck / Σ n_c n_k δ²_ck over the n pairable labels, n_c of them c.
 
     ``totals``: B × k, the n_c. ``apart``: B × L, the coincidences o_ck of each two different
     labels, counted one way round. ``cells``: which L pairs of labels those are. ``values``: the k
-    label values, ascending. ``metric``: how much two labels disagree. Raises ValueError where
+    label values, ascending. ``metric``: how much two labels disagree. Raises ValueError if
     ``metric`` is not known.
     """
     values = _scaled(values)
     n = totals.sum(axis=1)
-    chance = np.square(n) - np.square(totals).sum(axis=1)  # exactly 0 where there is one label only
+    chance = np.square(n) - np.square(totals).sum(axis=1)  # exactly 0 if there is one label only
     if metric == "nominal":
         observed, expected = apart.sum(axis=1), chance
     elif metric in ("interval", "ordinal"):
@@ -123,7 +123,7 @@ class LabelPairs:
 
     ``first``: the place of each item's first label among the values. ``second``: that of its
     second. ``topic``: the number of each item's topic, from 0. ``topics``: how many topics there
-    are; each has an item. ``values``: the k label values, ascending. Raises ValueError where there
+    are; each has an item. ``values``: the k label values, ascending. Raises ValueError if there
     are too many different labels for as many topics.
     """
 

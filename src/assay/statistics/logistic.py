@@ -27,7 +27,7 @@ def fit_logistic(
     ``x``: rows are observations, columns the predictors. ``y``: 1 or 0 (or a share) for each
     observation. ``ridge``: half of it times the squared coefficients is added to the loss; 1 is
     what other packages call C = 1. 0 is the plain maximum-likelihood fit. ``counts``: how many
-    times each observation counts. Raises ValueError where shapes do not fit, a number is not finite
+    times each observation counts. Raises ValueError if shapes do not fit, a number is not finite
     or out of range, or there is no solution (separable data without a ridge).
     """
     rows, said = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)

@@ -229,7 +229,7 @@ def fit(
     ``second``: those that they fought, no pair twice in either order. ``n``: how many runs there
     are. ``model``: the model. ``prior``: as how many drawn battles (half a win each) against
     strength 0 each run starts. ``near``: the fit of a data set like these, to start from. Raises
-    ArithmeticError where the fit does not settle.
+    ArithmeticError if the fit does not settle.
     """
     whole = _Likelihood(model, first, second, n, prior)
     total = counts.sum(axis=(1, 2))
@@ -259,7 +259,7 @@ def fit(
             tried_r, tried_s = r - size * step[:, :n], s - size * step[:, n:]
             with np.errstate(invalid="ignore", divide="ignore"):
                 tried = whole.loss(tried_r, tried_s, counts)
-            worse = ~(tried <= loss + slack)  # NaN where θ fell below 1
+            worse = ~(tried <= loss + slack)  # NaN if θ fell below 1
             if not worse.any():
                 break
             size[worse] /= 2

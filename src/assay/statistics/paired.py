@@ -19,11 +19,11 @@ from assay.statistics.significance import bootstrap_difference, bootstrap_p, pai
 
 
 def mcnemar(up: int, down: int) -> float | None:
-    """The exact two-sided p-value of McNemar's test; ``None`` where nothing flipped.
+    """The exact two-sided p-value of McNemar's test; ``None`` if nothing flipped.
 
     Of those that flipped as many go up as down if the change does nothing: p is twice the smaller
     tail of the binomial distribution with probability ½, at most 1. ``up``: how many units went
-    from no to yes. ``down``: how many went from yes to no. Raises ValueError where a count is not a
+    from no to yes. ``down``: how many went from yes to no. Raises ValueError if a count is not a
     whole number from 0.
     """
     n = whole_number(up, "up", 0) + whole_number(down, "down", 0)
@@ -36,7 +36,7 @@ def paired_shares(up: int, down: int, n: int, *, level: float = 0.95) -> Interva
     """The interval of the share of yes after less that before, in −1 to 1.
 
     Each kind of flip is counted once more than it was seen, so that no flips are not taken for a
-    proof that there can be none (Bonett & Price 2012). Raises ValueError where there is no unit,
+    proof that there can be none (Bonett & Price 2012). Raises ValueError if there is no unit,
     more flips than units, or ``level`` is not between 0 and 1.
     """
     if not 0 <= up + down <= whole_number(n, "n"):
@@ -47,7 +47,7 @@ def paired_shares(up: int, down: int, n: int, *, level: float = 0.95) -> Interva
 
 
 def wilson(share: float, n: int, *, level: float = 0.95) -> Interval:
-    """Wilson's interval of a share of ``n`` units, in 0 to 1. Raises ValueError where there
+    """Wilson's interval of a share of ``n`` units, in 0 to 1. Raises ValueError if there
     is no unit, or ``share`` or ``level`` is out of range."""
     if not 0 <= share <= 1:
         raise ValueError(f"share is {share}, not a number from 0 to 1")
@@ -72,7 +72,7 @@ def by_topic(
     ``before``: a value a unit. ``after``: the same units' values after the change. ``topic``: a
     number or name a unit. ``level``: of the interval. ``resamples``: how many times the topics are
     drawn. ``seed``: of the draws. The interval and p are ``None`` with fewer than 2 topics, p
-    also where all differences are equal. Raises ValueError where there is no unit, the lengths
+    also where all differences are equal. Raises ValueError if there is no unit, the lengths
     differ, a value is not finite, or a setting is out of range.
     """
     first, second = numbers(before, "values before"), numbers(after, "values after")
@@ -93,7 +93,7 @@ def look_level(look: int, *, level: float = 0.95) -> float:
 
     1 − α/(k(k + 1)) at look k: the errors add up to α over all looks, so that the intervals hold
     together, however often one looks and whatever the looks have in common (union bound). Raises
-    ValueError where ``look`` is not a whole number from 1, or ``level`` not between 0 and 1.
+    ValueError if ``look`` is not a whole number from 1, or ``level`` not between 0 and 1.
     """
     whole_number(look, "look")
     return 1.0 - (1.0 - probability(level, "level")) / (look * (look + 1))

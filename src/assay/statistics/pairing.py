@@ -71,7 +71,7 @@ def drawn(
     drawn without replacement. ``per_topic``: so many battles of each topic. No run is left out
     where they are enough: a ring of all runs in random order, else every run against one other, and
     the rest at random. ``per_run``: battles of each run and topic on average, see
-    :func:`battles_per_topic`. ``seed``: of the draw. Raises ValueError where not exactly one way is
+    :func:`battles_per_topic`. ``seed``: of the draw. Raises ValueError if not exactly one way is
     chosen, or it asks for nothing.
     """
     ways = [one for one in (topics_per_pair, per_topic, per_run) if one is not None]

@@ -56,7 +56,7 @@ def _blocks(rows: int, n: int) -> list[tuple[slice, slice]]:
 
 
 def tau_rows(x: Floats, y: Floats) -> Floats:
-    """Kendall's τ-b of every row; NaN where a row is constant."""
+    """Kendall's τ-b of every row; NaN if a row is constant."""
     rows, n = x.shape
     above, untied_x, untied_y = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     for part, pivots in _blocks(rows, n):
@@ -70,7 +70,7 @@ def tau_rows(x: Floats, y: Floats) -> Floats:
 
 
 def rho_rows(x: Floats, y: Floats) -> Floats:
-    """Spearman's ρ, on middle ranks, of every row; NaN where a row is constant."""
+    """Spearman's ρ, on middle ranks, of every row; NaN if a row is constant."""
     middle = (x.shape[1] + 1) / 2
     ranks_x, ranks_y = _middle_ranks(x) - middle, _middle_ranks(y) - middle
     below = np.sqrt(np.square(ranks_x).sum(axis=1) * np.square(ranks_y).sum(axis=1))
@@ -79,7 +79,7 @@ def rho_rows(x: Floats, y: Floats) -> Floats:
 
 
 def ap_rows(truth: Floats, estimate: Floats) -> Floats:
-    """The AP correlation of every row; NaN where a row is constant."""
+    """The AP correlation of every row; NaN if a row is constant."""
     rows, n = truth.shape
     total = np.zeros(rows)
     for part, pivots in _blocks(rows, n):

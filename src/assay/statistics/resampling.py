@@ -53,7 +53,7 @@ def swap_masks(
 
     All arrangements where 2^n is at most ``exact_limit``, else ``permutations`` random ones. Of all
     arrangements only those that leave the last pair are given: the others are their mirror images,
-    with the same absolute difference. Raises ValueError where ``permutations`` is not a whole
+    with the same absolute difference. Raises ValueError if ``permutations`` is not a whole
     number from 1, or ``seed`` one from 0.
     """
     whole_number(permutations, "permutations")

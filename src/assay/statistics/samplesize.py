@@ -64,7 +64,7 @@ def residual_variance(matrix: npt.ArrayLike) -> Variance:
 
 def pooled_variance(variances: Iterable[Variance]) -> Variance:
     """The mean of variances weighted by their degrees of freedom (Sakai 2016). Raises
-    ValueError where there are none, or one is negative, not finite or without degrees of freedom.
+    ValueError if there are none, or one is negative, not finite or without degrees of freedom.
     """
     given = list(variances)
     if not given:
@@ -87,7 +87,7 @@ def paired_t_power(topics: int, min_difference: float, variance: float, alpha: f
 
     ``topics``: n, at least 2. ``min_difference``: minD, the smallest difference worth detecting.
     ``variance``: σ², the variance of a score (not of a difference). ``alpha``: the level of the
-    test. Raises ValueError where an argument is out of range.
+    test. Raises ValueError if an argument is out of range.
     """
     whole_number(topics, "topics", 2)
     _check(min_difference, variance, alpha)
@@ -102,7 +102,7 @@ def anova_power(topics: int, min_range: float, variance: float, alpha: float, ru
     and the worst run that is worth detecting. The worst case has all other runs half-way between
     these two, so that λ = n minD² / (2σ²), with m − 1 and m(n − 1) degrees of freedom.
     ``variance``: σ², the variance of a score. ``alpha``: the level of the test. ``runs``: m, at
-    least 2. Raises ValueError where an argument is out of range.
+    least 2. Raises ValueError if an argument is out of range.
     """
     whole_number(topics, "topics", 2)
     whole_number(runs, "runs", 2)
@@ -119,7 +119,7 @@ def expected_width(topics: int, variance: float, alpha: float) -> float:
     (Sakai 2016), not the root of the expectation.
 
     ``topics``: n, at least 2. ``variance``: σ², the variance of a score (not of a difference).
-    ``alpha``: 1 − the level of the interval. Raises ValueError where an argument is out of range.
+    ``alpha``: 1 − the level of the interval. Raises ValueError if an argument is out of range.
     """
     whole_number(topics, "topics", 2)
     _check(1.0, variance, alpha)
@@ -158,7 +158,7 @@ def paired_t_topics(alpha: float, beta: float, min_difference: float, variance: 
     """The smallest n whose paired t-test has a power of at least 1 − β.
 
     For the arguments see :func:`paired_t_power`; ``beta`` is the risk of missing a difference of
-    ``min_difference``. Raises ValueError where an argument is out of range, or more than 10⁹ topics
+    ``min_difference``. Raises ValueError if an argument is out of range, or more than 10⁹ topics
     would be needed.
     """
     _check(min_difference, variance, alpha)
@@ -177,7 +177,7 @@ def anova_topics(
 
     For the arguments see :func:`anova_power`; ``beta`` is the risk of missing a range of
     ``min_range``. Sakai recommends it also for comparing every pair of m runs. Raises ValueError
-    where an argument is out of range, or more than 10⁹ topics would be needed.
+    if an argument is out of range, or more than 10⁹ topics would be needed.
     """
     _check(min_range, variance, alpha)
     probability(beta, "beta")
@@ -192,7 +192,7 @@ def anova_topics(
 def interval_topics(alpha: float, width: float, variance: float) -> int:
     """The smallest n whose expected interval is at most ``width`` wide, end to end.
 
-    For the other arguments see :func:`expected_width`. Raises ValueError where an argument is out
+    For the other arguments see :func:`expected_width`. Raises ValueError if an argument is out
     of range, or more than 10⁹ topics would be needed.
     """
     _check(width, variance, alpha)
@@ -212,7 +212,7 @@ def _smallest(enough: Callable[[int], bool], difference: float, variance: float)
 def smallest(
     enough: Callable[[int], bool], begin: int, most: int, *, told_apart: float = 0.0
 ) -> int | None:
-    """The smallest n ≥ 2 that is enough, as every larger n is; None where ``most`` is not. The
+    """The smallest n ≥ 2 that is enough, as every larger n is; None if ``most`` is not. The
     search begins at ``begin``, and ends at a share of n that is not ``told_apart``."""
     low, high = 1, begin
     while not enough(high):
@@ -257,7 +257,7 @@ def size_table(
     ``variance``: σ², e.g. from :func:`pooled_variance`. ``alphas``: levels. ``betas``: risks of
     missing the difference. ``differences``: differences to detect. ``runs``: numbers of runs of the
     ANOVA design. ``widths``: widths of the interval; ``None`` means ``differences``. Raises
-    ValueError where a setting is out of range.
+    ValueError if a setting is out of range.
     """
     rows: list[SizeRow] = []
     for alpha in alphas:
@@ -304,9 +304,9 @@ def achieved_power(
     ``matrix``: scores, topics × runs. ``alpha``: the level of the tests. ``min_difference``: the
     difference to detect; ``None`` takes the observed range of the run means. Power for the observed
     difference says no more than its p-value does; power for a difference that matters to you says
-    what the experiment could have shown. Returns ``None`` where the residual variance is 0, or
+    what the experiment could have shown. Returns ``None`` if the residual variance is 0, or
     where no difference was given and all run means are equal: then power is undefined. Raises
-    ValueError where the matrix is not complete, all its scores are below 10⁻¹⁰⁰, or a setting is
+    ValueError if the matrix is not complete, all its scores are below 10⁻¹⁰⁰, or a setting is
     out of range.
     """
     scores = score_matrix(matrix)

@@ -20,7 +20,7 @@ topic out for all runs, ``cells`` leaves it out for that run in both tables, ``z
 
 
 def known_scores(scores: Mapping[str, float | None]) -> dict[str, float]:
-    """The scores that are there, by topic. Raises ValueError where one is not a number, or
+    """The scores that are there, by topic. Raises ValueError if one is not a number, or
     they are no table."""
     if not isinstance(scores, Mapping):
         raise ValueError(
@@ -45,7 +45,7 @@ def check_missing(missing: Missing) -> None:
 class Averaged:
     """One score a run.
 
-    ``means``: the scores. ``topics``: how many topics each is the mean of; 0 where it was given as
+    ``means``: the scores. ``topics``: how many topics each is the mean of; 0 if it was given as
     such. ``missing``: runs and topics without a score. ``left_out``: topics left out because of
     ``missing``.
     """
@@ -118,6 +118,6 @@ def complete(
 
 
 def matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:
-    """Topics × runs, NaN where a run lacks a topic."""
+    """Topics × runs, NaN if a run lacks a topic."""
     cells = [[row.get(topic, np.nan) for row in rows] for topic in topics]
     return np.array(cells, dtype=np.float64).reshape(len(topics), len(rows))

@@ -37,7 +37,7 @@ def pair_sizes(first: Floats, second: Floats) -> Floats:
 
 
 def t_columns(differences: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """t and p of every column; NaN where it is constant but for rounding. ``differences``:
+    """t and p of every column; NaN if it is constant but for rounding. ``differences``:
     scores of one run − scores of the other, n topics × k pairs. ``sizes``: the larger absolute
     score of each two, n × k."""
     n = len(differences)
@@ -68,7 +68,7 @@ def randomisation_test(
     exact_limit: int = EXACT_LIMIT,
 ) -> float:
     """The two-sided p-value that the two runs are exchangeable, by swapping their scores topic by
-    topic; 1 where the runs are equal.
+    topic; 1 if the runs are equal.
 
     p is the share of swaps whose absolute mean difference is at least the observed one; with
     random swaps the observed one counts as one more, p = (count + 1) / (B + 1).
@@ -142,7 +142,7 @@ def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -
 
     ``differences``: scores of one run − scores of the other, n topics × k pairs. ``sizes``: the
     larger absolute score of each two, n × k. ``resamples``: B. ``seed``: of the resamples. Raises
-    ValueError where ``resamples`` is not a whole number from 1, or ``seed`` one from 0.
+    ValueError if ``resamples`` is not a whole number from 1, or ``seed`` one from 0.
     """
     n, columns = differences.shape
     undefined = np.isnan(t_columns(differences, sizes)[0])
@@ -174,7 +174,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's step-down adjusted p-values, in the given order.
 
     An undefined p (``None``) stays undefined and does not count as a member of the family. Raises
-    ValueError where a p-value is not a number from 0 to 1.
+    ValueError if a p-value is not a number from 0 to 1.
     """
     known = [(p, place) for place, p in enumerate(p_values) if p is not None]
     for p, place in known:
@@ -192,8 +192,8 @@ def residual_effect_sizes(matrix: npt.ArrayLike) -> Floats | None:
     """m × m effect sizes (mean of the row's run − mean of the column's) / √V_E2.
 
     V_E2 is the residual variance of the two-way ANOVA without replication, the same yardstick for
-    all pairs (Sakai 2018, section 5.4). Returns ``None`` where the residual variance is 0. Raises
-    ValueError where the matrix is not complete or smaller than 2 topics × 2 runs.
+    all pairs (Sakai 2018, section 5.4). Returns ``None`` if the residual variance is 0. Raises
+    ValueError if the matrix is not complete or smaller than 2 topics × 2 runs.
     """
     scores = score_matrix(matrix)
     scores = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])  # as in _scaled

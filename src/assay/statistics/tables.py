@@ -47,7 +47,7 @@ def pair_labels(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Fl
 
 
 def distinct(labels: Sequence[float], what: str) -> Floats:
-    """A list of label values. Raises ValueError where it is empty, not flat, repeats a label
+    """A list of label values. Raises ValueError if it is empty, not flat, repeats a label
     or holds something else than numbers."""
     values = numbers(labels, what)
     if values.ndim != 1 or not len(values) or len(np.unique(values)) != len(values):
@@ -79,7 +79,7 @@ def on_scale(
 
 def number_topics(topics: Sequence[Hashable], usable: Bools) -> tuple[Integers, int]:
     """The number of each kept item's topic, from 0 in order of appearance, and how many.
-    Raises ValueError where their number differs from that of the items, or a topic is a list, say.
+    Raises ValueError if their number differs from that of the items, or a topic is a list, say.
     """
     if len(topics) != len(usable):
         raise ValueError(f"{len(topics)} topics do not fit {len(usable)} items")
@@ -153,7 +153,7 @@ def ordered_alike(topic: Integers, first: Integers, second: Integers) -> int:
 
 
 def label_table(labels: npt.ArrayLike) -> Floats:
-    """Labellers × units as an array, NaN where a labeller gave no label."""
+    """Labellers × units as an array, NaN if a labeller gave no label."""
     array = numbers(labels, "labels (labeller, unit)", missing=True)
     if array.ndim != 2 or not array.size:
         raise ValueError(f"give a table of labellers × units, got shape {array.shape}")
@@ -168,11 +168,11 @@ def coincidences(
     A unit with m labels adds each of its m(m − 1) ordered pairs with weight 1 / (m − 1); a unit
     with fewer than two labels adds nothing. Only pairs of labels that occur take space.
 
-    ``labels``: labellers × units, NaN where there is none. ``topic``: the number of each unit's
+    ``labels``: labellers × units, NaN if there is none. ``topic``: the number of each unit's
     topic, from 0. ``topics``: how many topics there are. Returns topics × k, how often units with
     two labels or more got each label; topics × L, the coincidences of each two different labels, of
     which both ways round coincide alike, one; which L pairs of labels those are, the lower and the
-    higher; and the k labels, ascending. Raises ValueError where there are too many different
+    higher; and the k labels, ascending. Raises ValueError if there are too many different
     labels.
     """
     given = ~np.isnan(labels)

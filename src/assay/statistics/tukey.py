@@ -57,7 +57,7 @@ def randomised_tukey(
     ``matrix``: scores, n topics × m runs. ``permutations``: B, the number of random deals.
     ``seed``: of the random deals; equal seeds give equal p-values for any number of workers.
     ``exact_limit``: all (m!)^n deals are gone through where they are no more than this.
-    ``workers``: threads; ``None`` means one per processor. Raises ValueError where the matrix has
+    ``workers``: threads; ``None`` means one per processor. Raises ValueError if the matrix has
     fewer than 2 topics or 2 runs or is not complete, or a setting is out of range.
     """
     scores = score_matrix(matrix)

@@ -31,7 +31,7 @@ _SEED = 0
 
 def by_session(values: npt.ArrayLike, sessions: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
     """The sum of the values of each session and how many it holds; without sessions each
-    value is one by itself. Raises ValueError where a value is not finite, or there are not as many
+    value is one by itself. Raises ValueError if a value is not finite, or there are not as many
     sessions as values."""
     given = numbers(values, "differences")
     if sessions is None:
@@ -54,12 +54,12 @@ def sign_flip_p(
     """The one-sided p-value that the mean of ``differences`` is not below 0.
 
     p is the share of flips of signs whose sum is at most the observed one: all 2^n flips of what is
-    not 0 where they are at most 2^17, else ``permutations`` random ones, (count + 1) / (B + 1).
+    not 0 if they are at most 2^17, else ``permutations`` random ones, (count + 1) / (B + 1).
     Exact where signs are exchangeable, as they are if before and after do not differ.
 
     ``differences``: one value a question, after − before (plus what may be lost). ``sessions``:
     what flips as one. ``upper``: test that the mean is not above 0 instead. ``permutations``: B,
-    the number of random flips where the test is not exact. Raises ValueError where there is no
+    the number of random flips where the test is not exact. Raises ValueError if there is no
     difference, or one is not finite, or a setting is out of range.
     """
     sums, _ = by_session(differences, sessions)
@@ -90,8 +90,8 @@ def session_interval(
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval | None:
-    """The percentile interval of the mean difference, drawing whole sessions; None where there is
-    one session. Raises ValueError where there is no difference, one is not finite, or a setting is
+    """The percentile interval of the mean difference, drawing whole sessions; None if there is
+    one session. Raises ValueError if there is no difference, one is not finite, or a setting is
     out of range."""
     sums, sizes = by_session(differences, sessions)
     if not len(sums):
@@ -105,11 +105,11 @@ def session_interval(
 
 def detectable_loss(spread: float, n: int, alpha: float) -> float | None:
     """The loss δ that a one-sided paired t-test of level ``alpha`` finds with :data:`POWER`, exact
-    by the noncentral t; None where it is undefined (fewer than 2 questions) or nothing varies.
+    by the noncentral t; None if it is undefined (fewer than 2 questions) or nothing varies.
 
     ``spread``: s_d, the standard deviation of the differences; of sessions, that of their sums by
     the mean size of a session. ``n``: the number of questions, or sessions. ``alpha``: the level of
-    the test. Raises ValueError where an argument is out of range.
+    the test. Raises ValueError if an argument is out of range.
     """
     whole_number(n, "n", 0)
     probability(alpha, "alpha")
@@ -120,7 +120,7 @@ def detectable_loss(spread: float, n: int, alpha: float) -> float | None:
 
 
 def questions_needed(spread: float, loss: float, alpha: float) -> int | None:
-    """How many questions it takes to detect ``loss``; None where nobody could.
+    """How many questions it takes to detect ``loss``; None if nobody could.
 
     The one-sided test of level α is the two-sided one of level 2α but for its other tail.
     """
@@ -136,8 +136,8 @@ def jackknife_spread(statistic: Callable[[Integers], float | None], n: int) -> f
     """What takes the place of s_d for a statistic that is no mean over questions: the
     standard deviation of its jackknife pseudo-values (Efron & Tibshirani 1993, section 11.5).
 
-    ``statistic``: of the questions whose places it is given; None where undefined. ``n``: the
-    number of questions. Returns None where the statistic is undefined on the whole or without some
+    ``statistic``: of the questions whose places it is given; None if undefined. ``n``: the
+    number of questions. Returns None if the statistic is undefined on the whole or without some
     question.
     """
     places = np.arange(n, dtype=np.int64)

@@ -106,7 +106,7 @@ class Success(BinaryMeasure):
 
 
 class Judged(Measure):
-    """The share of the documents shown that were judged at all; 0 where nothing is shown.
+    """The share of the documents shown that were judged at all; 0 if nothing is shown.
 
     It divides by the number of documents shown, at most k: a short list is not an unjudged one.
     Source: ir_measures ``Judged``.

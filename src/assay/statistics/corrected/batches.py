@@ -30,7 +30,7 @@ def combine(
     have; not how many it got. Batches that each draw from what earlier ones left count best by n/(M
     (M − n)) for n of M items left: by size alone the first, with the most left out, weighs too
     much. ``level``: of the intervals. Returns the combined estimates; degrees of freedom by Welch
-    and Satterthwaite, ``judge_weight`` the batches' weighted mean. Raises ValueError where there is
+    and Satterthwaite, ``judge_weight`` the batches' weighted mean. Raises ValueError if there is
     no batch, the sizes do not fit, the batches are of different runs, are about topics ``like
     these``, or have intervals of another level.
     """
@@ -88,7 +88,7 @@ def half_width(variance: float, n: int, tightest: float, *, level: float = 0.95)
 
     ``variance``: V, the sum of the estimated variances of the labels' contributions so far. ``n``:
     t, how many labels there are. ``tightest``: V*, the V at which the sequence shall be narrowest,
-    fixed beforehand. ``level``: 1 − α. Raises ValueError where a number is out of range.
+    fixed beforehand. ``level``: 1 − α. Raises ValueError if a number is out of range.
     """
     if not (math.isfinite(variance) and variance >= 0 and n >= 1):
         raise ValueError(f"variance must be from 0 and n from 1, got {variance} and {n}")

@@ -32,7 +32,7 @@ def rogan_gladen(
     are. ``true_positive``: how many the judge called right of m1 that people elsewhere called
     right. ``m1``: see there. ``true_negative``: how many it called wrong of m0 that people
     elsewhere called wrong. ``m0``: see there. ``level``: of the interval. Returns share, low and
-    high. Raises ValueError where a count is out of range, or sensitivity + specificity is at most
+    high. Raises ValueError if a count is out of range, or sensitivity + specificity is at most
     1.1.
     """
     for part, whole, names in (

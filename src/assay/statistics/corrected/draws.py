@@ -57,7 +57,7 @@ def draw(
     judge's grade; at least .2 is taken. None: all alike. ``design``: ``leverage``, ``pairs`` or
     ``uniform``. ``mix``: the share of ``n`` that is spread evenly, above 0 up to 1. ``seed``: of
     the coins: item i is drawn where ``default_rng(seed).random(I)[i] < pi[i]``. It must be another
-    one for each draw from the same items. Raises ValueError where ``n`` is more than the items that
+    one for each draw from the same items. Raises ValueError if ``n`` is more than the items that
     count, ``mix`` is 0, or a number is missing or out of range.
     """
     w = weight_matrix(weights)
@@ -80,7 +80,7 @@ def draw(
 
 def draw_topics(n_topics: int, n: int, seed: int) -> Bools:
     """Draw exactly ``n`` of ``n_topics`` topics, each set of n as likely as any other. Returns for
-    each topic whether it was drawn. Raises ValueError where ``n`` is more than there are topics, or
+    each topic whether it was drawn. Raises ValueError if ``n`` is more than there are topics, or
     a number is no whole one in range."""
     whole_number(n_topics, "n_topics")
     whole_number(n, "n")
@@ -116,7 +116,7 @@ def next_batch(
     people labelled it; its pi is 0. ``n``: how many labels are expected. ``mix``: the share of
     ``n`` that is spread evenly over what is not known. ``level``: of the joint statement which
     pairs are decided. ``draws``: random draws behind it. ``seed``: of the coins; with the number of
-    known items it gives each batch others. Raises ValueError where no pair is left to decide, ``n``
+    known items it gives each batch others. Raises ValueError if no pair is left to decide, ``n``
     is more than the items that count and are not known, or a number is missing or out of range.
     """
     w = weight_matrix(weights)

@@ -81,7 +81,7 @@ def differences(estimates: Estimates, *, level: float = 0.95) -> Differences:
     """The differences between all runs (specification of trust, section 6).
 
     The variance is C_rr + C_ss − 2 C_rs. Two separate intervals that overlap say nothing about a
-    difference. Where the runs' degrees of freedom differ, the fewer count. Raises ValueError where
+    difference. Where the runs' degrees of freedom differ, the fewer count. Raises ValueError if
     ``level`` is not between 0 and 1.
     """
     value = estimates.value[:, None] - estimates.value[None, :]
@@ -91,7 +91,7 @@ def differences(estimates: Estimates, *, level: float = 0.95) -> Differences:
 
 
 def difference_variance(covariance: Floats) -> Floats:
-    """The variance of each pair's difference, R × R; exactly 0 where only rounding is left.
+    """The variance of each pair's difference, R × R; exactly 0 if only rounding is left.
 
     Equal runs have equal rows, but sums of their products may differ in the last digit.
     """
@@ -102,7 +102,7 @@ def difference_variance(covariance: Floats) -> Floats:
 
 
 def half_widths(variance: Floats, df: Floats, level: float) -> Floats:
-    """Half the widths of Student's t intervals. Raises ValueError where ``level`` is not
+    """Half the widths of Student's t intervals. Raises ValueError if ``level`` is not
     between 0 and 1."""
     from scipy import special  # noqa: PLC0415 (slow to load)
 

@@ -19,14 +19,14 @@ LEAST_LABELS = 10
 
 
 def population_named(population: str) -> None:
-    """Refuse a population that is none. Raises ValueError where it is neither ``these`` nor ``like
+    """Refuse a population that is none. Raises ValueError if it is neither ``these`` nor ``like
     these``."""
     if population not in get_args(Population):
         raise ValueError(f"population must be 'these' or 'like these', got {population!r}")
 
 
 def mask(values: npt.ArrayLike, n: int, what: str, unit: str) -> Bools:
-    """``values``, one true or false for each of ``n`` units. Raises ValueError where they
+    """``values``, one true or false for each of ``n`` units. Raises ValueError if they
     are not booleans, or not ``n`` in a row."""
     array = np.asarray(values)
     if array.dtype != np.bool_:
@@ -45,7 +45,7 @@ def people_labels(
     """People's labels, units last, 0 wherever a unit was not drawn.
 
     Labels of units that were not drawn are no part of any estimate: nobody knows with what
-    probability somebody chose to label them. Raises ValueError where a drawn unit has no label, or
+    probability somebody chose to label them. Raises ValueError if a drawn unit has no label, or
     one outside of ``bounds``.
     """
     array = numbers(values, "people's labels", missing=True)
@@ -77,7 +77,7 @@ def _listed(places: npt.NDArray[np.intp]) -> str:
 
 
 def judge_labels(values: npt.ArrayLike, unit: str) -> Floats:
-    """The judge's labels. Raises ValueError where one is missing."""
+    """The judge's labels. Raises ValueError if one is missing."""
     array = numbers(values, "judge's labels", missing=True)
     lacking = np.argwhere(np.isnan(array))
     if len(lacking):
@@ -89,7 +89,7 @@ def judge_labels(values: npt.ArrayLike, unit: str) -> Floats:
 
 
 def weight_matrix(values: npt.ArrayLike) -> Floats:
-    """Weights, runs × items. Raises ValueError where they are no matrix of finite numbers,
+    """Weights, runs × items. Raises ValueError if they are no matrix of finite numbers,
     or all are 0."""
     weights = numbers(values, "weights (run, item)")
     if weights.ndim != 2:
@@ -100,8 +100,8 @@ def weight_matrix(values: npt.ArrayLike) -> Floats:
 
 
 def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Floats:
-    """The probability with which each item was drawn. Raises ValueError where one is missing
-    or not from 0 to 1, or is 0 where a run has weight (``weighted``) or where the item was drawn.
+    """The probability with which each item was drawn. Raises ValueError if one is missing
+    or not from 0 to 1, or is 0 if a run has weight (``weighted``) or where the item was drawn.
     """
     pi = numbers(values, "probabilities of being drawn (pi)", missing=True)
     if pi.shape != weighted.shape:
@@ -125,7 +125,7 @@ def probabilities(values: npt.ArrayLike, weighted: Bools, drawn: Bools) -> Float
 
 
 def enough(count: int, least: int, one: str, many: str | None = None) -> None:
-    """Refuse too few units, ``one`` or ``many``. Raises ValueError where there are fewer than
+    """Refuse too few units, ``one`` or ``many``. Raises ValueError if there are fewer than
     ``least``."""
     if count < least:
         raise ValueError(

@@ -64,7 +64,7 @@ def items(
     (Robins, Rotnitzky & Zhao 1994), calibrated (van der Laan & van der Laan 2026) and cross-fitted
     (Zrnic & Candès 2023).
 
-    ``weights``: R × I, w. ``people``: I labels; NaN where an item was not drawn. ``judge``: I
+    ``weights``: R × I, w. ``people``: I labels; NaN if an item was not drawn. ``judge``: I
     labels of one judge on any scale, or J × I of several, all of them. ``pi``: I probabilities of
     being drawn, as of :class:`Draw`; 0 only where no run has weight. ``drawn``: for each item
     whether it was drawn. ``topic``: I whole numbers; items of a topic have the same one.
@@ -74,7 +74,7 @@ def items(
     the greatest label that people can give. Returns estimates in the unit of weight × label.
     ``judge_weight`` is the share of the labels' spread that the judge explains, max(0, 1 − Σe²/π ÷
     Σ(y − p₀)²/π); ``human_only`` takes the mean label in place of m; ``labels`` is the number of
-    drawn items. Raises ValueError where the shapes do not fit, pi is missing, beyond 0 to 1, or 0
+    drawn items. Raises ValueError if the shapes do not fit, pi is missing, beyond 0 to 1, or 0
     on an item that counts, a drawn item lacks a person's label or any item the judge's, a label is
     outside of ``bounds``, there are fewer than 10 drawn items or 3 topics (but where all that count
     were drawn for sure, and of topics for ``these``), or a setting is out of range.

@@ -76,10 +76,10 @@ def hmr(
     :mod:`assay.measures.confidence`.
 
     ``confidence``: Q confidences p of the run's answers, 0 to 1. ``people``: Q times c, 1 right or
-    0 wrong; NaN where the question was not drawn. ``judge``: Q verdicts of the judge on any scale,
+    0 wrong; NaN if the question was not drawn. ``judge``: Q verdicts of the judge on any scale,
     all of them. ``drawn``: for each question whether it was drawn, as by :func:`draw_topics`.
     ``level``: of the intervals. ``population``: ``these`` questions, or questions ``like these``.
-    Raises ValueError where the shapes do not fit, a confidence is not from 0 to 1, a drawn answer
+    Raises ValueError if the shapes do not fit, a confidence is not from 0 to 1, a drawn answer
     lacks a person's label or has one that is neither 0 nor 1, the judge lacks one, fewer than 10
     questions were drawn (of ``these``, and not all), or a setting is out of range.
     """
@@ -189,7 +189,7 @@ def _means(sample: _Sample) -> tuple[Floats, Floats]:
     mean = float(p.mean())
     edge = 0.5 / len(p)
     a = np.clip(a, edge, 1.0 - edge)
-    # R_O is from 0 to 1 where a + P − 1 ≤ b ≤ P, R_U where b ≤ a; at both 0 HMR has no gradient.
+    # R_O is from 0 to 1 if a + P − 1 ≤ b ≤ P, R_U where b ≤ a; at both 0 HMR has no gradient.
     least = np.maximum(1e-4 * a, a + mean - 1.0 + 1e-6)
     return a, np.minimum(np.maximum(b, least), np.minimum(a, mean) - 1e-6)
 

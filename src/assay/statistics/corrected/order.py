@@ -23,7 +23,7 @@ class RankSets:
 
     ``best``: R best ranks, 1 + how many runs are surely better. ``worst``: R worst ranks, R − how
     many are surely worse. ``decided``: R × R, whether it is sure which of two runs is better.
-    ``critical``: by how many standard errors two runs must differ; 0 where none can vary.
+    ``critical``: by how many standard errors two runs must differ; 0 if none can vary.
     """
 
     best: npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ def rank_sets(
 
     ``estimates``: with their joint covariance. ``level``: the probability with which all pairs that
     are called decided are rightly so. ``draws``: of Z; 1/(1 − ``level``) at least, as fewer do not
-    reach so high a quantile. ``seed``: of the draws. Raises ValueError where a setting is out of
+    reach so high a quantile. ``seed``: of the draws. Raises ValueError if a setting is out of
     range.
     """
     df = float(np.median(estimates.df))
@@ -64,7 +64,7 @@ def ranks_between(
     seed: int = 0,
 ) -> RankSets:
     """The rank sets of :func:`rank_sets` for any R scores with an R × R covariance and
-    degrees of freedom. Raises ValueError where a setting is out of range."""
+    degrees of freedom. Raises ValueError if a setting is out of range."""
     probability(level, "level")
     whole_number(draws, "draws")
     whole_number(seed, "seed", 0)
@@ -108,7 +108,7 @@ def _largest_differences(
 
 
 def apart(value: Floats) -> Floats:
-    """Each score (row) less each other (column), R × R; 0 where rounding alone tells them apart, as
+    """Each score (row) less each other (column), R × R; 0 if rounding alone tells them apart, as
     in :func:`assay.statistics.ranks.near_ranks`.
 
     Equal runs have equal rows, but sums of their products may differ in the last digit.
@@ -126,7 +126,7 @@ def tau_bounds(
     decided and opposite, U undecided. A bootstrap of τ would be drawn to 0 by the noise.
 
     ``decided``: R × R, as of :class:`RankSets`, for ``value_a``. ``value_a``: R estimated scores.
-    ``value_b``: R known scores, such as the judge's own. Raises ValueError where there are fewer
+    ``value_b``: R known scores, such as the judge's own. Raises ValueError if there are fewer
     than 2 runs, or the shapes do not fit.
     """
     a, b = numbers(value_a, "first scores"), numbers(value_b, "second scores")
@@ -155,8 +155,8 @@ def shrink(estimates: Estimates, judge: npt.ArrayLike) -> tuple[Floats, float]:
 
     Source: the specification of trust, section 6; Li & Ignatiadis, prediction-powered shrinkage.
     ``estimates``: the corrected scores. ``judge``: R scores by the judge alone. Returns R values,
-    and s: 1 where each run keeps its correction, 0 where all share the mean one. Raises ValueError
-    where the judge's scores are not R numbers.
+    and s: 1 if each run keeps its correction, 0 if all share the mean one. Raises ValueError
+    if the judge's scores are not R numbers.
     """
     alone = numbers(judge, "judge's scores")
     if alone.shape != estimates.value.shape:

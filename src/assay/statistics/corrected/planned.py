@@ -49,7 +49,7 @@ def items_covariance(
     Source: the specification of trust, section 4 (the expectation of ``pool``).
 
     ``weights``: R × I. ``expectation``: I times m, 0 to 1. ``pi``: I probabilities of being drawn;
-    an item with 0 is known already. Raises ValueError where the shapes do not fit, or a number is
+    an item with 0 is known already. Raises ValueError if the shapes do not fit, or a number is
     missing.
     """
     w = weight_matrix(weights)
@@ -96,7 +96,7 @@ def topics_covariance(
     Source: the specification of trust, section 3.
 
     ``weights``: R × I. ``expectation``: I times m. ``topic``: I numbers of the items' topics.
-    ``n``: how many of them are drawn. Raises ValueError where the shapes do not fit, or ``n`` is
+    ``n``: how many of them are drawn. Raises ValueError if the shapes do not fit, or ``n`` is
     not from 2 to the number of topics.
     """
     w, places = weight_matrix(weights), np.unique(np.asarray(topic), return_inverse=True)[1]

@@ -44,12 +44,12 @@ def topics(
     Source: the specification of trust, section 3 (A); PPI++ (Angelopoulos, Duchi & Zrnic 2023)
     with a λ that the runs share.
 
-    ``people``: R × T scores by people's labels; NaN where a topic was not drawn. ``judge``: R × T
+    ``people``: R × T scores by people's labels; NaN if a topic was not drawn. ``judge``: R × T
     scores by the judge's labels, all of them. ``drawn``: for each topic whether it was drawn, as by
     :func:`draw_topics`. ``level``: of the intervals. ``population``: ``these`` topics, or topics
     ``like these``. Returns estimates in the unit of the scores, ``judge_weight`` λ, ``labels`` the
     number of drawn topics, n − 1 degrees of freedom. A bound above 1 says that n is too small.
-    Raises ValueError where the shapes do not fit, a drawn topic lacks a person's score or any topic
+    Raises ValueError if the shapes do not fit, a drawn topic lacks a person's score or any topic
     the judge's, fewer than 3 topics were drawn (of ``these`` topics, and not all), or a setting is
     out of range.
     """
@@ -133,7 +133,7 @@ def _jackknife(
 def mean_covariance(products: Floats, n: int, unseen: float | None) -> Floats:
     """The covariance of R means over ``n`` topics. ``products``: R × R sums of products of the
     topics' residuals. ``unseen``: the square of a disagreement that no topic shows, of which each
-    run has :data:`_UNSEEN` more; None where disagreements are not rare."""
+    run has :data:`_UNSEEN` more; None if disagreements are not rare."""
     seen = products / (n * (n - 1.0))
     if unseen is None:
         return seen
@@ -144,7 +144,7 @@ def mean_covariance(products: Floats, n: int, unseen: float | None) -> Floats:
 
 def _unseen(y: Floats, apart: Floats) -> float | None:
     """The square of a disagreement that no drawn topic shows, where disagreements are rare, as of a
-    good judge; None where they are not, and their spread is seen. It is as large as those that are
+    good judge; None if they are not, and their spread is seen. It is as large as those that are
     seen are on average over all runs.
 
     ``y``: people's scores of runs × drawn topics. ``apart``: these less the judge's. Of scores that
