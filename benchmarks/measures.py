@@ -220,20 +220,20 @@ def assay() -> Tool:
     # Late: peers are measured by this file, too.
     from assay.formats import trec  # noqa: PLC0415
     from assay.formats import trec_fast as fast  # noqa: PLC0415
-    from assay.measures import frames, parse_measure  # noqa: PLC0415
+    from assay.measures import parse_measure, run_scores  # noqa: PLC0415
 
     wanted = [parse_measure(name) for name in ("nDCG@20", "AP", "RR")]
 
     def start(path: Path) -> Any:
-        return frames.to_judgements(trec.read_qrels(path).require().grades).needed(wanted)
+        return run_scores.to_judgements(trec.read_qrels(path).require().grades).reduced_for(wanted)
 
     def from_files(judged: Any, paths: list[Path]) -> Iterable[Means]:
         for batch in fast.read_runs(paths, judged):
-            for scores in frames.run_scores(batch.hits, judged, wanted, batch.unjudged):
+            for scores in run_scores.run_scores(batch.hits, judged, wanted, batch.unjudged):
                 yield [scores.mean(measure) for measure in wanted]
 
     def evaluate(judged: Any, run: Any) -> Means:
-        scores = frames.evaluate_runs(judged, {"run": run}, wanted)["run"]
+        scores = run_scores.evaluate_runs(judged, {"run": run}, wanted)["run"]
         return [scores.mean(measure) for measure in wanted]
 
     return start, from_files, lambda path: trec.read_trec_run(path).require().scores, evaluate

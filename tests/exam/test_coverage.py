@@ -17,7 +17,7 @@ from assay.measures.coverage import (
     labels,
     standard_error,
 )
-from assay.measures.frames import evaluate_runs
+from assay.measures.run_scores import evaluate_runs
 from assay.model.exam_grades import NO_GRADE, Grades
 from tests.measures import plain
 

@@ -7,7 +7,7 @@ import pytest
 from assay.formats.trec import read_qrels, read_trec_run
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_writing import format_qrels
-from assay.measures.frames import to_judgements
+from assay.measures.run_scores import to_judgements
 from assay.model.errors import AssayError
 
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from assay.formats.trec import read_trec_run
 from assay.formats.trec_fast import read_runs, reader
 from assay.formats.trec_fast.columns import PAD, Column, decimals, whole_numbers
-from assay.measures.frames import run_hits, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
+from assay.measures.run_scores import run_hits, to_judgements
 from assay.model.errors import FormatError
 
 QRELS = {"1": {"d1": 1, "d2": 0, "é;1": 2, "a-long-document-id-0001": 3}, "2": {"d1": 2}, "x": {}}
@@ -36,7 +36,7 @@ def hits_of(paths: list[Path], judged: Judgements, **more):
     for batch in read_runs(paths, judged, **more):
         total = len(judged.topics)
         for number, path in enumerate(batch.paths):
-            part = batch.hits.part(number * total, (number + 1) * total)
+            part = batch.hits.of_lists(number * total, (number + 1) * total)
             found[path] = (
                 batch.names[number],
                 list(
@@ -128,10 +128,10 @@ def test_qrels_without_anything_to_find(tmp_path, qrels):
     path.write_text("1 Q0 d1 1 2 r\n1 Q0 d2 2 1 r\n")
     judged = to_judgements(qrels)
     assert hits_of([path], judged)[path] == plainly(path, judged)
-    lean = judged.needed([parse_measure("AP")])
+    lean = judged.reduced_for([parse_measure("AP")])
     assert lean.topics == judged.topics
     assert hits_of([path], lean)[path][1] == []
-    assert judged.needed([parse_measure("Judged")]) is judged
+    assert judged.reduced_for([parse_measure("Judged")]) is judged
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, bytes])

@@ -26,7 +26,7 @@ answers = st.lists(
 def test_tails_are_those_beyond_students_t(level: float, n: int) -> None:
     t = stats.t.ppf((1 + level) / 2, n - 1)
     wanted = stats.norm.sf(math.sqrt(n / (n - 1)) * t)
-    assert bootstrap.tail(level, n) == pytest.approx(wanted, rel=0.02, abs=1e-7)
+    assert bootstrap.tail_share(level, n) == pytest.approx(wanted, rel=0.02, abs=1e-7)
 
 
 @pytest.mark.parametrize(("n", "least"), [(5, 0.9), (10, 0.93), (20, 0.93)])
@@ -73,7 +73,7 @@ def test_the_vectorised_measures_are_the_plain_ones(
         )
         assert alone == {name: intervals[name] for name in [name] if name in intervals}
     for name, interval in intervals.items():
-        beyond = bootstrap.tail(0.9, len(p))
+        beyond = bootstrap.tail_share(0.9, len(p))
         low, high = np.nanquantile(plain[name], [beyond, 1 - beyond])
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
         assert interval.undefined == np.isnan(plain[name]).sum()
@@ -84,7 +84,7 @@ def test_blocks_do_not_change_the_draws(monkeypatch: pytest.MonkeyPatch) -> None
     p = generator.random(50)
     c = generator.random(50) < p
     whole = confidence_intervals(p, c, resamples=200, seed=1), mean_interval(p, seed=1)
-    monkeypatch.setattr(bootstrap, "_CELLS_AT_ONCE", 350)
+    monkeypatch.setattr(bootstrap, "_DRAWS_PER_BLOCK", 350)
     assert (confidence_intervals(p, c, resamples=200, seed=1), mean_interval(p, seed=1)) == whole
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assay import measures
 from assay.measures.base import Measure
-from assay.measures.frames import evaluate_runs, to_judgements
+from assay.measures.run_scores import evaluate_runs, to_judgements
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}}
 RUN = {"1": {"c": 3.0, "a": 2.0, "x": 1.0}, "2": {"b": 1.0, "a": 0.5}}

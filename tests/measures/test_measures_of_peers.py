@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.measures import MEASURES, parse_measure
-from assay.measures.frames import evaluate_runs
+from assay.measures.run_scores import evaluate_runs
 from tests.measures import plain
 
 EXACT = 1e-9

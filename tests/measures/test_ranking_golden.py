@@ -9,10 +9,10 @@ import pytest
 
 from assay.measures import MEASURES, Gain, Measure, parse_measure
 from assay.measures.batch import score_hits
-from assay.measures.frames import RunScores, evaluate_runs, run_hits, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.ranking.cumulated import NDCG
 from assay.measures.ranking.stopping import RBP
+from assay.measures.run_scores import RunScores, evaluate_runs, run_hits, to_judgements
 
 
 def _qrels(text: str) -> dict[str, float]:

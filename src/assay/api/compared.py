@@ -25,7 +25,7 @@ from assay.formats.text import Given, read_text
 from assay.measures import Judged, Measure, parse_measure
 from assay.measures.confidence import LOWER_IS_BETTER, MEASURES
 from assay.measures.confidence_ranges import confidence_ranges
-from assay.measures.frames import RunScores
+from assay.measures.run_scores import RunScores
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, in_order, listed, printable
 from assay.protocols.standing import APART

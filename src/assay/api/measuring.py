@@ -13,9 +13,9 @@ from assay.api.run_files import COLUMNS, DEFAULTS, require_own_names, score_run_
 from assay.formats import trec
 from assay.formats.parsed import Parsed
 from assay.measures.base import Measure
-from assay.measures.frames import Ideal
-from assay.measures.library import evaluate, measures_of
+from assay.measures.library import evaluate, parse_measures
 from assay.measures.order import Ties
+from assay.measures.run_scores import Ideal
 from assay.measures.tables import Topics, frame, rows
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def measure(
     number_of(g_max, "g_max", "the highest grade, a number, or None")
     if measures is None:
         measures = DEFAULTS
-    wanted = measures_of(measures)
+    wanted = parse_measures(measures)
     given = [runs] if isinstance(runs, str | PathLike) else runs
     if _are_files(given) and isinstance(qrels, str | PathLike):
         scored, _ = score_run_files(

@@ -13,10 +13,10 @@ from assay.api.reading import Note
 from assay.formats.trec import read_qrels, read_subtopic_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.measures.base import MEASURES, Measure
-from assay.measures.frames import Ideal, RunScores, run_scores, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties
+from assay.measures.run_scores import Ideal, RunScores, run_scores, to_judgements
 from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
 from assay.model.errors import Fault, FormatError, SettingsError, in_lines, placed
 from assay.model.options import Option
@@ -292,10 +292,10 @@ def score_run_files(
     try:
         if only is not None:
             topics = read_topic_list(only).require()
-            judged = judged and judged.over(topics)
+            judged = judged and judged.restricted_to(topics)
     except FormatError as error:
         judged, faults = None, [*faults, *error.faults]
-    judged = judged and judged.needed(wanted)
+    judged = judged and judged.reduced_for(wanted)
     checked = judged or Judgements({"": {}})
     names: list[str] = []
     files: list[Path] = []

@@ -1,11 +1,11 @@
-"""Pure functions from numbers to numbers; nothing here reads a file or knows a protocol.
+"""Evaluation measures as pure functions: nothing here reads a file or knows a protocol.
 
 Ranking measures are objects: ``measures.nDCG @ 20``, ``measures.nDCG(gain="exp") @ 20``,
-``measures.AP(rel=2)``; :func:`evaluate` scores runs by them. ``assay.measures.confidence``
-(calibration and modesty) and ``assay.measures.bootstrap`` (intervals) are imported by name.
+``measures.AP(rel=2)``. :func:`evaluate` scores runs with them. Import
+``assay.measures.confidence`` (calibration and modesty) and ``assay.measures.bootstrap``
+(intervals) by name.
 
-Importing this package loads neither numpy nor polars; :func:`evaluate` does when it is first
-looked up.
+Importing this package loads neither numpy nor polars; the first access to :func:`evaluate` does.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name == "evaluate":
-        from assay.measures.library import evaluate as found  # noqa: PLC0415 (polars, numpy)
+        from assay.measures.library import evaluate as function  # noqa: PLC0415 (polars, numpy)
 
-        return found
-    if name in MEASURES:  # one that no line above names
+        return function
+    if name in MEASURES:  # a measure defined elsewhere, for example by a user
         return MEASURES[name]()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

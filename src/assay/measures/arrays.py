@@ -1,4 +1,4 @@
-"""What arrays hold, for annotations."""
+"""Array types for annotations."""
 
 import numpy as np
 import numpy.typing as npt

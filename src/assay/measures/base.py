@@ -1,4 +1,4 @@
-"""What every ranking measure is: parameters, a name, and the checks before it scores."""
+"""The base class of ranking measures: parameters, names, and checks before scoring."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ if TYPE_CHECKING:
 _LARGEST_CUTOFF = 10**9
 
 MEASURES: dict[str, type[Measure]] = {}
-"""Every measure of ranking that is defined somewhere, by the name it is written with."""
+"""Every ranking measure that has been defined, by name."""
 
-
-_ABOUT = {"name", "cutoff", "only_gains", "uses_g_max", "by_subtopic"}
+# Annotated attributes of Measure that describe a class of measures and are no parameters.
+_CLASS_SETTINGS = {"name", "cutoff", "only_gains", "uses_g_max", "by_subtopic"}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Measure(ABC):
-    """A ranking measure with its parameters; equal parameters make equal, hashable measures.
+    """A ranking measure with its parameters.
 
-    What a class of measures annotates, other than what is said about it here, are its parameters
-    with their defaults. (Not dataclasses: making a class of each takes longer than all else that a
-    short command loads of Assay.)
+    Measures are immutable and hashable, and equal if their parameters are equal. The parameters of
+    a subclass are its annotated attributes, each with its default; the class attributes documented
+    below are no parameters. (Subclasses are not dataclasses, because creating those would take
+    most of the time in which a short command loads Assay.)
 
-    ``measure @ k`` is the same measure with the cutoff ``k``, ``measure(name=value)`` with other
-    parameters: ``nDCG(gain="exp") @ 20``. Raises ValueError if a parameter is outside its range;
-    the message names it and the range.
+    ``measure @ k`` is the same measure with the cutoff ``k``, and ``measure(name=value)`` the same
+    with another parameter: ``nDCG(gain="exp") @ 20``. Raises ValueError if a parameter is out of
+    range; the message names the parameter and the range.
     """
 
     k: int | None = None
@@ -46,38 +47,37 @@ class Measure(ABC):
     cutoff: ClassVar[str] = "optional"
     """``optional``, ``required`` or ``none``: whether the measure takes ``@k``."""
     only_gains: ClassVar[bool] = False
-    """Whether a document of grade 0 or below is the same to it as one that was not judged."""
+    """Whether documents of grade 0 or below count the same as unjudged ones."""
     uses_g_max: ClassVar[bool] = False
-    """Whether it sets grades against the highest one of the scale, so that none may be above it."""
+    """Whether grades are compared with the highest grade of the scale, which none may exceed."""
     by_subtopic: ClassVar[bool] = False
-    """Whether it looks at the grades of each subtopic."""
+    """Whether the measure uses the grades of each subtopic."""
 
     parameters: ClassVar[Mapping[str, Any]] = {}
-    """The parameters but the cutoff, and their defaults."""
+    """The default of each parameter except the cutoff."""
 
     def __init_subclass__(cls) -> None:
-        """Make the measure known by its name. Raises TypeError if another measure has the
-        name."""
-        own = get_annotations(cls)
-        cls.parameters = {**cls.parameters, **{n: vars(cls)[n] for n in own if n not in _ABOUT}}
+        """Register the measure under its name. Raises TypeError if another measure has the name."""
+        own = [name for name in get_annotations(cls) if name not in _CLASS_SETTINGS]
+        cls.parameters = {**cls.parameters, **{name: vars(cls)[name] for name in own}}
         if "name" in vars(cls):
             known = MEASURES.setdefault(cls.name, cls)
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise TypeError(f"{known.__module__}.{known.__qualname__} is called {cls.name}")
             MEASURES[cls.name] = cls
 
-    def __init__(self, **given: Any) -> None:
-        for name in given:
+    def __init__(self, **parameters: Any) -> None:
+        for name in parameters:
             if name != "k" and name not in self.parameters:
                 known = ", ".join(("k", *self.parameters))
                 raise ValueError(f"{self.name} has no parameter {name!r}; its parameters: {known}")
         for name, default in self.parameters.items():
-            vars(self)[name] = self._typed(name, given.get(name, default), default)
-        vars(self)["k"] = self._checked_cutoff(given.get("k"))
+            vars(self)[name] = self._coerced(name, parameters.get(name, default), default)
+        vars(self)["k"] = self._checked_cutoff(parameters.get("k"))
         self.check()
 
-    def check(self) -> None:  # noqa: B027 (most have none)
-        """Refuse parameters outside their range. Raises ValueError if a parameter is."""
+    def check(self) -> None:  # noqa: B027 (most measures need no check)
+        """Check the parameters. Raises ValueError if one is out of range."""
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{self!r} cannot be changed; make another measure of it")
@@ -105,24 +105,23 @@ class Measure(ABC):
         return int(k)
 
     def __matmul__(self, k: int) -> Self:
-        """This measure with the cutoff ``k``. Raises ValueError if ``k`` is not a whole
+        """The same measure with the cutoff ``k``. Raises ValueError if ``k`` is not a whole
         number from 1, or the measure takes no cutoff."""
         return type(self)(**{**vars(self), "k": k})
 
     def __call__(self, **parameters: Any) -> Self:
-        """This measure with other parameters. Raises ValueError if a parameter is unknown
-        or outside its range."""
+        """The same measure with other parameters. Raises ValueError if a parameter is unknown or
+        out of range."""
         return type(self)(**{**vars(self), **parameters})
 
-    def ready(self) -> Self:
-        """This measure if it can score as it is. Raises ValueError if it needs a cutoff
-        and has none."""
+    def require_cutoff(self) -> Self:
+        """Return the measure itself. Raises ValueError if it needs a cutoff and has none."""
         if self.k is None and self.cutoff == "required":
             raise ValueError(f"{self.name} needs a cutoff, for example {self.name}@10")
         return self
 
     def __str__(self) -> str:
-        """The measure's name with the parameters that are not at their default."""
+        """The canonical name: parameters that have their default are left out."""
         shown = [
             f"{name}={_plain(vars(self)[name])}"
             for name, default in self.parameters.items()
@@ -136,24 +135,26 @@ class Measure(ABC):
 
         ``grades``: grades in rank order, ``None`` for an unjudged document. ``ideal``: all judged
         grades of the topic, in any order. ``g_max``: the highest grade of the scale (a grade, not a
-        gain). Returns the score, from 0 to 1 as long as ``ideal`` holds the relevant grades that
-        ``grades`` shows. Raises ValueError if a grade or ``g_max`` is NaN or infinite, a grade
-        exceeds ``g_max`` in a measure that uses ``g_max``, or the measure needs a cutoff and has
-        none.
+        gain). The score is from 0 to 1 if ``ideal`` includes the relevant grades in ``grades``.
+        Raises ValueError if a grade or ``g_max`` is NaN or infinite, a grade exceeds ``g_max`` and
+        the measure uses ``g_max``, or the measure needs a cutoff and has none.
         """
-        # It needs numpy, which a measure that is only named does not.
+        # Imported here so that naming a measure does not load numpy.
         from assay.measures.batch import score_lists  # noqa: PLC0415
 
         return float(score_lists(self, [grades], [ideal], g_max)[0])
 
     @abstractmethod
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
-        """A score for each ranked list: the definition of the measure. ``hits``: the judged
-        documents of the lists, cut at ``k``: a list for each topic, and for several runs run after
-        run. ``judged``: the ideal list of each topic, and the highest grade of the scale."""
+        """Score many ranked lists; this is the definition of the measure.
 
-    def _typed(self, name: str, value: Any, default: Any) -> Any:
-        """A parameter's value as the type of its default."""
+        ``hits``: the judged documents of the lists, already cut at ``k``. There is one list per
+        topic; with several runs, the lists of one run follow those of another. ``judged``: the
+        ideal list of each topic, and the highest grade of the scale. Returns one score per list.
+        """
+
+    def _coerced(self, name: str, value: Any, default: Any) -> Any:
+        """The value of a parameter, converted to the type of its default."""
         if isinstance(default, StrEnum):
             try:
                 return type(default)(value)
@@ -168,11 +169,11 @@ class Measure(ABC):
             return float(value)
         return value
 
-    def _require(self, condition: bool, wanted: str) -> None:
+    def _require(self, condition: bool, message: str) -> None:
         if not condition:
-            raise ValueError(f"{self.name}: {wanted}")
+            raise ValueError(f"{self.name}: {message}")
 
 
 def _plain(value: object) -> str:
-    """Write a parameter value so that it parses back to the same: ``2``, ``0.99``, ``exp``."""
+    """Format a parameter value so that it parses back to the same: ``2``, ``0.99``, ``exp``."""
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""What a grade is worth: relevant or not, and its gain."""
+"""Grades of documents: which are relevant, and how they become gains."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ RELEVANT = 1.0
 
 
 class Gain(StrEnum):
-    """How a grade above 0 becomes a gain: ``linear`` (the grade) or ``exp`` (2^grade − 1). All
-    others, and documents that were not judged, have a gain of 0."""
+    """How a grade above 0 becomes a gain: ``linear`` (the grade itself) or ``exp`` (2^grade − 1).
+    All other grades, and unjudged documents, have a gain of 0."""
 
     LINEAR = "linear"
     EXP = "exp"

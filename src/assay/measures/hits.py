@@ -1,9 +1,8 @@
-"""The judged documents of many ranked lists as flat arrays: what measures of ranking look at.
+"""The judged documents of many ranked lists, as flat arrays: the input of ranking measures.
 
-A measure of ``docs/measures.md`` depends only on the ranks and grades of the judged documents
-shown, on how many documents are shown, and on the topic's ideal list; unjudged documents have no
-gain. So ten million ranked documents shrink to the few that somebody judged before anything is
-computed.
+Unjudged documents have no gain. So a ranking measure depends only on the ranks and grades of the
+judged documents, on the lengths of the lists, and on the ideal lists. Runs with ten million
+documents shrink to the few judged ones before anything is computed.
 """
 
 from __future__ import annotations
@@ -14,26 +13,26 @@ from functools import cached_property
 import numpy as np
 
 from assay.measures.arrays import Bools, Integers
-from assay.measures.arrays import Floats as Floats  # also for measures of one's own
+from assay.measures.arrays import Floats as Floats  # re-exported for measures that users define
 from assay.measures.grades import Gain
 
 
 class GainError(ValueError):
-    """A gain that is too large for a float; ``number`` is that of its list."""
+    """A gain is too large for a float. ``list_number``: the list with that grade."""
 
-    def __init__(self, grade: float, number: int) -> None:
+    def __init__(self, grade: float, list_number: int) -> None:
         super().__init__(f"the exponential gain of grade {grade:g} is too large")
-        self.number = number
+        self.list_number = list_number
 
 
 @dataclass(frozen=True)
 class Hits:
-    """The judged documents of ranked lists, list after list and best rank first.
+    """The judged documents of ranked lists, sorted by list and rank.
 
-    ``lists``: for each hit the number of its list, never falling. ``ranks``: its rank in that list,
-    from 1. ``rows``: the number of its judgement, a place in :attr:`Judgements.flat`. ``grades``:
-    its grade, which may be negative. ``shown``: for each *list* how many documents it shows, judged
-    or not; 0 for a silent topic.
+    ``lists``: the list number of each hit, ascending. ``ranks``: its rank in that list, from 1.
+    ``rows``: the index of its judgement in :attr:`Judgements.flat`. ``grades``: its grade, which
+    may be negative. ``shown``: for each *list*, how many documents it has, judged or not; 0 if the
+    run has none for the topic.
     """
 
     lists: Integers
@@ -46,7 +45,7 @@ class Hits:
     def collect(
         cls, lists: Integers, ranks: Integers, rows: Integers, grades: Floats, shown: Integers
     ) -> Hits:
-        """Hits that may come in any order, sorted. ``grades`` are those of all judgements,
+        """Make hits from arrays in any order. ``grades``: the grades of all judgements,
         :attr:`Judgements.flat`."""
         if len(lists) > 1:
             falls = lists[1:] < lists[:-1]
@@ -57,21 +56,21 @@ class Hits:
 
     @classmethod
     def ideal(cls, lists: Integers, grades: Floats, count: int) -> Hits:
-        """The grades of ``count`` lists as ranked lists, the highest first."""
+        """Make ``count`` ideal lists, with the highest grade first, from grades in any order."""
         order = np.lexsort((-grades, lists))
         shown = np.bincount(lists, minlength=count).astype(np.int64)
         first = np.cumsum(shown) - shown
         return cls(lists, np.arange(len(grades)) - first[lists] + 1, order, grades[order], shown)
 
-    # --- some of them ----------------------------------------------------------------------------
+    # --- selections ------------------------------------------------------------------------------
 
-    def only(self, wanted: Bools) -> Hits:
-        """The hits that a mask selects; the lists stay as they are."""
-        places = np.flatnonzero(wanted)
-        return self if len(places) == len(wanted) else self._at(places, self.shown)
+    def only(self, mask: Bools) -> Hits:
+        """The hits that a mask selects. Ranks and list lengths stay the same."""
+        places = np.flatnonzero(mask)
+        return self if len(places) == len(mask) else self._at(places, self.shown)
 
-    def part(self, first: int, last: int) -> Hits:
-        """The hits of the lists from number ``first`` to before ``last``, numbered from 0."""
+    def of_lists(self, first: int, last: int) -> Hits:
+        """The hits of the lists ``first`` to ``last`` − 1, renumbered from 0."""
         start, end = np.searchsorted(self.lists, [first, last])
         return self._at(slice(int(start), int(end)), self.shown[first:last], first)
 
@@ -92,7 +91,7 @@ class Hits:
         """The hits with a grade of at least ``rel``."""
         return self.only(self.grades >= rel)
 
-    # --- a number a hit --------------------------------------------------------------------------
+    # --- one number per hit ----------------------------------------------------------------------
 
     def gains(self, gain: Gain) -> Floats:
         """The gain of each hit. Raises GainError if one is too large for a float."""
@@ -105,30 +104,33 @@ class Hits:
         return gains
 
     def log_ranks(self, b: float | None = None) -> Floats:
-        """log2(r + 1) of each hit's rank r; with a base ``b`` log_b(r), and 1 below rank b."""
+        """log2(r + 1) for the rank r of each hit; with a base ``b``, log_b(r), and 1 if r < b."""
         if b is None:
             return np.asarray(np.log2(self.ranks + 1.0))
         return np.asarray(np.log(np.maximum(self.ranks, b)) / np.log(b))
 
-    def numbers(self) -> Integers:
-        """Count each list's hits from 1."""
+    def positions(self) -> Integers:
+        """The position of each hit among the hits of its list, from 1."""
         return np.arange(len(self.lists)) - self.starts[self.lists] + 1
 
     def cumulated(self, values: Floats) -> Floats:
-        """Running sums of the hits' values, which begin anew in each list."""
-        return self._running(np.add, values)
+        """Running sums of the hits' values within each list."""
+        return self._accumulated(np.add, values)
 
-    def passed(self, chances: Floats) -> Floats:
-        """For each hit the product of the ``chances`` of all above it in its list."""
-        before = np.ones_like(chances)
-        before[1:] = self._running(np.multiply, chances)[:-1]
-        before[self.starts[:-1][self.count() > 0]] = 1.0
-        return before
+    def product_above(self, values: Floats) -> Floats:
+        """For each hit, the product of ``values`` over all hits above it in its list."""
+        above = np.ones_like(values)
+        above[1:] = self._accumulated(np.multiply, values)[:-1]
+        above[self.starts[:-1][self.count() > 0]] = 1.0
+        return above
 
-    def _running(self, ufunc: np.ufunc, values: Floats) -> Floats:
-        """Accumulate lists of similar length (up to a factor of 2) side by side, each from its
-        first value on, so that the result is that of a loop over each list: no sum of one list is
-        ever taken from that of all, which would lose digits."""
+    def _accumulated(self, ufunc: np.ufunc, values: Floats) -> Floats:
+        """Accumulate the values of each list by itself.
+
+        Lists of similar length (up to a factor of 2) are stacked and accumulated together. This
+        gives what a loop over the lists would; subtracting running sums over all lists would lose
+        digits.
+        """
         result = np.empty_like(values)
         lengths = self.count()
         order = np.argsort(lengths, kind="stable")
@@ -144,18 +146,18 @@ class Hits:
             result[places[inside]] = ufunc.accumulate(padded, axis=1)[inside]
         return result
 
-    # --- a number a list -------------------------------------------------------------------------
+    # --- one number per list ---------------------------------------------------------------------
 
     @cached_property
     def starts(self) -> Integers:
-        """Where each list's hits begin, and at the end how many there are."""
+        """The index of each list's first hit, and finally the number of hits."""
         return np.concatenate([[0], np.cumsum(self.count())]).astype(np.int64, copy=False)
 
     def total(self, values: Floats) -> Floats:
-        """For each list the sum of its hits' values, added in rank order."""
+        """The sum of each list's values, added in rank order."""
         sums = np.bincount(self.lists, weights=values, minlength=len(self.shown))
         return sums.astype(np.float64, copy=False)
 
     def count(self) -> Integers:
-        """For each list how many hits it has."""
+        """The number of hits of each list."""
         return np.bincount(self.lists, minlength=len(self.shown)).astype(np.int64, copy=False)

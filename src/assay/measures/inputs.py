@@ -1,9 +1,9 @@
-"""Qrels and runs of any kind that are in memory, as dicts: checked, and ids as text.
+"""Conversion of qrels and runs in memory to checked dicts with text ids.
 
-Nothing here needs pandas or polars: a table is whatever has ``columns`` and gives a column that
-can be turned into a list. The columns are pyterrier's (``qid docno score``, ``label``), those of
-ir_measures (``query_id doc_id score``, ``relevance``), or Assay's own (``topic``, ``doc`` or
-``id``, ``score``, ``grade``); a column ``run`` tells runs apart.
+Nothing here imports pandas or polars: a table is any object with ``columns`` whose columns can be
+turned into lists. The column names are pyterrier's (``qid docno score``, ``label``), ir_measures'
+(``query_id doc_id score``, ``relevance``), or Assay's own (``topic``, ``doc`` or ``id``, ``score``,
+``grade``). A column ``run`` may separate several runs.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ Run = Mapping[str, Ranking]
 
 _TOPIC = ("qid", "query_id", "topic")
 _DOCUMENT = ("docno", "doc_id", "docid")
-_ITEM = ("doc", "id")
+_DOC_OR_ID = ("doc", "id")
 _RUN = "run"
 _GRADE = ("label", "relevance", "grade")
 _SCORE = ("score",)
 _RANKING = "give a dict of document → score, or a list of documents, the best first"
 
 
-def to_runs(given: Any) -> dict[str, Any]:
-    """Name → run: what is a mapping, or the runs that a table's column ``run`` tells apart. Without
-    it a table is one run, called ``run``. Raises ValueError as :func:`to_run`."""
-    if isinstance(given, Mapping):
-        return {str(name): run for name, run in given.items()}
-    return {**_tables(given, _SCORE, "ranked")} or {_RUN: {}}
+def to_runs(data: Any) -> dict[str, Any]:
+    """Name → run, from a mapping, or from a table whose column ``run`` names the runs. A table
+    without that column is one run, called ``run``. Raises ValueError as :func:`to_run` does."""
+    if isinstance(data, Mapping):
+        return {str(name): run for name, run in data.items()}
+    return {**_read_table(data, _SCORE, "ranked")} or {_RUN: {}}
 
 
-def to_run(given: Any) -> Run:
+def to_run(data: Any) -> Run:
     """A run as topic → document id → score, or topic → document ids in rank order.
 
-    Ids that are whole numbers become text, as tables and files have them. Raises ValueError if a
-    ranking is neither a mapping nor a sequence of ids, an id is missing or no text, or two ids are
-    one as text; or what :func:`_tables` says of tables.
+    Ids that are whole numbers become text, as they are in files. Raises ValueError if a ranking is
+    neither a mapping nor a sequence of ids, an id is missing or not text, two ids are the same as
+    text, a score is not a finite number, or as :func:`_read_table` does.
     """
-    if not isinstance(given, Mapping):
-        runs = _tables(given, _SCORE, "ranked")
+    if not isinstance(data, Mapping):
+        runs = _read_table(data, _SCORE, "ranked")
         if len(runs) > 1:
             several = ", ".join([*runs][:3])
             raise ValueError(f"its table holds several runs ({several}, …): give it by itself")
@@ -53,40 +53,40 @@ def to_run(given: Any) -> Run:
         for topic, documents in run.items():
             _check_numbers(topic, documents, "score")
         return run
-    if _is_plain(given, {dict, list}):
-        return given
-    return _renamed(given, _ranking)
+    if _is_plain(data, {dict, list}):
+        return data
+    return _with_text_ids(data, _topic_ranking)
 
 
-def to_grades(given: Any) -> Mapping[str, Mapping[str, float]]:
-    """Qrels as topic → document id → grade. Raises ValueError as :func:`to_run`, or a
-    grade is no finite number."""
+def to_grades(data: Any) -> Mapping[str, Mapping[str, float]]:
+    """Qrels as topic → document id → grade. Raises ValueError as :func:`to_run` does, or if a
+    grade is not a finite number."""
     grades: Mapping[str, Mapping[str, float]]
-    if not isinstance(given, Mapping):
-        grades = next(iter(_tables(given, _GRADE, "judged").values()), {})
-    elif _is_plain(given, {dict}):
-        grades = given
+    if not isinstance(data, Mapping):
+        grades = next(iter(_read_table(data, _GRADE, "judged").values()), {})
+    elif _is_plain(data, {dict}):
+        grades = data
     else:
-        grades = _renamed(given, _judged)
+        grades = _with_text_ids(data, _topic_grades)
     for topic, documents in grades.items():
         _check_numbers(topic, documents, "grade")
     return grades
 
 
-def to_subtopics(given: Mapping[Any, Any]) -> dict[str, Mapping[str, Mapping[str, float]]]:
-    """Topic → subtopic → document id → grade, with ids as :func:`to_grades` has them. Raises
-    ValueError as :func:`to_grades`."""
-    return {topic: to_grades(one) for topic, one in _renamed(given, lambda _, one: one).items()}
+def to_subtopics(data: Mapping[Any, Any]) -> dict[str, Mapping[str, Mapping[str, float]]]:
+    """Topic → subtopic → document id → grade, converted and checked by :func:`to_grades`."""
+    return _with_text_ids(data, lambda _, by_subtopic: to_grades(by_subtopic))
 
 
 def _check_numbers(topic: str, documents: Mapping[str, Any], what: str) -> None:
     numbers = all(issubclass(kind, Real) for kind in set(map(type, documents.values())))
     if not numbers or not _finite(documents.values()):
-        raise ValueError(odd_number(topic, documents, what))
+        raise ValueError(invalid_number_message(topic, documents, what))
 
 
-def odd_number(topic: str, documents: Mapping[str, Any], what: str) -> str | None:
-    """Say which of a topic's documents has a score or grade that is no finite number."""
+def invalid_number_message(topic: str, documents: Mapping[str, Any], what: str) -> str | None:
+    """A message about the first document whose score or grade is not a finite number, or None.
+    ``what``: ``score`` or ``grade``."""
     for document, value in documents.items():
         if not isinstance(value, Real):
             return f"topic {topic}: the {what} of {document} is no number ({value!r:.80})"
@@ -102,26 +102,27 @@ def _finite(values: Iterable[Any]) -> bool:
         return False
 
 
-def _is_plain(given: Mapping[Any, Any], kinds: set[type]) -> bool:
-    """Whether all ids are text, and what belongs to each topic is of one of the ``kinds``."""
-    if not set(map(type, given)) <= {str} or not set(map(type, given.values())) <= kinds:
+def _is_plain(data: Mapping[Any, Any], kinds: set[type]) -> bool:
+    """Whether all ids are ``str``, and each topic's documents are of one of the ``kinds``."""
+    if not set(map(type, data)) <= {str} or not set(map(type, data.values())) <= kinds:
         return False
     try:
-        deque(map("".join, given.values()), maxlen=0)  # the quickest look at every id
+        deque(map("".join, data.values()), maxlen=0)  # the fastest check of every id
     except TypeError:
         return False
     return True
 
 
-def _renamed(given: Mapping[Any, Any], of: Callable[[str, Any], Any]) -> dict[str, Any]:
-    topics = _unique(given, "topics", "")
-    return {topic: of(topic, one) for topic, one in zip(topics, given.values(), strict=True)}
+def _with_text_ids(data: Mapping[Any, Any], convert: Callable[[str, Any], Any]) -> dict[str, Any]:
+    """The mapping with topics as text; ``convert(topic, value)`` gives the new values."""
+    by_topic = zip(_unique_ids(data, "topics", ""), data.values(), strict=True)
+    return {topic: convert(topic, value) for topic, value in by_topic}
 
 
-def _ranking(topic: str, documents: Any) -> Ranking:
+def _topic_ranking(topic: str, documents: Any) -> Ranking:
     if isinstance(documents, Mapping):
         _check_numbers(topic, documents, "score")
-        names = _unique(documents, "documents", f"topic {topic}: ")
+        names = _unique_ids(documents, "documents", f"topic {topic}: ")
         return dict(zip(names, documents.values(), strict=True))
     unfit = isinstance(documents, str | bytes | Set) or not hasattr(documents, "__getitem__")
     if unfit or getattr(documents, "ndim", 1) != 1:
@@ -135,17 +136,17 @@ def _ranking(topic: str, documents: Any) -> Ranking:
     return [_id(item, f"topic {topic}: ") for item in items]
 
 
-def _judged(topic: str, documents: Any) -> dict[str, Any]:
+def _topic_grades(topic: str, documents: Any) -> dict[str, Any]:
     if not isinstance(documents, Mapping):
         raise ValueError(
             f"topic {topic}: its grades must be a dict of document → grade, "
             f"not a {type(documents).__name__}"
         )
-    names = _unique(documents, "documents", f"topic {topic}: ")
+    names = _unique_ids(documents, "documents", f"topic {topic}: ")
     return dict(zip(names, documents.values(), strict=True))
 
 
-def _unique(ids: Iterable[Any], what: str, where: str) -> list[str]:
+def _unique_ids(ids: Iterable[Any], what: str, where: str) -> list[str]:
     names = [_id(one, where) for one in ids]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
@@ -160,7 +161,7 @@ def _id(value: Any, where: str) -> str:
         if isinstance(value, Integral):
             return str(int(value))
         if _finite([value]) and float(value).is_integer():
-            return str(int(float(value)))  # whole numbers of a column that has missing ones
+            return str(int(float(value)))  # a column of integers with gaps holds floats
     kind = type(value).__name__
     missing = value is None or kind in {"NAType", "NaTType"} or value != value
     raise ValueError(
@@ -168,17 +169,24 @@ def _id(value: Any, where: str) -> str:
     )
 
 
-def _tables(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, dict[str, float]]]:
-    """Run → topic → document → value of a DataFrame or of an iterable of named tuples."""
-    if hasattr(table, "collect"):  # a frame of polars that is not computed yet
+def _read_table(
+    table: Any, value: Sequence[str], done: str
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Run → topic → document → value, from a DataFrame or an iterable of named tuples.
+
+    ``value``: possible names of the value column. ``done``: ``ranked`` or ``judged``, for messages.
+    Raises ValueError if a column is missing, ambiguous or repeated, an id is missing or not text,
+    or a document occurs twice for a topic.
+    """
+    if hasattr(table, "collect"):  # a polars LazyFrame
         table = table.collect()
     runs: Iterable[str] = repeat(_RUN)
     if hasattr(table, "columns"):
         names = [str(name) for name in getattr(table, "column_names", table.columns)]
-        wanted = (_TOPIC, _documents(names), value)
-        columns = [_column(table, names, one) for one in wanted]
+        alternatives = (_TOPIC, _document_columns(names), value)
+        columns = [_column(table, names, candidates) for candidates in alternatives]
         if value is _SCORE and _RUN in names:
-            runs = _texts(_column(table, names, (_RUN,)))
+            runs = _text_ids(_column(table, names, (_RUN,)))
     else:
         fields = ("query_id", "doc_id", "relevance" if value is _GRADE else "score")
         try:
@@ -189,42 +197,43 @@ def _tables(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, 
                 f"{'qrels' if value is _GRADE else 'runs'}: neither a dict, nor a DataFrame, nor "
                 f"tuples with the fields {', '.join(fields)}"
             ) from None
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    topics, documents = map(_texts, columns[:2])
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    topics, documents = map(_text_ids, columns[:2])
     for run, topic, document, number in zip(runs, topics, documents, columns[2], strict=False):
-        own = found.setdefault(run, {}).setdefault(topic, {})
-        if document in own:
+        of_topic = values.setdefault(run, {}).setdefault(topic, {})
+        if document in of_topic:
             raise ValueError(f"topic {topic}: document {document} is {done} twice")
-        own[document] = number
-    return found
+        of_topic[document] = number
+    return values
 
 
-def _documents(names: Sequence[str]) -> Sequence[str]:
-    """The columns that may hold documents. Raises ValueError if it cannot be told which does."""
-    if not any(one in names for one in _DOCUMENT) and all(one in names for one in _ITEM):
+def _document_columns(names: Sequence[str]) -> Sequence[str]:
+    """Possible names of the document column. Raises ValueError if both ``doc`` and ``id`` exist and
+    it is unclear which one it is."""
+    if not any(one in names for one in _DOCUMENT) and all(one in names for one in _DOC_OR_ID):
         raise ValueError(
             "the table has columns doc and id: rename the one that the qrels go by to docno"
         )
-    return (*_DOCUMENT, *_ITEM)
+    return (*_DOCUMENT, *_DOC_OR_ID)
 
 
-def _texts(column: list[Any]) -> list[str]:
-    """A column of ids as text; the message counts rows from 1."""
+def _text_ids(column: list[Any]) -> list[str]:
+    """A column of ids as text. Messages count rows from 1."""
     if set(map(type, column)) <= {str}:
         return column
     return [_id(value, f"row {row}: ") for row, value in enumerate(column, 1)]
 
 
-def _column(table: Any, names: Sequence[str], wanted: Sequence[str]) -> list[Any]:
-    name = next((one for one in wanted if one in names), None)
+def _column(table: Any, names: Sequence[str], candidates: Sequence[str]) -> list[Any]:
+    name = next((one for one in candidates if one in names), None)
     if name is None:
         raise ValueError(
-            f"the table has no column {' or '.join(wanted)}; its columns: {', '.join(names)}"
+            f"the table has no column {' or '.join(candidates)}; its columns: {', '.join(names)}"
         )
     if names.count(name) > 1:
         raise ValueError(f"the table has several columns {name}")
     column = table[name]
-    for whole in ("to_list", "to_pylist"):  # of pandas and polars, of pyarrow
-        if hasattr(column, whole):
-            return list(getattr(column, whole)())
+    for method in ("to_list", "to_pylist"):  # pandas and polars; pyarrow
+        if hasattr(column, method):
+            return list(getattr(column, method)())
     return list(column)

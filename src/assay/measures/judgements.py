@@ -1,4 +1,4 @@
-"""What ranked lists are scored against: ideal lists, and the qrels that they come from."""
+"""Ideal lists and qrels: what ranked lists are scored against."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 
 class Ideals:
-    """The ideal list of each topic, and the highest grade of the scale. ``best``: all grades of
-    each topic's ideal list, the highest first. A measure cuts it like the list that it scores.
-    ``g_max``: a grade, not a gain."""
+    """The ideal list of each topic, and the highest grade of the scale.
+
+    ``best``: the grades of each topic's ideal list, highest first; a measure cuts it like the list
+    that it scores. ``g_max``: the highest grade (a grade, not a gain).
+    """
 
     def __init__(self, best: Hits, g_max: float) -> None:
         self.best = best
@@ -31,8 +33,8 @@ class Ideals:
         self._relevant: dict[float, Integers] = {}
 
     def relevant(self, rel: float = RELEVANT, most: int | None = None) -> Integers:
-        """For each topic R, the number of grades in its ideal list of at least ``rel``; no
-        more than ``most``."""
+        """R for each topic: how many grades of its ideal list are at least ``rel``, and at most
+        ``most``."""
         if rel not in self._relevant:
             self._relevant[rel] = self.best.relevant(rel).count()
         return self._relevant[rel] if most is None else np.minimum(self._relevant[rel], most)
@@ -43,16 +45,16 @@ class Ideals:
         return float(Hits(none, none, none, np.array([self.g_max]), none).gains(gain)[0])
 
     def of_topics(self, values: Integers, hits: Hits) -> Integers:
-        """For each hit the value of its topic: lists come run after run."""
+        """The value of each hit's topic. (The lists of one run follow those of another.)"""
         return values[hits.lists % len(self.best.shown)]
 
     def share(self, values: Floats | Integers, highest: Floats | Integers) -> Floats:
-        """Divide each list's value by what is best for its topic; 0 where nothing can be had."""
+        """Divide each list's value by the highest possible for its topic; 0 if that is 0."""
         table = values.reshape(-1, len(highest)).astype(np.float64, copy=False)
         return np.divide(table, highest, out=np.zeros_like(table), where=highest > 0)
 
     def normalised(self, measure: Measure, hits: Hits, value: Callable[[Hits], Floats]) -> Floats:
-        """Divide the value of each list by that of the ideal list, cut like the list."""
+        """Divide the value of each list by that of the ideal list with the same cutoff."""
         return self.share(value(hits), self.highest(measure, value))
 
     def highest(self, measure: Measure, value: Callable[[Hits], Floats]) -> Floats:
@@ -61,40 +63,40 @@ class Ideals:
             self._highest[measure] = value(self.best.cut(measure.k))
         return self._highest[measure]
 
-    def covers(self, hits: Hits, rel: float) -> Bools:
-        """Which subtopics (columns) each hit covers with a grade of at least ``rel``. Where
-        nobody judged by subtopic all relevant documents cover the same one."""
+    def covered_subtopics(self, hits: Hits, rel: float) -> Bools:
+        """Whether each hit (row) covers each subtopic (column) with a grade of at least ``rel``.
+        Without judgements by subtopic, all relevant documents cover the same single one."""
         return (hits.grades >= rel)[:, None]
 
     def pools(self, rel: float) -> Iterator[Bools]:
-        """The same for each topic's pool: what an ideal list can be made of, in the order in
-        which it takes one of those that are worth the same."""
+        """For each topic, whether each document of its pool (row) covers each subtopic (column).
+        An ideal list is made of these; of equally good documents it takes the first."""
         return (np.ones((count, 1), dtype=np.bool_) for count in self.relevant(rel).tolist())
 
-    def globally(self, hits: Hits, gain: Gain) -> Hits:
-        """The hits with their global gains as grades: those for all subtopics, added up."""
+    def with_global_gains(self, hits: Hits, gain: Gain) -> Hits:
+        """The hits with their global gains (sums over all subtopics) as grades."""
         return replace(hits, grades=hits.gains(gain))
 
-    def globally_best(self, gain: Gain) -> Hits:
-        """Each topic's ideal list by global gains, likewise."""
-        return self.globally(self.best, gain)
+    def ideal_with_global_gains(self, gain: Gain) -> Hits:
+        """The ideal list of each topic by global gains, with these as grades."""
+        return self.with_global_gains(self.best, gain)
 
-    def where(self, number: int) -> str:
-        """How a message about a list begins."""
+    def message_prefix(self, list_number: int) -> str:
+        """The beginning of a message about a list."""
         return ""
 
 
 class Judgements(Ideals):
     """Qrels, ready to score any number of runs against.
 
-    ``flat`` holds all grades topic by topic, ``lists`` the number of each one's topic.
-
     ``grades``: topic → document id → grade. ``g_max``: the highest grade of the scale; by default
     the highest in *grades* and *ideals*. ``ideals``: topic → all grades of its ideal list, for
-    topics whose ideal list is not to be taken from *grades*: the scores of normalised measures, and
-    R, then rest on these. ``subtopics``: topic → subtopic → document id → grade, for measures that
-    look at these. ``own``: a run's hits, where *ideals* are made of what it shows. Raises
-    ValueError if there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or
+    topics whose ideal list (and R) does not come from *grades*. ``subtopics``: topic → subtopic →
+    document id → grade, for measures that use them. ``own_hits``: the hits of the run whose
+    documents *ideals* are made of, if so. The attribute ``flat`` has all grades, topic by topic,
+    and ``lists`` the number of each one's topic.
+
+    Raises ValueError if there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks,
     a grade or *g_max* is not a finite number, or a grade is above *g_max*.
     """
 
@@ -104,7 +106,7 @@ class Judgements(Ideals):
         g_max: float | None = None,
         ideals: Mapping[str, Sequence[float]] | None = None,
         subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
-        own: Hits | None = None,
+        own_hits: Hits | None = None,
     ) -> None:
         self.grades, self.ideals, self.subtopics = grades, ideals or {}, subtopics or {}
         if not grades:
@@ -115,18 +117,18 @@ class Judgements(Ideals):
             raise ValueError(f"topic {topic} has subtopics, but the qrels lack the topic")
         self.topics = tuple(grades)
         self.index = {topic: number for number, topic in enumerate(self.topics)}
-        self.lists, self.flat = flattened([judged.values() for judged in grades.values()])
-        given = [self.ideals.get(topic, grades[topic].values()) for topic in self.topics]
-        best = Hits.ideal(*flattened(given), len(self.topics))
+        self.lists, self.flat = flatten([judged.values() for judged in grades.values()])
+        ideal_grades = [self.ideals.get(topic, grades[topic].values()) for topic in self.topics]
+        best = Hits.ideal(*flatten(ideal_grades), len(self.topics))
         highest = max(0.0, float(self.flat.max(initial=0.0)), float(best.grades.max(initial=0.0)))
         super().__init__(best, highest if g_max is None else float(g_max))
         if self.g_max < highest:
-            raise ValueError(self._above())
+            raise ValueError(self._g_max_message())
         if not all(map(math.isfinite, (self.g_max, self.flat.sum(), best.grades.sum()))):
             raise ValueError("a grade of the qrels, of an ideal list or g_max is not finite")
-        self._own = own
+        self._own_hits = own_hits
 
-    def _above(self) -> str:
+    def _g_max_message(self) -> str:
         if self.g_max < 0:
             return f"the highest grade must not be negative, got g_max = {self.g_max:g}"
         for topic, documents in self.grades.items():
@@ -140,118 +142,126 @@ class Judgements(Ideals):
 
     @cached_property
     def without_relevant(self) -> tuple[str, ...]:
-        """The topics without a grade of 1 or more, where no run can score."""
-        some = np.bincount(self.lists, weights=self.flat >= RELEVANT, minlength=len(self.topics))
-        return tuple(self.topics[place] for place in np.flatnonzero(some == 0))
+        """The topics without a grade of 1 or more, for which every run scores 0."""
+        relevant = self.flat >= RELEVANT
+        counts = np.bincount(self.lists, weights=relevant, minlength=len(self.topics))
+        return tuple(self.topics[number] for number in np.flatnonzero(counts == 0))
 
     @cached_property
-    def places(self) -> list[dict[str, int]]:
-        """For each topic: document id → the number of its judgement, a place in ``flat``."""
+    def rows_by_document(self) -> list[dict[str, int]]:
+        """For each topic: document id → the index of its judgement in ``flat``."""
         first = np.searchsorted(self.lists, np.arange(len(self.topics))).tolist()
         return [
             dict(zip(documents, range(start, start + len(documents)), strict=True))
             for start, documents in zip(first, self.grades.values(), strict=True)
         ]
 
-    def where(self, number: int) -> str:
-        return f"topic {self.topics[number % len(self.topics)]}: "
+    def message_prefix(self, list_number: int) -> str:
+        return f"topic {self.topics[list_number % len(self.topics)]}: "
 
-    def over(self, topics: Iterable[str]) -> Judgements:
-        """The judgements over exactly these topics, in this order: one that the qrels lack
-        has no judged document. The scale stays."""
+    def restricted_to(self, topics: Iterable[str]) -> Judgements:
+        """The judgements of exactly these topics, in this order, on the same scale. A topic that
+        the qrels lack has no judged document."""
         wanted = dict.fromkeys(topics)
         return Judgements(
             {topic: self.grades.get(topic, {}) for topic in wanted},
             self.g_max,
             {topic: ideal for topic, ideal in self.ideals.items() if topic in wanted},
-            {topic: found for topic, found in self.subtopics.items() if topic in wanted},
+            {topic: grades for topic, grades in self.subtopics.items() if topic in wanted},
         )
 
-    def needed(self, measures: Iterable[Measure]) -> Judgements:
-        """The same qrels with no more judgements than ``measures`` make use of.
+    def reduced_for(self, measures: Iterable[Measure]) -> Judgements:
+        """The same qrels without the judgements that none of ``measures`` uses.
 
-        Most documents judged are not relevant: without them there is far less to look up.
+        Most judged documents are not relevant, so there is then far less to look up.
         """
-        return self._lean if all(measure.only_gains for measure in measures) else self
+        return self._without_zero_gains if all(one.only_gains for one in measures) else self
 
     @cached_property
-    def _lean(self) -> Judgements:
-        def covering(topic: str) -> set[str]:
-            every = self.subtopics.get(topic, {}).values()
-            return {document for one in every for document, grade in one.items() if grade > 0}
+    def _without_zero_gains(self) -> Judgements:
+        def covers_subtopic(topic: str) -> set[str]:
+            by_subtopic = self.subtopics.get(topic, {}).values()
+            return {name for grades in by_subtopic for name, grade in grades.items() if grade > 0}
 
         relevant = {
             topic: {
                 document: grade
                 for document, grade in documents.items()
-                if grade > 0 or document in some
+                if grade > 0 or document in covering
             }
             for topic, documents in self.grades.items()
-            for some in [covering(topic)]
+            for covering in [covers_subtopic(topic)]
         }
         return Judgements(relevant, self.g_max, self.ideals, self.subtopics)
 
     def with_ideals(self, hits: Hits) -> Judgements:
-        """The same qrels with each ideal list made of what one run's list shows."""
-        grades = np.split(hits.grades, hits.starts[1:-1])
-        shown = {topic: some.tolist() for topic, some in zip(self.topics, grades, strict=True)}
+        """The same qrels, but with ideal lists made of the documents that one run shows."""
+        by_topic = np.split(hits.grades, hits.starts[1:-1])
+        shown = {topic: own.tolist() for topic, own in zip(self.topics, by_topic, strict=True)}
         return Judgements(self.grades, self.g_max, shown, self.subtopics, hits)
 
-    def covers(self, hits: Hits, rel: float) -> Bools:
-        return self._covering(rel)[hits.rows] if self.subtopics else super().covers(hits, rel)
+    def covered_subtopics(self, hits: Hits, rel: float) -> Bools:
+        if not self.subtopics:
+            return super().covered_subtopics(hits, rel)
+        return self._covering(rel)[hits.rows]
 
     def pools(self, rel: float) -> Iterator[Bools]:
         if not self.subtopics:
             yield from super().pools(rel)
             return
         covering = self._covering(rel)
-        own = None if self._own is None else set(self._own.rows.tolist())
-        for places in self.places:
-            rows = [places[document] for document in sorted(places, reverse=True)]
+        own = None if self._own_hits is None else set(self._own_hits.rows.tolist())
+        for by_document in self.rows_by_document:
+            rows = [by_document[document] for document in sorted(by_document, reverse=True)]
             yield covering[[row for row in rows if own is None or row in own]]
 
-    def globally(self, hits: Hits, gain: Gain) -> Hits:
+    def with_global_gains(self, hits: Hits, gain: Gain) -> Hits:
         if not self.subtopics:
-            return super().globally(hits, gain)
+            return super().with_global_gains(hits, gain)
         return replace(hits, grades=self._global_gains(gain)[hits.rows])
 
-    def globally_best(self, gain: Gain) -> Hits:
+    def ideal_with_global_gains(self, gain: Gain) -> Hits:
         if not self.subtopics:
-            return super().globally_best(gain)
-        rows = np.arange(len(self.flat)) if self._own is None else np.unique(self._own.rows)
+            return super().ideal_with_global_gains(gain)
+        own = self._own_hits
+        rows = np.arange(len(self.flat)) if own is None else np.unique(own.rows)
         return Hits.ideal(self.lists[rows], self._global_gains(gain)[rows], len(self.topics))
 
     def _global_gains(self, gain: Gain) -> Floats:
-        """For each judgement the sum of its document's gains for all subtopics."""
+        """For each judgement, the sum of its document's gains over all subtopics."""
         by_subtopic, _ = self._by_subtopic
         gains = by_subtopic.gains(gain)
         return np.bincount(by_subtopic.rows, gains, len(self.flat)).astype(np.float64, copy=False)
 
     def _covering(self, rel: float) -> Bools:
-        """Which of its topic's subtopics (columns) the document of each judgement covers."""
+        """Whether the document of each judgement (row) covers each subtopic of its topic
+        (column)."""
         by_subtopic, columns = self._by_subtopic
-        covering = by_subtopic.grades >= rel
-        found = np.zeros((len(self.flat), max(map(len, self.subtopics.values()))), dtype=np.bool_)
-        found[by_subtopic.rows[covering], columns[covering]] = True
-        return found
+        relevant = by_subtopic.grades >= rel
+        most_subtopics = max(map(len, self.subtopics.values()))
+        covering = np.zeros((len(self.flat), most_subtopics), dtype=np.bool_)
+        covering[by_subtopic.rows[relevant], columns[relevant]] = True
+        return covering
 
     @cached_property
     def _by_subtopic(self) -> tuple[Hits, Integers]:
-        """The grades for subtopics, a list a topic; and the number of each one's subtopic."""
-        found = [
-            (number, places[document], column, grade)
-            for number, (topic, places) in enumerate(zip(self.topics, self.places, strict=True))
+        """The grades by subtopic, one list per topic, and the subtopic number of each grade."""
+        entries = [
+            (number, rows[document], column, grade)
+            for number, (topic, rows) in enumerate(
+                zip(self.topics, self.rows_by_document, strict=True)
+            )
             for column, documents in enumerate(self.subtopics.get(topic, {}).values())
             for document, grade in documents.items()
-            if document in places
+            if document in rows
         ]
-        table = np.array(found, dtype=np.float64).reshape(-1, 4)
+        table = np.array(entries, dtype=np.float64).reshape(-1, 4)
         lists, rows, columns = table[:, :3].astype(np.int64).T
         return Hits(lists, rows, rows, table[:, 3], self.best.shown), columns
 
 
-def flattened(grades: Sequence[Collection[float]]) -> tuple[Integers, Floats]:
-    """For each grade the number of its list, and all grades one after the other. Raises
+def flatten(grades: Sequence[Collection[float]]) -> tuple[Integers, Floats]:
+    """Concatenate lists of grades. Returns the list number of each grade, and the grades. Raises
     ValueError if a grade is too large for a float."""
     sizes = np.fromiter(map(len, grades), np.int64, len(grades))
     try:

@@ -1,4 +1,4 @@
-"""In what order a run's documents are read: by score, and what decides between equal scores."""
+"""The rank order of a run's documents: by score, with a rule for equal scores."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import numpy.typing as npt
 from assay.measures.arrays import Floats, Integers
 
 Ties = Literal["trec", "trec64", "file"]
-"""``trec``: as pytrec_eval and trec_eval before its pull request 38, which keep scores in 32 bits
-and put equal ones in descending order of the document id's bytes. ``trec64``: as trec_eval since
-then, the same with scores in 64 bits. ``file``: scores in 64 bits; equal ones stay in the order
-given, as in NTCIREVAL."""
+"""What decides between equal scores.
+
+``trec``: scores are compared in 32 bits, and equal ones ordered by document id (its bytes),
+descending: pytrec_eval, and trec_eval before its pull request 38. ``trec64``: the same in 64 bits:
+trec_eval since then. ``file``: 64 bits, and equal scores keep the order given: NTCIREVAL.
+"""
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 
 def _compared(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
-    """The scores as they are compared: in 32 bits for ``trec``, else as they are."""
+    """The scores in the precision in which they are compared: 32 bits for ``trec``."""
     if ties != "trec":
         return scores
     with np.errstate(over="ignore"):
@@ -28,11 +30,11 @@ def _compared(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
 
 
 def sort_keys(lists: Integers, scores: Floats) -> npt.NDArray[np.uint64]:
-    """One number a document that sorts by list and, best first, by its 32-bit score."""
+    """One number per document that sorts by list, then by 32-bit score, best first."""
     bits = (_compared(scores, "trec") + np.float32(0)).view(np.uint32)  # -0 becomes 0
     negative = bits >> np.uint32(31)
-    # Bits of floats rise with them where all bits of negative ones are turned, and the sign of
-    # others.
+    # Read as integers, floats sort correctly if all bits of negative ones, and the sign bit of
+    # others, are flipped.
     rising = bits ^ (negative * np.uint32(0x7FFFFFFF) | np.uint32(0x80000000))
     return (lists.astype(np.uint64) << np.uint64(32)) | (~rising).astype(np.uint64)
 
@@ -43,12 +45,13 @@ def rank_order(
     descending: Callable[[Integers], Integers],
     ties: Ties = "trec",
 ) -> Integers | None:
-    """The order that sorts documents by list and within a list best first.
+    """The order that sorts documents by list, and best first within a list.
 
     ``lists``: the number of each document's list. ``scores``: its score, a finite number.
-    ``descending``: given row numbers, the positions *in them* that sort their document ids in
-    descending order; asked only for documents with equal scores. ``ties``: what decides between
-    equal scores. Returns row numbers in order; ``None`` if the rows are in order already.
+    ``descending``: a function from row numbers to the positions *in them* that sort their document
+    ids in descending order; it is called only for documents with equal scores. ``ties``: what
+    decides between equal scores. Returns row numbers in order; ``None`` if the rows are in order
+    already.
     """
     if len(lists) < 2:
         return None
@@ -73,6 +76,6 @@ def rank_order(
     groups = np.concatenate([[0], np.cumsum(~tied)])[places]
     rows = order[places]
     by_id = descending(rows)
-    # By id first, then stably by group: within one the ids stay in their order.
+    # Sorted by id first, then stably by group, which keeps the order of ids within a group.
     order[places] = rows[by_id[np.argsort(groups[by_id], kind="stable")]]
     return order

@@ -1,4 +1,4 @@
-"""Scores as rows of a long table: run, topic, measure, value, and why a value is missing."""
+"""Scores as a long table: run, topic, measure, value, and why a value is missing."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.measures.base import Measure
-from assay.measures.frames import RunScores
+from assay.measures.run_scores import RunScores
 
 if TYPE_CHECKING:
     import polars as pl
 
 ALL = "all"
-"""What stands for the mean in the topic column."""
+"""The entry of the topic column for the mean."""
 
 NO_TOPIC = "the run has no topic of the qrels"
 
 Topics = Literal["qrels", "answered"]
-"""What a mean is taken over: all topics of the qrels, or those among them that the run has."""
+"""What a mean is taken over: all topics of the qrels, or only those that the run has."""
 
 TOPICS: tuple[Topics, ...] = get_args(Topics)
 
@@ -32,12 +32,11 @@ def rows(
     per_topic: bool = False,
     means: bool = True,
 ) -> Iterator[Row]:
-    """Rows run by run and measure by measure: single topics if wanted, then the mean.
+    """Yield the rows of each run and measure: its topics, then the mean.
 
-    ``runs``: scores by the run's name. ``measures``: measures by the name that they are to be shown
-    by. ``topics``: what the mean is taken over; with ``answered``, topics that a run lacks have no
-    row. ``per_topic``: whether there are rows of single topics. ``means``: whether there are rows
-    of means.
+    ``runs``: scores by the run's name. ``measures``: measures by the name to show. ``topics``: what
+    the mean is taken over; with ``answered``, topics that a run lacks have no row. ``per_topic``,
+    ``means``: whether to yield rows of topics, and of means.
     """
     for run, scores in runs.items():
         for name, measure in measures.items():
@@ -53,11 +52,11 @@ def rows(
                 yield run, ALL, name, mean, NO_TOPIC if mean is None else None
 
 
-def frame(found: Iterable[Row]) -> pl.DataFrame:
-    """Rows as a table with the columns ``run``, ``topic``, ``measure``, ``value`` and
+def frame(table_rows: Iterable[Row]) -> pl.DataFrame:
+    """Rows as a DataFrame with the columns ``run``, ``topic``, ``measure``, ``value``,
     ``reason``."""
-    import polars as pl  # noqa: PLC0415 (half of the time that importing takes)
+    import polars as pl  # noqa: PLC0415 (slow to import)
 
     names = ("run", "topic", "measure", "value", "reason")
     schema = dict.fromkeys(names, pl.String) | {"value": pl.Float64}
-    return pl.DataFrame(list(found), schema=schema, orient="row")
+    return pl.DataFrame(list(table_rows), schema=schema, orient="row")

@@ -8,11 +8,11 @@ from math import nan
 import numpy as np
 
 from assay.measures.batch import score_hits
-from assay.measures.frames import run_hits
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.measures.ranking_ranges import KnownGrades, score_ranges
+from assay.measures.run_scores import run_hits
 from assay.protocols.ranked import Ranked
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Floats, Integers
-from assay.measures.bootstrap import FEWEST, Interval, percentile_interval, topic_counts
+from assay.measures.bootstrap import MIN_TOPICS, Interval, percentile_interval, topic_counts
 from assay.measures.settings import probability
 from assay.statistics.checks import defined
 from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas
@@ -215,7 +215,7 @@ def alpha_estimate(
         return alphas(weights @ totals, weights @ apart, cells, values, metric)
 
     value = defined(alpha_of(np.ones((1, count)))[0])
-    if value is None or count < FEWEST:
+    if value is None or count < MIN_TOPICS:
         return Estimate(value, None)
     drawn = np.concatenate(list(topic_counts(count, _RESAMPLES, 0)))
     some = parts(drawn, _CELLS_AT_ONCE // max(totals.shape[1], apart.shape[1]))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
-from assay.measures.bootstrap import FEWEST, Interval, percentile_interval, topic_counts
+from assay.measures.bootstrap import MIN_TOPICS, Interval, percentile_interval, topic_counts
 from assay.measures.confidence import MEASURES, Tally, bin_starts, check, measured
 from assay.measures.ranges import ROUNDING
 from assay.measures.settings import probability, whole_number
@@ -198,7 +198,7 @@ def paired_differences(
     for (a, b), difference, count, least in zip(pairs, observed, extreme, below, strict=True):
         interval = p_value = p_below = None
         if difference is not None:
-            if n >= FEWEST:
+            if n >= MIN_TOPICS:
                 interval = percentile_interval(drawn[:, a] - drawn[:, b], level, n)
             p_value = count / swaps if exact else (count + 1) / (swaps + 1)
             p_below = least / (2 * swaps) if exact else (least + 1) / (swaps + 1)

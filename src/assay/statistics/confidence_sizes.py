@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.measures.arrays import Bools, Floats
-from assay.measures.bootstrap import tail
+from assay.measures.bootstrap import tail_share
 from assay.measures.settings import probability, whole_number
 from assay.statistics.confidence import MeasuredDraws
 from assay.statistics.samplesize import smallest
@@ -133,7 +133,7 @@ class Simulation:
         range."""
         probability(alpha, "alpha")
         whole_number(questions, "questions", 2)
-        beyond = tail(1 - alpha, questions)
+        beyond = tail_share(1 - alpha, questions)
         ends = [beyond, 1 - beyond]
         powers, widths, run_widths = [], [], []
         for values in self._drawn(questions):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import special
 
 from assay.measures.arrays import Floats, Integers
-from assay.measures.bootstrap import FEWEST, Interval, percentile_interval, topic_counts
+from assay.measures.bootstrap import MIN_TOPICS, Interval, percentile_interval, topic_counts
 from assay.measures.settings import probability, whole_number
 from assay.statistics.checks import numbers
 from assay.statistics.resampling import is_exact, sum_slack, swap_masks
@@ -100,7 +100,7 @@ def session_interval(
         (counts @ sums) / (counts @ sizes) for counts in topic_counts(len(sums), resamples, seed)
     ]
     interval = percentile_interval(np.concatenate(drawn), level, len(sums))
-    return interval if len(sums) >= FEWEST else None
+    return interval if len(sums) >= MIN_TOPICS else None
 
 
 def detectable_loss(spread: float, n: int, alpha: float) -> float | None:

@@ -19,10 +19,10 @@ from assay.formats.trec_fast.columns import PAD, hashed
 from assay.formats.trec_fast.files import Window, is_passage_run, open_run, padded, read_into, tidy
 from assay.formats.trec_fast.index import Index, spread
 from assay.measures.arrays import Floats, Integers
-from assay.measures.frames import run_hits
 from assay.measures.hits import Hits
 from assay.measures.judgements import Judgements
 from assay.measures.order import Ties, rank_order
+from assay.measures.run_scores import run_hits
 from assay.model.errors import Fault, FormatError
 from assay.model.wording import printable
 

@@ -1,18 +1,16 @@
-"""Measures of ranking: from the grades of ranked lists to a number a list.
+"""Ranking measures: one score per ranked list, from the grades of its documents.
 
-Every measure is a frozen dataclass whose fields are its parameters. It has a name that is written
-as people write it (``nDCG(gain=exp)@20``) and that :func:`assay.measures.names.parse_measure` reads
-back to an equal object. What is defined in a module of this package is known by its name; nothing
-else has to be told of it.
+Every class derived from :class:`assay.measures.base.Measure` in a module of this package is
+registered under its name when the package is imported; nothing else needs to mention it.
 
 Conventions, from ``docs/measures.md`` (golden values are NTCIREVAL's):
 
-* An unjudged document has gain 0. So has a document with a negative grade (TREC uses them for
-  spam), which counts as judged all the same.
+* An unjudged document has gain 0. So has a document with a negative grade (TREC uses these for
+  spam), but it counts as judged.
 * The highest grade of the scale is a **grade**, usually of the whole qrels. Measures with a gain
-  function apply it to that too, so a caller never converts grades to gains.
-* A topic without anything to find scores 0, by every measure but ``Judged``.
-* Ranks start at 1. Without a cutoff the whole list counts; the ideal list is cut like the list.
+  function apply it to this grade too, so a caller never converts grades to gains.
+* A topic without relevant documents scores 0 by every measure except ``Judged``.
+* Ranks start at 1. Without a cutoff the whole list counts. The ideal list has the same cutoff.
 """
 
 from __future__ import annotations
@@ -20,6 +18,6 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-# Not by statements, so that a new measure is one new file and no line elsewhere.
-for _found in iter_modules(__path__):
-    import_module(f"{__name__}.{_found.name}")
+# Importing every module here means that a new measure is one new file and no line elsewhere.
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

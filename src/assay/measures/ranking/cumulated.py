@@ -1,4 +1,4 @@
-"""Cumulated gain: nDCG in both versions, and Q."""
+"""Measures of cumulated gain: both versions of nDCG, and Q."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class NDCGJK(Measure):
 class Q(Measure):
     """Q-measure: average precision with the blended ratio (C_r + β cg_r) / (r + β cg*_r).
 
-    It divides by min(k, R). β = 0 makes it ``AP(norm=min)``. A document below grade 1 has no gain
-    here. A better document that overtakes its neighbour never lowers Q, but one that overtakes
-    documents better still may. Source: Sakai 2004; NTCIREVAL; docs/measures.md.
+    The sum is divided by min(k, R). β = 0 gives ``AP(norm=min)``. Documents below grade 1 have no
+    gain. Swapping two neighbours so that the better one comes first never lowers Q, but moving a
+    document up past better ones may. Source: Sakai 2004; NTCIREVAL; docs/measures.md.
     """
 
     gain: Gain = Gain.LINEAR
@@ -74,9 +74,9 @@ class Q(Measure):
         ideal_sums = best.cumulated(best.gains(self.gain))
         found = hits.relevant(RELEVANT)
         found = found.only(judged.of_topics(best.count(), found) > 0)
-        # Behind its last relevant document the ideal list gains no more.
+        # The ideal list gains nothing after its last relevant document.
         last = found.ranks.clip(max=judged.of_topics(best.count(), found)) - 1
         ideal = ideal_sums[judged.of_topics(best.starts[:-1], found) + last]
-        above = found.numbers() + self.beta * found.cumulated(found.gains(self.gain))
+        above = found.positions() + self.beta * found.cumulated(found.gains(self.gain))
         total = found.total(above / (found.ranks + self.beta * ideal))
         return judged.share(total, judged.relevant(most=self.k))

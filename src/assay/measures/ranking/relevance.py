@@ -1,4 +1,4 @@
-"""Measures that ask only whether a document is relevant, or whether it was judged."""
+"""Measures that depend only on whether documents are relevant, or whether they were judged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class APNorm(StrEnum):
 
 
 class BinaryMeasure(Measure):
-    """A measure that only asks whether a grade is at least ``rel``."""
+    """A measure for which a document is relevant if its grade is at least ``rel``, or not."""
 
     rel: float = RELEVANT
     only_gains: ClassVar[bool] = True
@@ -33,10 +33,10 @@ class BinaryMeasure(Measure):
 
 
 class AP(BinaryMeasure):
-    """Average precision: the mean of the precision at each relevant document.
+    """Average precision: the mean precision at the ranks of the relevant documents.
 
     ``norm=R`` (default) divides by the number of relevant documents, as trec_eval's ``map`` and
-    ``map_cut`` do; ``norm=min`` by min(k, R), as NTCIREVAL does. They differ only where k < R.
+    ``map_cut`` do; ``norm=min`` divides by min(k, R), as NTCIREVAL does. They differ only if k < R.
     """
 
     norm: APNorm = APNorm.R
@@ -46,15 +46,13 @@ class AP(BinaryMeasure):
         found = hits.relevant(self.rel)
         most = self.k if self.norm is APNorm.MIN else None
         return judged.share(
-            found.total(found.numbers() / found.ranks), judged.relevant(self.rel, most)
+            found.total(found.positions() / found.ranks), judged.relevant(self.rel, most)
         )
 
 
 class Precision(BinaryMeasure):
-    """Precision at k: relevant documents among the first k, over k even where fewer are shown.
-
-    Source: trec_eval ``P``.
-    """
+    """Precision at k (trec_eval ``P``): relevant documents among the first k, divided by k even if
+    the list is shorter."""
 
     name: ClassVar[str] = "P"
     cutoff: ClassVar[str] = "required"
@@ -77,18 +75,18 @@ class RPrecision(BinaryMeasure):
 
 
 class RR(BinaryMeasure):
-    """Reciprocal rank of the first relevant document (trec_eval ``recip_rank``); 0 without one."""
+    """Reciprocal rank of the first relevant document, 0 without one (trec_eval ``recip_rank``)."""
 
     name: ClassVar[str] = "RR"
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
         found = hits.relevant(self.rel)
-        first = found.only(found.numbers() == 1)
+        first = found.only(found.positions() == 1)
         return first.total(1.0 / first.ranks)
 
 
 class Recall(BinaryMeasure):
-    """Recall: relevant documents shown, over all relevant documents (trec_eval ``recall``)."""
+    """Recall: the share of all relevant documents that the list shows (trec_eval ``recall``)."""
 
     name: ClassVar[str] = "Recall"
 
@@ -97,7 +95,7 @@ class Recall(BinaryMeasure):
 
 
 class Success(BinaryMeasure):
-    """Success: 1 if any document shown is relevant, else 0 (trec_eval ``success``)."""
+    """Success: 1 if the list shows a relevant document, else 0 (trec_eval ``success``)."""
 
     name: ClassVar[str] = "Success"
 
@@ -106,10 +104,10 @@ class Success(BinaryMeasure):
 
 
 class Judged(Measure):
-    """The share of the documents shown that were judged at all; 0 if nothing is shown.
+    """The share of the documents shown that were judged; 0 if none are shown (ir_measures
+    ``Judged``).
 
-    It divides by the number of documents shown, at most k: a short list is not an unjudged one.
-    Source: ir_measures ``Judged``.
+    The denominator is the number of documents shown, at most k, so a short list is not penalised.
     """
 
     name: ClassVar[str] = "Judged"

@@ -1,5 +1,5 @@
-"""A user who reads down the list, is satisfied at some rank and stops: ERR, iRBU; and RBP, whose
-user stops whatever is read."""
+"""Measures with a model of when the user stops reading: ERR and iRBU, whose user stops once
+satisfied, and RBP, whose user stops with a fixed probability."""
 
 from __future__ import annotations
 
@@ -15,37 +15,35 @@ if TYPE_CHECKING:
 
 
 class ScaledMeasure(Measure):
-    """A measure that sets gains against the gain of the highest grade."""
+    """A measure that scales gains by the gain of the highest grade."""
 
     gain: Gain = Gain.LINEAR
     only_gains: ClassVar[bool] = True
     uses_g_max: ClassVar[bool] = True
 
-    def _stops(self, hits: Hits, judged: Ideals) -> Floats:
-        """s_r = p_r Π_{j<r} (1 − p_j), p_r = g_r / (g_max + 1): the chance that the user is
-        satisfied at rank r and stops. An unjudged document has p = 0."""
-        chances = hits.gains(self.gain) / (judged.highest_gain(self.gain) + 1.0)
-        return hits.passed(1.0 - chances) * chances
+    def _stop_probabilities(self, hits: Hits, judged: Ideals) -> Floats:
+        """s_r = p_r Π_{j<r} (1 − p_j), where p_r = g_r / (g_max + 1): the probability that the user
+        is satisfied at rank r and stops there. An unjudged document has p = 0."""
+        satisfied = hits.gains(self.gain) / (judged.highest_gain(self.gain) + 1.0)
+        return hits.product_above(1.0 - satisfied) * satisfied
 
 
 class ERR(ScaledMeasure):
     """Expected reciprocal rank: Σ s_r / r.
 
-    Note that p_r divides by g_max + 1 in gain units, as NTCIREVAL does; the exponential gain makes
-    it (2^g − 1) / 2^g_max, as Chapelle et al. 2009 have it. Source: docs/measures.md.
+    The denominator of p_r is the highest gain plus 1, as in NTCIREVAL; with exponential gains this
+    is (2^g − 1) / 2^g_max, as in Chapelle et al. 2009. Source: docs/measures.md.
     """
 
     name: ClassVar[str] = "ERR"
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
-        return hits.total(self._stops(hits, judged) / hits.ranks)
+        return hits.total(self._stop_probabilities(hits, judged) / hits.ranks)
 
 
 class NERR(ERR):
-    """Normalised expected reciprocal rank: ERR over the ERR of the ideal list.
-
-    Source: NTCIREVAL ``nERR``.
-    """
+    """Normalised expected reciprocal rank: ERR divided by that of the ideal list (NTCIREVAL
+    ``nERR``)."""
 
     name: ClassVar[str] = "nERR"
 
@@ -66,13 +64,13 @@ class IRBU(ScaledMeasure):
         self._require(0 < self.phi <= 1, f"phi must be above 0 and at most 1, got {self.phi}")
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
-        return hits.total(self.phi**hits.ranks * self._stops(hits, judged))
+        return hits.total(self.phi**hits.ranks * self._stop_probabilities(hits, judged))
 
 
 class NIRBU(IRBU):
-    """Normalised intentwise rank-biased utility: iRBU over the iRBU of the ideal list.
+    """Normalised intentwise rank-biased utility: iRBU divided by that of the ideal list.
 
-    Source: Sakai & Zeng 2019 for iRBU; normalised as nERR is (docs/measures.md).
+    Source: Sakai & Zeng 2019 for iRBU; normalised like nERR (docs/measures.md).
     """
 
     name: ClassVar[str] = "niRBU"
@@ -94,7 +92,7 @@ class RBP(ScaledMeasure):
         self._require(0 < self.p < 1, f"p must be between 0 and 1, got {self.p}")
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
-        # Without a grade above 0 there is no gain either.
+        # If no grade is above 0, every gain is 0, and so is the score.
         highest = judged.highest_gain(self.gain) or 1.0
         total = hits.total(self.p ** (hits.ranks - 1) * hits.gains(self.gain))
         return (1.0 - self.p) * total / highest

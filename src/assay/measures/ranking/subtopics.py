@@ -1,5 +1,8 @@
-"""α-nDCG, and I-rec, D-nDCG and D♯-nDCG: where documents are judged by the subtopics (intents) that
-they cover. All subtopics are as likely. Where nobody judged by subtopic there is a single one."""
+"""Diversity measures, for documents judged by subtopic (intent): α-nDCG, I-rec, D-nDCG, D♯-nDCG.
+
+All subtopics are equally likely. Without judgements by subtopic, all relevant documents cover the
+same single one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SubtopicMeasure(Measure):
-    """A measure that looks at the grades of each subtopic."""
+    """A measure that uses the grades of each subtopic."""
 
     only_gains: ClassVar[bool] = True
     by_subtopic: ClassVar[bool] = True
@@ -26,10 +29,10 @@ class AlphaNDCG(SubtopicMeasure):
     """α-nDCG: nDCG whose gain shrinks by 1 − α each time a subtopic was covered before.
 
     The gain of a document is Σ (1 − α)^c over the subtopics it covers (grade of at least ``rel``),
-    where c documents above it cover the subtopic; the discount is log2(r + 1). The ideal list takes
-    the document of the highest gain at each rank (of equal ones the last id in the alphabet); the
-    best list of all is too costly to find. Where documents are not judged by subtopic, all
-    relevant ones cover the same single one. Source: Clarke et al. 2008, and TREC's ndeval.
+    where c documents above it cover the subtopic; the discount is log2(r + 1). The ideal list is
+    greedy: at each rank it takes the document with the highest gain, and of several the one whose
+    id is last in the alphabet. (The best list of all would be too costly to find.) Source: Clarke
+    et al. 2008, and TREC's ndeval.
     """
 
     alpha: float = 0.5
@@ -41,12 +44,12 @@ class AlphaNDCG(SubtopicMeasure):
         self._require(0 < self.rel < math.inf, f"rel must be above 0, got {self.rel}")
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
-        # Late: a measure that is only named needs no numpy.
+        # Imported here so that naming a measure does not load numpy.
         import numpy as np  # noqa: PLC0415
 
         from assay.measures.coverage import alpha_dcg, alpha_ideals  # noqa: PLC0415
 
-        covers = judged.covers(hits, self.rel)
+        covers = judged.covered_subtopics(hits, self.rel)
         values = np.zeros(len(hits.shown))
         for number in hits.count().nonzero()[0].tolist():
             some = slice(hits.starts[number], hits.starts[number + 1])
@@ -58,8 +61,8 @@ class AlphaNDCG(SubtopicMeasure):
 
 
 class IRec(SubtopicMeasure):
-    """I-rec, intent recall: of the subtopics that some document of the ideal list covers (a grade
-    of at least ``rel``) the share that the list covers. Source: Sakai & Song 2011."""
+    """I-rec, intent recall: the share of subtopics covered (grade of at least ``rel``), among those
+    that some document of the ideal list covers. Source: Sakai & Song 2011."""
 
     rel: float = RELEVANT
     name: ClassVar[str] = "I-rec"
@@ -70,20 +73,20 @@ class IRec(SubtopicMeasure):
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
         import numpy as np  # noqa: PLC0415
 
-        covers = judged.covers(hits, self.rel)
+        covers = judged.covered_subtopics(hits, self.rel)
         covered = np.zeros((len(hits.shown), covers.shape[1]), dtype=np.bool_)
         places, subtopics = covers.nonzero()
         covered[hits.lists[places], subtopics] = True
-        there = judged.highest(
+        coverable = judged.highest(
             self,
             lambda _: np.array([pool.any(axis=0).sum() for pool in judged.pools(self.rel)], float),
         )
-        return judged.share(covered.sum(axis=1), there)
+        return judged.share(covered.sum(axis=1), coverable)
 
 
 class DNDCG(SubtopicMeasure):
-    """D-nDCG: nDCG (Microsoft version) whose gains are global, the sum of a document's gains for
-    all subtopics. Source: Sakai & Song 2011."""
+    """D-nDCG: nDCG (Microsoft version) with global gains, the sum of a document's gains for all
+    subtopics. Source: Sakai & Song 2011."""
 
     gain: Gain = Gain.LINEAR
     name: ClassVar[str] = "D-nDCG"
@@ -93,8 +96,8 @@ class DNDCG(SubtopicMeasure):
 
 
 class DSharpNDCG(IRec):
-    """D♯-nDCG: γ I-rec + (1 − γ) D-nDCG, for both diversity and relevance. Source: Sakai & Song
-    2011; NTCIREVAL ``D#-nDCG``."""
+    """D♯-nDCG: γ I-rec + (1 − γ) D-nDCG, which combines diversity and relevance. Source: Sakai &
+    Song 2011; NTCIREVAL ``D#-nDCG``."""
 
     gain: Gain = Gain.LINEAR
     gamma: float = 0.5
@@ -110,7 +113,7 @@ class DSharpNDCG(IRec):
 
 
 def _global_ndcg(hits: Hits, judged: Ideals, gain: Gain, k: int | None) -> Floats:
-    own, best = judged.globally(hits, gain), judged.globally_best(gain).cut(k)
+    own, best = judged.with_global_gains(hits, gain), judged.ideal_with_global_gains(gain).cut(k)
     return judged.share(
         own.total(own.grades / own.log_ranks()), best.total(best.grades / best.log_ranks())
     )

@@ -1,4 +1,4 @@
-"""Score runs that are in memory: dicts, DataFrames, or tuples of ir_measures."""
+"""Scores of ranked runs, and the scoring of runs in memory (dicts, DataFrames, tuples)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.grades import RELEVANT
 from assay.measures.hits import Hits
-from assay.measures.inputs import Ranking, Run, odd_number, to_grades, to_run, to_subtopics
+from assay.measures.inputs import (
+    Ranking,
+    Run,
+    invalid_number_message,
+    to_grades,
+    to_run,
+    to_subtopics,
+)
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties, rank_order, sort_keys
@@ -26,24 +33,23 @@ from assay.measures.order import Ties, rank_order, sort_keys
 _NOTHING: Mapping[str, float] = {}
 _UNJUDGED = -1
 _REUSED = 16 << 20
-"""Bytes that glibc keeps for the next arrays once as many were freed together: it would give them
-back to the system, and ask anew, zeros and all."""
+"""Bytes. Once an array of this size was freed, glibc keeps that much memory for the next arrays
+instead of returning it to the system, which would hand it out again cleared with zeros."""
 
 Ideal = Literal["qrels", "run"]
-"""Where the ideal list of a topic, and R, come from: all that was judged, or what the run shows."""
+"""What a topic's ideal list, and R, are made of: all judged documents, or those the run shows."""
 
 IDEALS: tuple[Ideal, ...] = get_args(Ideal)
 
 
 @dataclass(frozen=True)
 class RunScores:
-    """The scores of one run, with the topics in the qrels' order.
+    """The scores of one run, with topics in the order of the qrels.
 
-    ``topics``: all topics of the qrels. ``values``: for every measure one score a topic; 0 if
-    the run is silent. ``answered``: for every topic whether the run has documents for it.
-    ``shown``: for every topic how many documents the run has for it. ``found``: for every topic how
-    many of them are relevant (grade 1 or more). ``unjudged``: topics of the run that the qrels do
-    not have; they are not scored.
+    ``topics``: all topics of the qrels. ``values``: for each measure, one score per topic, 0 if the
+    run has no documents for it. ``answered``: whether it has. ``shown``: how many documents it has
+    for each topic. ``found``: how many of these are relevant (grade 1 or more). ``unjudged``:
+    topics of the run that the qrels lack, which are not scored.
     """
 
     topics: tuple[str, ...] = field(repr=False)
@@ -55,15 +61,15 @@ class RunScores:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Topics of the qrels for which the run has no documents."""
+        """The topics of the qrels for which the run has no documents."""
         return tuple(self.topics[place] for place in np.flatnonzero(~self.answered))
 
     def mean(
         self, measure: Measure, *, topics: Literal["qrels", "answered"] = "qrels"
     ) -> float | None:
-        """The mean over all topics of the qrels, or over those among them that the run has
-        documents for; ``None`` if there are none. Raises KeyError for a measure that was not
-        scored."""
+        """The mean over all topics of the qrels (``qrels``), or over those that the run has
+        documents for (``answered``); ``None`` if there are none. Raises KeyError if the measure was
+        not scored."""
         values = self.values[measure]
         counted = values[self.answered] if topics == "answered" else values
         return math.fsum(counted.tolist()) / len(counted) if len(counted) else None
@@ -79,31 +85,27 @@ def evaluate_runs(
     ideal: Ideal = "qrels",
     subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
 ) -> dict[str, RunScores]:
-    """Score runs that are in memory.
+    """Score runs in memory.
 
     ``qrels``: topic → document id → grade, a DataFrame, ir_measures' ``Qrel`` tuples, or
-    :class:`Judgements`, which spares the preparation when called again. ``runs``: name → run: topic
-    → document id → score, topic → document ids in rank order, a DataFrame, or ir_measures'
-    ``ScoredDoc`` tuples. ``measures``: measures or their names. ``g_max``: the highest grade of the
-    scale; by default the highest in the qrels. ``ties``: what decides between equal scores.
-    ``ideal``: what the ideal lists are made of. ``subtopics``: topic → subtopic → document id →
-    grade. Raises ValueError if a name is no measure, a table lacks a column, a
-    document is ranked or judged twice, a score or grade is not a finite number, or a grade is above
-    ``g_max``.
+    :class:`Judgements`, which need no further preparation. ``runs``: name → run, as
+    :func:`assay.measures.library.evaluate` takes it; so are ``g_max``, ``ties``, ``ideal`` and
+    ``subtopics``. ``measures``: measures or their names. Raises ValueError if a name is no measure,
+    a table lacks a column, a document is ranked or judged twice, a score or grade is not a finite
+    number, or a grade is above ``g_max``.
     """
     wanted = [parse_measure(one) if isinstance(one, str) else one for one in measures]
-    judged = to_judgements(qrels, g_max=g_max, subtopics=subtopics).needed(wanted)
-    found: dict[str, RunScores] = {}
-    for name, given in runs.items():
+    judged = to_judgements(qrels, g_max=g_max, subtopics=subtopics).reduced_for(wanted)
+    scores: dict[str, RunScores] = {}
+    for name, data in runs.items():
         try:
-            run = to_run(given)
+            run = to_run(data)
             hits = run_hits(run, judged, ties=ties)
         except ValueError as error:
             raise ValueError(f"run {name}: {error}") from None
         unjudged = tuple(topic for topic in run if topic not in judged.index)
-        scores = run_scores(hits, judged, wanted, [unjudged], ideal=ideal)
-        found.update(zip([name], scores, strict=True))
-    return found
+        (scores[name],) = run_scores(hits, judged, wanted, [unjudged], ideal=ideal)
+    return scores
 
 
 def run_scores(
@@ -114,11 +116,12 @@ def run_scores(
     *,
     ideal: Ideal = "qrels",
 ) -> list[RunScores]:
-    """Score the hits of several runs, one after the other; ``unjudged`` has an entry for each."""
+    """Score the hits of several runs, which follow one another. ``unjudged``: for each run, its
+    topics that the qrels lack."""
     measures = tuple(measures)
     if ideal == "run":
         total = len(judged.topics)
-        parts = [hits.part(n * total, (n + 1) * total) for n in range(len(unjudged))]
+        parts = [hits.of_lists(n * total, (n + 1) * total) for n in range(len(unjudged))]
         return [
             one
             for part, extra in zip(parts, unjudged, strict=True)
@@ -147,8 +150,8 @@ def to_judgements(
     g_max: float | None = None,
     subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
 ) -> Judgements:
-    """Qrels of any kind that :func:`evaluate_runs` takes, ready to score against. Raises
-    ValueError as :func:`evaluate_runs` and :class:`Judgements` say."""
+    """Convert qrels of any kind that :func:`evaluate_runs` takes. Raises ValueError as
+    :func:`to_grades` and :class:`Judgements` do."""
     if isinstance(qrels, Judgements):
         if (g_max is None or g_max == qrels.g_max) and subtopics is None:
             return qrels
@@ -167,10 +170,10 @@ def run_hits(
     *,
     ties: Ties = "trec",
 ) -> Hits:
-    """The judged documents of a run with their ranks.
+    """The judged documents of a run, with their ranks.
 
-    A list of document ids is taken in its own order, a mapping by its scores. Raises ValueError
-    if a document is ranked twice in a topic, or a score is not a finite number.
+    A list of document ids is in rank order; a mapping is sorted by score. Raises ValueError if a
+    document is ranked twice for a topic, or a score is not a finite number.
     """
     rankings = [run.get(topic, ()) for topic in judged.topics]
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
@@ -183,7 +186,7 @@ def run_hits(
             return hits
     found = chain.from_iterable(
         map(places.get, documents, repeat(_UNJUDGED))
-        for places, documents in zip(judged.places, rankings, strict=True)
+        for places, documents in zip(judged.rows_by_document, rankings, strict=True)
     )
     rows = np.fromiter(found, np.int64, len(lists))
 
@@ -194,11 +197,11 @@ def run_hits(
 
     order = rank_order(lists, scores, descending, ties)
     if order is not None:
-        rows = rows[order]  # lists stay as they are: they rise already
+        rows = rows[order]  # the list numbers were ascending before, so they stay the same
     places = np.flatnonzero(rows >= 0)
-    mine, rows = lists[places], rows[places]
-    ranks = places - (np.cumsum(shown) - shown)[mine] + 1
-    return Hits(mine, ranks, rows, judged.flat[rows], shown)
+    hit_lists, rows = lists[places], rows[places]
+    ranks = places - (np.cumsum(shown) - shown)[hit_lists] + 1
+    return Hits(hit_lists, ranks, rows, judged.flat[rows], shown)
 
 
 def _untied_hits(
@@ -208,19 +211,18 @@ def _untied_hits(
     shown: Integers,
     judged: Judgements,
 ) -> Hits | None:
-    """The hits of mappings without equal scores in a topic; ``None`` if there are some.
+    """The hits of mappings in which no two scores of a topic are equal; ``None`` otherwise.
 
-    Then a rank follows from the score alone, and only judged documents have to be looked up: the
-    ids of all others are never touched.
+    Ranks then follow from the scores alone, so only judged documents are looked up by id.
     """
-    if not all(isinstance(some, Mapping) for some in rankings if some):
+    if not all(isinstance(documents, Mapping) for documents in rankings if documents):
         return None
     keys = sort_keys(lists, scores)
     if not (keys[1:] > keys[:-1]).all():
         keys = np.sort(keys)
         if (keys[1:] == keys[:-1]).any():
             return None
-    found = np.fromiter(
+    judged_scores = np.fromiter(
         chain.from_iterable(
             map(documents.get if documents else _NOTHING.get, grades, repeat(math.nan))
             for grades, documents in zip(judged.grades.values(), rankings, strict=True)
@@ -228,19 +230,19 @@ def _untied_hits(
         np.float64,
         len(judged.flat),
     )
-    rows = np.flatnonzero(~np.isnan(found))
-    wanted = sort_keys(judged.lists[rows], found[rows])
-    at = np.full(len(keys), _UNJUDGED)
-    at[np.searchsorted(keys, wanted)] = rows  # no two share a place, so this sorts them
-    places = np.flatnonzero(at >= 0)
-    rows = at[places]
-    mine = judged.lists[rows]
+    rows = np.flatnonzero(~np.isnan(judged_scores))
+    hit_keys = sort_keys(judged.lists[rows], judged_scores[rows])
+    row_at_place = np.full(len(keys), _UNJUDGED)
+    row_at_place[np.searchsorted(keys, hit_keys)] = rows  # keys differ, so this sorts the rows
+    places = np.flatnonzero(row_at_place >= 0)
+    rows = row_at_place[places]
+    hit_lists = judged.lists[rows]
     first = np.cumsum(shown) - shown
-    return Hits(mine, places - first[mine] + 1, rows, judged.flat[rows], shown)
+    return Hits(hit_lists, places - first[hit_lists] + 1, rows, judged.flat[rows], shown)
 
 
 def _scores(rankings: Sequence[Ranking], topics: Sequence[str]) -> Floats:
-    """All scores, one list after the other; ranked lists get falling ones."""
+    """All scores, list by list. Documents given in rank order get descending scores."""
     parts: list[Iterable[float]] = []
     for topic, documents in zip(topics, rankings, strict=True):
         if isinstance(documents, Mapping):
@@ -251,20 +253,20 @@ def _scores(rankings: Sequence[Ranking], topics: Sequence[str]) -> Floats:
         else:
             parts.append(range(0, -len(documents), -1))
     try:
-        # Unlike numpy, an array takes no text for a number.
+        # Unlike numpy's, array.array does not convert text to numbers.
         scores = np.frombuffer(array("d", list(chain.from_iterable(parts))))
-        fine = bool(np.isfinite(scores).all())
+        valid = bool(np.isfinite(scores).all())
     except (TypeError, ValueError, OverflowError):
-        fine = False
-    if not fine:
-        raise ValueError(_odd_score(rankings, topics))
+        valid = False
+    if not valid:
+        raise ValueError(_invalid_score_message(rankings, topics))
     return scores
 
 
-def _odd_score(rankings: Sequence[Ranking], topics: Sequence[str]) -> str:
+def _invalid_score_message(rankings: Sequence[Ranking], topics: Sequence[str]) -> str:
     for topic, documents in zip(topics, rankings, strict=True):
         if isinstance(documents, Mapping):
-            odd = odd_number(topic, documents, "score")
-            if odd is not None:
-                return odd
+            message = invalid_number_message(topic, documents, "score")
+            if message is not None:
+                return message
     return "a score is not a finite number"
