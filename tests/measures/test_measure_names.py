@@ -154,7 +154,7 @@ def test_measures_are_written_as_objects() -> None:
         lambda: measures.nDCG(beta=1),
         lambda: measures.Q(beta="1"),
         lambda: measures.P.score([1.0], [1.0], 1.0),
-        measures.P.ready,
+        measures.P.require_cutoff,
     ):
         with pytest.raises(ValueError, match=r"cutoff|one of|no parameter|a number"):
             wrong()
