@@ -14,14 +14,17 @@ import pytest
 
 from assay.api import release_pages, releasing
 from assay.api.opened import Opened, html_of
+from assay.api.release_readme import COLUMNS, described
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.page.page import LabelledTask
 from assay.page.parts import Grid, Marked, MarkedSentence, Part, Table
+from assay.protocols.sgss.scoring import LABELS, SCORES
 from assay.reports.publishing import PublishedBoard, escaped, latex, markdown
 from tests.cli.test_several_protocols import TASKS
 from tests.command import run_here
 from tests.conftest import copy_example
+from tests.golden import pins
 from tests.reports.test_pages import page as page_with
 
 
@@ -33,8 +36,14 @@ def made(tmp_path_factory) -> Path:
     toml = folder / "exam" / "assay.toml"
     toml.write_text(
         re.sub(r'default = ".*"', 'default = "recorded:recorded.jsonl"', toml.read_text())
-        + '\n[release.teams]\n"N*" = "Narrows & Co"\n'
+        + '\n[release]\nlicence = "CC0-1.0"\n[release.teams]\n"N*" = "Narrows & Co"\n'
     )
+    for name, text in (
+        ("prompts/exam_self_rating.j2", "{% block system %}Ours{% endblock %}"),
+        ("guidelines/exam.self_rating.md", "Take care."),
+    ):
+        (folder / "exam" / name).parent.mkdir()
+        (folder / "exam" / name).write_text(text)
     assert run_here("evaluate", folder / "exam").returncode == 0
     done = run_here(
         "release", folder / "exam", "-o", folder / "public", "--team", "VAGUE=Narrows & Co"
@@ -59,6 +68,33 @@ def test_everything_is_sealed(made):
     assert json.loads((public / "release.json").read_text())["manifest_sha256"] == seal
     assert seal in (public / "index.html").read_text()
     assert (public / "dossier" / "report.html").is_file()
+
+
+def test_a_release_says_what_is_in_it_to_who_has_no_assay(made):
+    public = made / "public"
+    told = (public / "README.txt").read_text()
+    assert all(described(files(public) - {"README.txt", "SHA256SUMS"}).values())
+    for said in (
+        "Licence: CC0-1.0.", "floor: ", "\nEXAM-Cover: ", "used_at: ", "exam.self_rating, version ",
+        "cd dossier\nassay measure ",
+    ):  # fmt: skip
+        assert said in told
+    assert json.loads((public / "release.json").read_text())["licence"] == "CC0-1.0"
+    prompts = {path.name: path for path in (public / "dossier" / "prompts").iterdir()}
+    assert prompts.keys() == {"exam_self_rating.j2"}
+    assert prompts["exam_self_rating.j2"].read_text() == "{% block system %}Ours{% endblock %}"
+    assert (public / "dossier" / "guidelines" / "exam.self_rating.md").read_text() == "Take care."
+
+
+def test_every_file_and_column_of_results_is_described():
+    names, columns = set(), set()
+    for case in pins.DATA.glob("[!l]*.json.xz"):  # all settings of all protocols
+        for found in pins.read(case.name.partition(".")[0]).values():
+            names |= {f"dossier/{name}" for name in found} - {"dossier/printed.json"}
+            tables = [text for name, text in found.items() if name.endswith(".csv")]
+            columns |= {one for text in tables for one in text.splitlines()[0].split(",")}
+    assert [name for name, says in described(names).items() if not says] == []
+    assert columns - COLUMNS.keys() == {"MAR", *SCORES, *LABELS}  # measures
 
 
 def test_a_release_is_compared_and_repeated_as_it_lies(made, tmp_path):

@@ -26,10 +26,11 @@ from assay.api.release_pages import (
     told_to_all,
     without_names,
 )
+from assay.api.release_readme import readme
 from assay.api.results import Results
 from assay.measures.scores import PerTopic
 from assay.model.errors import FormatError, SettingsError
-from assay.model.places import file_sha256
+from assay.model.places import file_sha256, inside
 from assay.model.version import __version__
 from assay.page.files import pages_of
 from assay.page.page import Board, Page
@@ -102,8 +103,9 @@ def release(
     writer = _Writer(into)
     left_out: list[str] = []
     by_people = False
-    for protocol, result in results.by_protocol.items():
+    for protocol, scored in results.by_protocol.items():
         place = _place(opened, protocol)
+        result = replace(scored, out=f"dossier/{place}")
         per_topic = opened.parts[protocol].folder.out / "per_topic.csv"
         whole = page_of(result)
         if not opened.several:
@@ -136,9 +138,13 @@ def release(
             writer.write(f"tables/corrected-{number}.tex", latex(told).encode())
     for name in sorted({*read_manifest(out)["outputs"], MANIFEST, *_reports(opened)}):
         writer.copy(f"dossier/{name}", out / name)
+    for name, data in _asked(opened, results):
+        writer.write(f"dossier/{name}", data)
+    licence = opened.folder.config.release.licence
     about = {
         "protocols": list(opened.parts),
         "policy": policy_without_names(results.policy),
+        "licence": licence or None,
         "manifest_sha256": seal,
         "made_with": {
             "assay": __version__,
@@ -149,6 +155,7 @@ def release(
     }
     writer.write("release.json", json_bytes(about))
     writer.write(".gitattributes", b"* -text\n")  # git would write other ends of lines elsewhere
+    writer.write("README.txt", readme(opened, results, into, writer.files, licence))
     writer.finish()
     if by_people:
         note("dossier/ says who labelled what, and why: publish the rest without it.")
@@ -222,6 +229,23 @@ def _sums(path: Path) -> dict[str, str]:
         return {}
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     return {line[66:]: line[:64] for line in lines if line[64:66] == "  " and line[66:]}
+
+
+def _asked(opened: Opened, results: Results) -> Iterator[tuple[str, bytes]]:
+    """What language models and people were asked by: prompts and the folder's guidelines."""
+    asked = {
+        task.name: task
+        for name, one in results.by_protocol.items()
+        for task in opened.parts[name].tasks
+        if one.asked.get(task.name)
+    }
+    for task in asked.values():
+        for name, data in opened.folder.renderer.own_files(task):
+            yield f"prompts/{name}", data
+        name = f"guidelines/{task.name}.md"
+        path = inside(opened.folder.path, name, f"The guideline of {task.name}")
+        if path.is_file():
+            yield name, path.read_bytes()
 
 
 def _place(opened: Opened, protocol: str) -> str:

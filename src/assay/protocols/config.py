@@ -164,9 +164,10 @@ class AuditSection(_Section):
 
 
 class ReleaseSection(_Section):
-    """``[release]``: whose runs are whose, by the name of a run, in which ``*`` stands for
-    anything."""
+    """``[release]``: under which licence, and whose runs are whose, by the name of a run, in which
+    ``*`` stands for anything."""
 
+    licence: str = ""
     teams: dict[str, str] = Field(default_factory=dict)
 
 

@@ -8,7 +8,7 @@ fenced, and never evaluated as templates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -62,6 +62,15 @@ class Renderer:
         """Source text of the task's probe template (part of an embedded labeller's key)."""
         source: str = self._templates.source(f"{task.template}.probes.j2")
         return source
+
+    def own_files(self, task: AnyTask) -> Iterator[tuple[str, bytes]]:
+        """The files of a task's prompts, by name: the folder's, else the package's."""
+        packaged = files("assay.tasks").joinpath("templates")
+        for name in (f"{task.template}.j2", f"{task.template}.probes.j2"):
+            own = None if self.overrides is None else self.overrides / name
+            found = own if own is not None and own.is_file() else packaged.joinpath(name)
+            if found.is_file():
+                yield name, found.read_bytes()
 
     def _messages(self, name: str, block: str, unit: Unit, extra: Mapping[str, Any]) -> Messages:
         context = {**vars(unit), **extra}  # units have no fields beyond their own
