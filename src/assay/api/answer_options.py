@@ -177,41 +177,58 @@ class AnswerOptions:
     """What is answered from, and how, as the options of ``assay answer`` have it. None is the
     default of an option that goes with some others alone."""
 
-    protocol: Annotated[AnswerProtocol, Option("AC run, or AG/RAG run.")] = AnswerProtocol.R2C2
+    protocol: Annotated[
+        AnswerProtocol, Option("Write an R2C2 AC run, or a TREC RAG AG/RAG run.")
+    ] = AnswerProtocol.R2C2
     pr_runs: Annotated[
         Sequence[str],
-        Option("PR run with passages: file, folder or quoted pattern; repeatable."),
+        Option("PR run with passages: a file, a folder or a quoted pattern; repeatable."),
     ] = ()
     candidates: Annotated[Path | None, Option("trec-rag: ranked lists with texts (JSONL).")] = None
-    trec_run: Annotated[Path | None, Option("trec-rag: a TREC run of passage ids of --corpus.")] = (
-        None
-    )
-    corpus: Annotated[Path | None, Option("Corpus that holds --trec-run's passages.")] = None
+    trec_run: Annotated[
+        Path | None, Option("trec-rag: a TREC run of passage ids from --corpus.")
+    ] = None
+    corpus: Annotated[Path | None, Option("Corpus that holds the passages of --trec-run.")] = None
     confidence: Annotated[
         Confidence,
-        Option("What the model says, agreement of samples, or the probability of its yes."),
+        Option(
+            "How confidence is measured: stated by the model, by the agreement of samples, or as "
+            "the probability of a yes."
+        ),
     ] = Confidence.VERBALISED
-    samples: Annotated[int | None, Option(f"Of --confidence sampled ({SAMPLES}).", least=2)] = None
+    samples: Annotated[
+        int | None,
+        Option(f"Number of samples for --confidence sampled (default: {SAMPLES}).", least=2),
+    ] = None
     temperature: Annotated[
-        float | None, Option(f"Of --confidence sampled ({TEMPERATURE}).", least=0)
+        float | None,
+        Option(f"Temperature for --confidence sampled (default: {TEMPERATURE}).", least=0),
     ] = None
     steps: Annotated[
         bool,
         Option(
-            "r2c2: nuggets of one passage at a time, then the answer from these alone, in place of "
-            "one prompt."
+            "r2c2: take nuggets from one passage at a time, then answer from these alone, instead "
+            "of one prompt."
         ),
     ] = False
-    passages: Annotated[int, Option("Passages that the model is shown.", least=1)] = 8
+    passages: Annotated[int, Option("Passages shown to the model.", least=1)] = 8
     unknown_below: Annotated[
-        int | None, Option("Confidence for an answer at least.", least=0, most=100)
+        int | None, Option("Lowest confidence at which an answer is given.", least=0, most=100)
     ] = None
-    unknown_text: Annotated[str, Option("What is written below it.")] = DONT_KNOW
+    unknown_text: Annotated[
+        str, Option("Text written instead of an answer below that confidence.")
+    ] = DONT_KNOW
     team: Annotated[str, Option("trec-rag: team_id.")] = "assay"
-    year: Annotated[str, Option(f"trec-rag: format of {' | '.join(YEARS)}.")] = "2025"
+    year: Annotated[str, Option(f"trec-rag: format of the year {' | '.join(YEARS)}.")] = "2025"
     words: Annotated[
         int | None,
-        Option(f"trec-rag: most words of an answer ({WORDS}, or the year's).", least=1),
+        Option(
+            (
+                f"trec-rag: maximum number of words in an answer (default: {WORDS}, or the year's "
+                "limit)."
+            ),
+            least=1,
+        ),
     ] = None
 
     @property

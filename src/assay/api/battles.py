@@ -46,20 +46,20 @@ class BattleOptions(NamedTuple):
     prior: Annotated[
         float,
         Option(
-            "Virtual drawn battles of each run against a run of rating 1000: ratings are finite "
-            "then.",
+            "Add N virtual drawn battles of each run against a run rated 1000, so that all "
+            "ratings are finite.",
             metavar="N",
             least=0,
         ),
     ] = 0.0
     merge: Annotated[
-        bool, Option("Count the two orders of a pair as one battle: a tie where they disagree.")
+        bool, Option("Count the two orders of a pair as one battle, and as a tie if they disagree.")
     ] = False
     win_rate: Annotated[
         WinRates,
         Option(
-            "'half': ties are half won, of all battles; 'opponents': the mean over opponents, ties "
-            "are not won."
+            "'half': ties count as half a win, over all battles. 'opponents': the mean over "
+            "opponents; ties do not count as wins."
         ),
     ] = "half"
     resamples: int = RESAMPLES

@@ -68,31 +68,37 @@ def build(
     folder: Name,
     *,
     format: Annotated[  # noqa: A002 (as the option is called)
-        str, Option("What SOURCE holds.", of=SourceFormat)
+        str, Option("Format of the source.", of=SourceFormat)
     ] = "auto",
-    words: Annotated[int, Option("Words a passage.", least=1)] = 400,
-    overlap: Annotated[float, Option("Share of a passage that repeats the one before.")] = 0.15,
+    words: Annotated[int, Option("Words per passage.", least=1)] = 400,
+    overlap: Annotated[float, Option("Share of a passage that repeats the previous one.")] = 0.15,
     by: Annotated[
-        str, Option("Where passages may end; by sentences and headings, the sooner.", of=Cut)
+        str, Option("Where passages may end; with sentences and headings they end earlier.", of=Cut)
     ] = "words",
     layout: Annotated[
-        str, Option("One file, or one compressed JSON file a document.", of=Layout)
+        str, Option("One file, or one compressed JSON file per document.", of=Layout)
     ] = "jsonl",
-    ids: Annotated[str, Option("What a dump's documents are called.", metavar="id|title")] = "id",
-    namespaces: Annotated[Sequence[int], Option("Namespaces of a dump, by number.")] = (0,),
+    ids: Annotated[
+        str, Option("What identifies the documents of a dump.", metavar="id|title")
+    ] = "id",
+    namespaces: Annotated[Sequence[int], Option("Namespaces of a dump to include, by number.")] = (
+        0,
+    ),
     categories: Annotated[
         bool, Option("Keep the names of a page's categories as its last line.")
     ] = True,
-    captions: Annotated[bool, Option("Keep captions of images.")] = True,
+    captions: Annotated[bool, Option("Keep image captions.")] = True,
     disambiguations: Annotated[bool, Option("Keep disambiguation pages.")] = False,
     page_seconds: Annotated[
-        float, Option("A page that takes longer is left out and named.", least=0.1)
+        float, Option("Seconds after which a page is left out and named.", least=0.1)
     ] = 30.0,
-    processes: Annotated[int | None, Option("Default: one a core.", least=1)] = None,
-    restart: Annotated[bool, Option("Begin anew; replaces a corpus in OUT.")] = False,
+    processes: Annotated[
+        int | None, Option("Worker processes (default: one per core).", least=1)
+    ] = None,
+    restart: Annotated[bool, Option("Start again from scratch; replaces a corpus in OUT.")] = False,
     update: Annotated[
         bool,
-        Option("Make again only what is new or changed in SOURCE, and drop what is gone."),
+        Option("Only process what is new or changed in SOURCE, and drop what is gone."),
     ] = False,
     told: Told = unheard,
 ) -> Corpus:

@@ -85,23 +85,24 @@ def graded(
     *,
     bank: Annotated[
         Path | None,
-        Option("The question bank; without it, the questions that have a grade."),
+        Option("The question bank (default: the questions that have a grade)."),
     ] = None,
     runs: Annotated[
         Sequence[Path],
-        Option("A TREC run, instead of the file's rankings.", flag="--run", metavar="RUN"),
+        Option("A TREC run to score instead of the file's rankings.", flag="--run", metavar="RUN"),
     ] = (),
-    tau: Annotated[int, Option("The least grade that counts as answered.", least=1, most=5)] = 4,
-    k: Annotated[int, Option("Passages of a run that count.", flag="-k", least=1)] = 20,
+    tau: Annotated[int, Option("The lowest grade that counts as answered.", least=1, most=5)] = 4,
+    k: Annotated[int, Option("How many passages of a run count.", flag="-k", least=1)] = 20,
     measures: Annotated[
-        Sequence[str], Option("EXAM-Qrels measure, repeatable.", flag="-m", metavar="M")
+        Sequence[str], Option("EXAM-Qrels measure; repeatable.", flag="-m", metavar="M")
     ] = (),
     denominator: Annotated[
-        Literal["bank", "graded"], Option("Of EXAM-Cover: 'bank', or 'graded' questions.")
+        Literal["bank", "graded"],
+        Option("Denominator of EXAM-Cover: the questions of the 'bank', or the 'graded' ones."),
     ] = "bank",
-    llm: Annotated[str | None, Option("Grades by this model only.")] = None,
+    llm: Annotated[str | None, Option("Only grades by this model.")] = None,
     prompt: Annotated[
-        str | None, Option("Grades by this prompt only.", flag="--prompt-class")
+        str | None, Option("Only grades by this prompt.", flag="--prompt-class")
     ] = None,
     note: Note,
 ) -> GradedFileRuns:

@@ -27,34 +27,38 @@ def build(
     *,
     dense: Annotated[
         str | None,
-        Option(f"Also make vectors: {SPEC_HELP}; e.g. {DEFAULT}.", metavar="SPEC"),
+        Option(f"Also build vectors: {SPEC_HELP}; e.g. {DEFAULT}.", metavar="SPEC"),
     ] = None,
     language: Annotated[
-        str, Option("ISO 639-1 code, for stemmer and stop words; none: whole words.")
+        str, Option("ISO 639-1 code, for the stemmer and stop words; none keeps whole words.")
     ] = "en",
     stemming: Annotated[bool, Option("Reduce words to their stems.")] = True,
     stopwords: Annotated[bool, Option("Leave stop words out of the index.")] = False,
     pairs: Annotated[
         bool,
-        Option("Make pairs of characters of Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese."),
+        Option(
+            "Index pairs of characters in Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese."
+        ),
     ] = True,
-    title: Annotated[bool, Option("Index a passage's title with its text.")] = True,
+    title: Annotated[bool, Option("Index a passage's title along with its text.")] = True,
     ann_above: Annotated[
-        int, Option("Passages from which on cells of vectors are made; 0: never.", least=0)
+        int, Option("Group vectors into cells from this number of passages on; 0: never.", least=0)
     ] = ANN_ABOVE,
     vectors: Annotated[
         str | None,
         Option(
-            "How vectors are kept: int8 takes half as much as f16, which is the default.",
+            "Number format of the vectors: int8 takes half the space of f16, the default.",
             of=Precision,
         ),
     ] = None,
     memory: Annotated[
-        int, Option("Megabytes for building the BM25 index.", least=16, most=4293)
+        int, Option("Megabytes of memory for building the BM25 index.", least=16, most=4293)
     ] = 256,
-    restart: Annotated[bool, Option("Begin anew; replaces an index in INDEX.")] = False,
+    restart: Annotated[
+        bool, Option("Start again from scratch; replaces an index in INDEX.")
+    ] = False,
     update: Annotated[
-        bool, Option("Take up a CORPUS that has changed; only what is new is embedded.")
+        bool, Option("Update the index to a changed CORPUS; only new passages are embedded.")
     ] = False,
     told: Told = unheard,
 ) -> SearchIndex:

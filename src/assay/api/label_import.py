@@ -215,23 +215,25 @@ def import_labels(
     folder: Path,
     paths: list[Path],
     *,
-    by: Annotated[str | None, Option("Whose the changed labels are.", metavar="human:NAME")] = None,
+    by: Annotated[
+        str | None, Option("Who the changed labels are by.", metavar="human:NAME")
+    ] = None,
     correct: Annotated[
         Sequence[str],
         Option(
-            "Of marked runs: this answer is right. May be given several times.",
+            "With marked runs: this answer is right; repeatable.",
             metavar="[RUN/]QUESTION",
         ),
     ] = (),
     wrong: Annotated[
         Sequence[str],
         Option(
-            "Of marked runs: this answer is wrong. May be given several times.",
+            "With marked runs: this answer is wrong; repeatable.",
             metavar="[RUN/]QUESTION",
         ),
     ] = (),
-    reason: Annotated[str | None, Option("Of marked runs: why, for all that was changed.")] = None,
-    dry_run: Annotated[bool, Option("Show what would follow; write nothing.")] = False,
+    reason: Annotated[str | None, Option("With marked runs: the reason for all changes.")] = None,
+    dry_run: Annotated[bool, Option("Show what would change; write nothing.")] = False,
     note: Note,
 ) -> LabelsImported:
     """Read one file of labels as JSON Lines, or marked answer runs, into the ledger, all or

@@ -88,18 +88,20 @@ class LabelPlan:
 
 @dataclass(frozen=True)
 class Aim:
-    """What is wanted: pairs ``to_decide``, intervals no wider than ``width``, or what ``n`` labels
-    buy. ``looks`` is how often the order will be looked at, ``level`` that of the intervals."""
+    """Plan until no run's interval is wider than this, e.g. .1."""
 
     to_decide: Annotated[bool, Option("Until 9 of 10 pairs of runs have their order settled.")] = (
         False
     )
-    width: Annotated[float | None, Option("Until no run's interval is wider, such as .1.")] = None
-    n: Annotated[int | None, Option("What so many labels buy.", least=10)] = None
+    width: Annotated[
+        float | None, Option("Plan until no run's interval is wider than this, e.g. .1.")
+    ] = None
+    n: Annotated[int | None, Option("Show what this many labels gain.", least=10)] = None
     looks: Annotated[
-        int, Option("How often the order is looked at, at most: said beforehand.", least=1)
+        int,
+        Option("How many times at most you will look at the order; fix this beforehand.", least=1),
     ] = 1
-    level: Annotated[float, Option("Of the intervals.")] = 0.95
+    level: Annotated[float, Option("Confidence level of the intervals.")] = 0.95
 
     @property
     def deciding(self) -> float:

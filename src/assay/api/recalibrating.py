@@ -58,13 +58,13 @@ def recalibrate(
     seen: Path,
     *,
     apply_to: Annotated[
-        Path | None, Option("Run to mend: an AC run or a CSV as SEEN.", flag="--apply")
+        Path | None, Option("Run to recalibrate: an AC run, or a CSV like SEEN.", flag="--apply")
     ] = None,
     output: Path | None = None,
     method: Annotated[Calibration, Option("")] = Calibration.TEMPERATURE,
-    run: Annotated[str | None, Option("Run of SEEN to learn from, if it holds several.")] = None,
-    folds: Annotated[int, Option("Of the cross-validation.", least=2)] = 5,
-    bins: Annotated[int, Option("Bins of ECE.", least=1, most=MOST_BINS)] = 10,
+    run: Annotated[str | None, Option("Run of SEEN to fit on, if it holds several.")] = None,
+    folds: Annotated[int, Option("Folds of the cross-validation.", least=2)] = 5,
+    bins: Annotated[int, Option("Number of bins for ECE.", least=1, most=MOST_BINS)] = 10,
     note: Note,
 ) -> Recalibrated:
     """Learn a map from a run of ``seen`` and write what it makes of the run ``apply_to`` to

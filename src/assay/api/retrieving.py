@@ -167,22 +167,22 @@ def settings_for(
     kind: RunFormat,
     *,
     method: Annotated[str, Option("", of=Method)] = "bm25",
-    k: Annotated[int | None, Option("Passages a topic: 20, TREC 100.", least=1)] = None,
-    k1: Annotated[float, Option("BM25: how soon repeated terms stop counting.")] = 1.2,
-    b: Annotated[float, Option("BM25: how much the length counts.")] = 0.75,
-    fast: Annotated[
-        bool, Option("BM25 as tantivy has it: k1 1.2, b .75, lengths rounded.")
-    ] = False,
-    exact: Annotated[bool, Option("Compare all vectors even where there are cells.")] = False,
-    depth: Annotated[int, Option("Length of the lists that are fused.", least=1)] = 100,
-    rrf_k: Annotated[float, Option("Constant of reciprocal rank fusion.")] = K,
-    rerank: Annotated[str | None, Option("Have a model put passages in order.", of=Rerank)] = None,
-    rerank_with: Annotated[
-        str | None, Option(f"That model: {WRITER_HELP}.", metavar="SPEC")
+    k: Annotated[
+        int | None, Option("Passages per topic (default: 20; TREC: 100).", least=1)
     ] = None,
-    rerank_depth: Annotated[int, Option("Passages that are reranked.", least=1)] = 50,
-    window: Annotated[int, Option("Of listwise reranking.")] = WINDOW,
-    stride: Annotated[int, Option("Of listwise reranking.")] = STRIDE,
+    k1: Annotated[float, Option("BM25: how slowly repeated terms saturate.")] = 1.2,
+    b: Annotated[float, Option("BM25: how much passage length matters.")] = 0.75,
+    fast: Annotated[bool, Option("Use tantivy's BM25: k1 1.2, b .75, rounded lengths.")] = False,
+    exact: Annotated[bool, Option("Compare all vectors, even if the index has cells.")] = False,
+    depth: Annotated[int, Option("Length of the lists to fuse.", least=1)] = 100,
+    rrf_k: Annotated[float, Option("Constant of reciprocal rank fusion.")] = K,
+    rerank: Annotated[str | None, Option("Have a model rerank the passages.", of=Rerank)] = None,
+    rerank_with: Annotated[
+        str | None, Option(f"Model for --rerank: {WRITER_HELP}.", metavar="SPEC")
+    ] = None,
+    rerank_depth: Annotated[int, Option("Number of passages to rerank.", least=1)] = 50,
+    window: Annotated[int, Option("Listwise reranking: passages per prompt.")] = WINDOW,
+    stride: Annotated[int, Option("Listwise reranking: how far the window moves.")] = STRIDE,
 ) -> RetrievalSettings:
     """The settings of a run, as the options of ``assay retrieve`` have them. Raises SettingsError
     for more passages than the format holds, and for options that do not go together."""

@@ -194,9 +194,10 @@ def scored(
     topics: Annotated[
         str,
         Option(
-            "What the mean is taken over: 'qrels' for all topics of the qrels, 0 where the run is "
-            "silent (trec_eval -c); 'answered' for those that the run has; a file with one topic "
-            "id a line for these, 0 where the run is silent or nothing is judged.",
+            "What the mean is taken over: 'qrels' for all topics of the qrels, counting 0 if the "
+            "run does not answer (trec_eval -c); 'answered' for the topics of the run; or a file "
+            "with one topic id per line for these topics, counting 0 if the run does not answer "
+            "or nothing is judged.",
             metavar="qrels|answered|FILE",
         ),
     ] = "qrels",
@@ -204,18 +205,20 @@ def scored(
     ties: Annotated[
         Ties,
         Option(
-            "Equal scores: 'trec' compares 32-bit scores, then document ids, last first; 'trec64' "
-            "does so with 64-bit scores; 'file' compares those, then keeps the file's order."
+            "How equal scores are ordered: 'trec' compares 32-bit scores, then document ids in "
+            "descending order; 'trec64' does the same with 64-bit scores; 'file' compares 64-bit "
+            "scores, then keeps the file's order."
         ),
     ] = "trec",
     g_max: Annotated[
-        float | None, Option("Highest grade of the scale [the qrels' own].", metavar="G")
+        float | None,
+        Option("Highest grade of the scale (default: the qrels' highest).", metavar="G"),
     ] = None,
     ideal: Annotated[
         Ideal,
         Option(
-            "What ideal lists, and the number of relevant documents, are taken from: 'qrels' for "
-            "all that was judged, 'run' for what the run itself shows."
+            "Where ideal lists, and the number of relevant documents, come from: 'qrels' uses all "
+            "judged documents, 'run' only those in the run itself."
         ),
     ] = "qrels",
 ) -> ScoredRuns:

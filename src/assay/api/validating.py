@@ -82,31 +82,31 @@ def check(
     files: Sequence[Path],
     format_name: Annotated[str | None, Option(_FORMAT_HELP, flag="--format")] = None,
     *,
-    questions: Annotated[Path | None, Option("Question file that ids are checked against.")] = None,
+    questions: Annotated[Path | None, Option("Question file to check ids against.")] = None,
     pr_runs: Annotated[
         Sequence[Path],
         Option("PR run that nuggets may cite: a file, a folder or a quoted pattern; repeatable."),
     ] = (),
     max_passage_chars: Annotated[
-        int | None, Option("Longest passage, white space included.", least=1)
+        int | None, Option("Maximum length of a passage, including white space.", least=1)
     ] = None,
-    topics: Annotated[Path | None, Option("TREC RAG topics that runs are checked against.")] = None,
+    topics: Annotated[Path | None, Option("TREC RAG topics to check runs against.")] = None,
     year: Annotated[
         str | None,
-        Option(f"TREC RAG rules: {' | '.join(YEARS)} (default: what each record looks like)."),
+        Option(f"TREC RAG rules: {' | '.join(YEARS)} (default: detected for each record)."),
     ] = None,
     fix: Annotated[
         bool,
         Option(
-            "TREC RAG answers: write what can be mended to FILE.fixed.jsonl and check that. FILE "
+            "TREC RAG answers: write a corrected copy to FILE.fixed.jsonl and check that. FILE "
             "itself is never changed."
         ),
     ] = False,
     corpus: Annotated[
         Path | None,
-        Option("Corpus (see assay corpus) that must hold every DocID and passage of a PR run."),
+        Option("Corpus (see assay corpus) that must contain every DocID and passage of a PR run."),
     ] = None,
-    strict: Annotated[bool, Option("Warnings count as faults: exit status 1.")] = False,
+    strict: Annotated[bool, Option("Treat warnings as faults: exit status 1.")] = False,
 ) -> Validated:
     """Check files against their format, and each other; with ``fix`` write what can be mended of
     TREC RAG answers, and check that. Raises SettingsError and FormatError for what cannot be

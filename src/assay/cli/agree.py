@@ -30,22 +30,23 @@ def agree_command(
         Path,
         Argument(
             "A",
-            "Labels: qrels, an RJ run, CSV [run,]topic,doc,label, support labels, "
-            "assignments, nuggets, battles, or an evaluation's out/labels.jsonl.",
+            "Labels: qrels, an RJ run, CSV [run,]topic,doc,label, support labels, assignments, "
+            "nuggets, battles, or an evaluation's out/labels.jsonl.",
         ),
     ],
     b: Annotated[Path, Argument("B", "Other labels of the same documents.")],
     scale: Annotated[
         str | None,
         Option(
-            "The labels that there are: 0:4, or a list as 0,0.5,1. Default: those given.",
+            "The possible labels: a range such as 0:4, or a list such as 0,0.5,1. Default: the "
+            "labels found.",
             metavar="LOW:HIGH",
         ),
     ] = None,
     by: Annotated[
         Literal["topic", "run", "edit"] | None,
         Option(
-            "Also every single topic or run, or labels from scratch and post-edited ones.",
+            "Also show each topic or run, or labels from scratch and post-edited ones separately.",
             metavar="topic|run|edit",
         ),
     ] = None,
@@ -53,22 +54,24 @@ def agree_command(
     label: Annotated[
         str | None,
         Option(
-            "Which labels: 'importance' of assignments; the task of an export, as 'support'.",
+            "Which labels to compare: 'importance' for assignments; a task such as 'support' for "
+            "an export.",
             metavar="NAME",
         ),
     ] = None,
     disagreements: Annotated[
-        bool, Option("Print the units on which both differ, with their reasons.")
+        bool, Option("Print the units on which the two differ, with the reasons given.")
     ] = False,
     html: Annotated[
-        Path | None, Option("Write a page, disagreements included.", metavar="FILE")
+        Path | None, Option("Write an HTML page that includes the disagreements.", metavar="FILE")
     ] = None,
-    seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the bootstrap over topics.")] = 0,
 ) -> None:
-    """Agreement of two label files: raw, Cohen's kappa and Krippendorff's alpha, with counts.
+    """Measure the agreement of two label files: raw, Cohen's kappa and Krippendorff's alpha, with
+    counts.
 
-    Units are matched by topic, document and run if there is one. Intervals (95 %) resample topics.
-    kappa@t is kappa of labels that are cut in two: at least t, or less.
+    Units are matched by topic, document and, if there is one, run. Intervals (95 %) resample
+    topics. kappa@t is kappa of labels cut in two: at least t, or less.
     """
     if clip and scale is None:
         raise typer.BadParameter("needs a --scale to clip to", param_hint="--clip")
@@ -76,7 +79,8 @@ def agree_command(
         labels = None if scale is None else scale_of(scale)
     except ValueError:
         raise typer.BadParameter(
-            f"{scale!r} is no scale; write 0:4, or a list as 0,0.5,1", param_hint="--scale"
+            f"{scale!r} is not a scale; write a range such as 0:4, or a list such as 0,0.5,1",
+            param_hint="--scale",
         ) from None
     whole = bool(FORM.get())
     found = agree_files(
@@ -109,14 +113,14 @@ def _people(found: Agreed, a: str, b: str) -> Iterator[Table | str]:
     yield from found.findings()
     cuts = found.cuts <= MOST_CUTS
     if not cuts:
-        yield f"kappa@t of {found.cuts:,} thresholds: not shown (see --csv)."
+        yield f"kappa@t at {found.cuts:,} thresholds is not shown here (use --csv)."
     orders = result.orders
     yield (
-        f"Pairs of units of a topic: {orders.agree:,} ordered alike, {orders.disagree:,} in "
-        f"opposite ways, {orders.tie:,} with a tie."
+        f"Pairs of units of a topic: {orders.agree:,} in the same order, {orders.disagree:,} in "
+        f"opposite order, {orders.tie:,} tied."
     )
     if topics > 1:
-        yield f"Low and high: 95 % bootstrap over topics, seed {found.labels.seed}."
+        yield f"Low and high: 95 % bootstrap interval over topics, seed {found.labels.seed}."
     yield from found.undefined("–", cuts=cuts)
     labels = ((f"label {found.labels.name(one.label)}", one.agreement) for one in result.by_label)
     yield from undefined_values(

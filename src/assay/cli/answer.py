@@ -44,17 +44,22 @@ from assay.systems.writers import WRITER_HELP
 @takes(AnswerOptions, compare_prompts="steps")
 def answer_command(
     topics_file: Annotated[
-        Path, Argument("TOPICS", "R2C2 questions, TREC RAG topics, or questions as rag has them.")
+        Path,
+        Argument("TOPICS", "R2C2 questions, TREC RAG topics, or questions of the rag protocol."),
     ],
-    output: Annotated[Path, Option("The run; it is called as this file is.", flag="-o --output")],
+    output: Annotated[
+        Path,
+        Option("The run to write; the file's name becomes the run's name.", flag="-o --output"),
+    ],
     model: Annotated[str, Option(f"{WRITER_HELP}.", metavar="SPEC")],
     *,
     compare_prompts: Annotated[
         bool,
-        Option("r2c2: both ways: the run, and NAME-STEPS beside it; prints them side by side."),
+        Option("r2c2: write both the run and NAME-STEPS beside it, and print them side by side."),
     ] = False,
     ledger_file: Annotated[
-        Path | None, Option("Where the model's replies are kept (beside the run).", flag="--ledger")
+        Path | None,
+        Option("Ledger for the model's replies (default: beside the run).", flag="--ledger"),
     ] = None,
     price: PriceOption = None,
     budget: BudgetOption = None,
@@ -65,14 +70,16 @@ def answer_command(
 ) -> None:
     """Have a model answer TOPICS from passages, and write a run that passes assay validate.
 
-    What the model gave and could not be used (a nugget of no passage, a citation of nothing) is
-    kept beside the run in NAME.unusable.jsonl and counted; NAME.manifest.json says what the run was
-    made from. Replies are kept in the ledger: run the same command again, and only what is missing
-    is asked. Exit status 1 where a topic has no answer.
+    Unusable parts of the model's output (a nugget of no passage, a citation of nothing) are counted
+    and kept beside the run in NAME.unusable.jsonl. NAME.manifest.json says what the run was made
+    from.
+
+    Replies are kept in the ledger: run the same command again to ask only for what is missing. Exit
+    status 1 if a topic has no answer.
     """
     options = AnswerOptions(**flags)
     if options.steps and compare_prompts:
-        raise typer.BadParameter("--compare-prompts does both: leave out --steps")
+        raise typer.BadParameter("--compare-prompts already includes --steps: leave out --steps")
     topics = load_topics(topics_file)
 
     def job_of(run: Path, how: AnswerOptions) -> Answering:
@@ -92,7 +99,7 @@ def answer_command(
             print_prompts(plans, show_prompts)
             return
         assumed = sum(count for _, count in forecasts)
-        note = f"For {assumed} answers that are not there yet, a short one is assumed."
+        note = f"For {assumed} answers that do not exist yet, a short answer is assumed."
         print_ahead(plans, price_cure="--price IN/OUT", notes=[note] if assumed else [])
         return
     shown = answers_shown(Teller(jobs[0].sources, by_document=options.is_rag))
@@ -136,10 +143,15 @@ def _both_in_words(one: Done, steps: Done, found: PromptsCompared) -> Iterator[T
         numbers=frozenset((one[0].run.name, steps[0].run.name)),
     )
     same = "–" if found.same is None else f"{found.same:.0%}"
-    yield f"The same answer on {same} of {counted(found.both, 'topic')} answered by both."
+    yield (
+        f"Both gave the same answer on {same} of {counted(found.both, 'topic')} that both answered."
+    )
     for job, answered in (one, steps):
         yield from _people(job, answered)
-    yield "Evaluate both in one folder; 'assay compare out/per_topic.csv -m HMR' tells them apart."
+    yield (
+        "Evaluate both runs in one folder, then compare them: assay compare out/per_topic.csv -m "
+        "HMR."
+    )
 
 
 def _say(job: Answering, answered: Answered) -> None:
@@ -174,21 +186,21 @@ def _people(job: Answering, answered: Answered) -> Iterator[str]:
         count = topics - len(made.missing) - len(made.failed)
         yield f"{count} of {topics} topics answered in {job.run}"
     else:
-        yield "No topic has an answer: no run is written."
+        yield "No topic has an answer, so no run is written."
     yield done_in_words(answered.tally)
     if made.bare:
-        yield f"Without any passage to answer from: {', '.join(made.bare[:20])}"
+        yield f"Topics without any passage to answer from: {', '.join(made.bare[:20])}"
     if made.unknown:
         yield f"{made.unknown} answers below the threshold were replaced."
     for words, which in (("no reply", made.missing), ("no usable reply", made.failed)):
         if which:
-            yield f"Left out, {words}: {', '.join(which)}"
+            yield f"Left out ({words}): {', '.join(which)}"
     if made.unusable:
         counts = ", ".join(f"{count} {what}" for what, count in made.kinds.items())
         things = counted(len(made.unusable), "thing")
         yield f"{things} could not be used ({counts}): {job.unusable}"
     for fault in answered.minded[:5]:
-        remark(f"the track minds: {fault.why} {fault.cure}")
+        remark(f"The track's rules: {fault.why} {fault.cure}")
     if len(answered.minded) > 5:
         remark(f"and {len(answered.minded) - 5} more; assay validate lists all.")
 

@@ -36,32 +36,32 @@ def audit_command(
     folder: FolderArgument,
     probe: Annotated[
         list[str] | None,
-        Option(f"One of {', '.join(ALL)} (left out: all but drift).", metavar="NAME"),
+        Option(f"One of {', '.join(ALL)} (default: all but drift).", metavar="NAME"),
     ] = None,
-    n: Annotated[int, Option("Units a probe and task.", least=1, most=1_000_000)] = 100,
-    seed: Annotated[int, seed_option("Of the sample of units.")] = 1,
-    repeats: Annotated[int, Option("Times a unit is asked again.", least=1, most=100)] = 3,
-    level: Annotated[float, Option("Of the intervals.")] = 0.95,
+    n: Annotated[int, Option("Units per probe and task.", least=1, most=1_000_000)] = 100,
+    seed: Annotated[int, seed_option("Seed of the sample of units.")] = 1,
+    repeats: Annotated[int, Option("How often a unit is asked again.", least=1, most=100)] = 3,
+    level: Annotated[float, Option("Confidence level of the intervals.")] = 0.95,
     family: Annotated[
         list[str] | None,
         Option(
-            "Family of a run or a labeller (* for anything), beside [audit.families].",
+            "Family of a run or a labeller (* matches anything), in addition to [audit.families].",
             metavar="NAME=FAMILY",
         ),
     ] = None,
     used: Annotated[
-        list[str] | None, Option("A run that used the judge (* for anything).", metavar="RUN")
+        list[str] | None, Option("A run that used the judge (* matches anything).", metavar="RUN")
     ] = None,
     labeller: LabellerOption = None,
     budget: BudgetOption = None,
     dry_run: DryRunOption = False,
     retry_failed: RetryOption = False,
 ) -> None:
-    """What the judge can be fooled by, shown on the folder's own units, changed.
+    """Test how the judge can be fooled, on altered copies of the folder's own units.
 
-    Asks the labellers of the folder, after 'assay judge'; keeps every answer in the ledger, under
-    the name audit:…, where no score sees it. Writes out/audit.json and out/audit.html. Exit
-    status 1 where answers are missing, or the judge drifts.
+    Run it after 'assay judge'. It asks the folder's labellers and keeps every answer in the ledger
+    under the name audit:…, where no score uses it. Writes out/audit.json and out/audit.html. Exit
+    status 1 if answers are missing or the judge drifts.
     """
     families = named_values(family or (), "--family", "NAME=FAMILY")
     wanted = Wanted(

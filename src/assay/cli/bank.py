@@ -35,27 +35,31 @@ from assay.page.tables import Table
 from assay.page.wording import span
 
 _MOST = 50
-"""Passages whose label moves that people are shown."""
+"""Passages with a changed label that are shown."""
 
-app = group("Question banks of EXAM++: generate, list, edit, diff.")
-BankArgument = Annotated[Path, Argument("BANK", "A bank file, or an evaluation folder with one.")]
-QueryOption = Annotated[str | None, Option("Of this query.", metavar="ID")]
+app = group("Question banks of EXAM++: generate, list, edit and compare them.")
+BankArgument = Annotated[
+    Path, Argument("BANK", "A bank file, or an evaluation folder that has one.")
+]
+QueryOption = Annotated[str | None, Option("Only this query.", metavar="ID")]
 
 
 @app.command("generate")
 @forms("json")
 def generate_command(
-    folder: Annotated[Path, Argument("FOLDER", "With 'queries' in [inputs].")],
+    folder: Annotated[Path, Argument("FOLDER", "Evaluation folder with 'queries' in [inputs].")],
     count: Annotated[int, Option("Questions each.", least=1, most=100)] = 10,
     into: Annotated[
-        Path | None, Option("The bank (default: [inputs] bank, bank.jsonl).", flag="--out")
+        Path | None,
+        Option("Bank to write (default: [inputs] bank, else bank.jsonl).", flag="--out"),
     ] = None,
     labeller: LabellerOption = None,
     budget: BudgetOption = None,
 ) -> None:
-    """Have exam questions written for every query and subtopic; questions there are stay.
+    """Generate exam questions for every query and subtopic; existing questions stay.
 
-    Asks the labeller of 'exam.questions'; what it said is in the ledger and not asked twice.
+    Asks the labeller of 'exam.questions'. Its replies are kept in the ledger and never asked for
+    twice.
     """
     made = generate(
         folder,
@@ -70,7 +74,7 @@ def generate_command(
     said = f"{counted(made.added, 'question')} added to {made.path}{so}"
     present(made.document, [said])
     if made.missing:
-        tell(f"{len(made.missing)} queries or subtopics have no questions yet:")
+        tell(f"{len(made.missing)} queries or subtopics still have no questions:")
         for name, why in list(made.missing.items())[:20]:
             tell(f"  {name}: {why}")
         if len(made.missing) > 20:
@@ -83,9 +87,9 @@ def generate_command(
 def list_command(
     bank: BankArgument,
     query: QueryOption = None,
-    history: Annotated[bool, Option("The edits instead of the questions.")] = False,
+    history: Annotated[bool, Option("Show the edits instead of the questions.")] = False,
 ) -> None:
-    """Show the questions of a bank with its version, or how it came to be."""
+    """Show the questions of a bank with its version, or its history."""
     found = ListedBank.read(bank)
     if history:
         edits = list(found.history())
@@ -121,21 +125,29 @@ def _questions(found: ListedBank, rows: Sequence[Mapping[str, Any]]) -> Table:
 @forms()
 def edit_command(
     bank: BankArgument,
-    by: Annotated[str, Option("Who edits; recorded.", metavar="NAME")],
-    add: Annotated[str | None, Option("A new question (with --query).")] = None,
-    reword: Annotated[str | None, Option("New words: --text.", metavar="ID")] = None,
-    text: Annotated[str | None, Option("The words, for --reword.")] = None,
-    drop: Annotated[str | None, Option("Ask and score it no more.", metavar="ID")] = None,
-    restore: Annotated[str | None, Option("Bring a dropped one back.", metavar="ID")] = None,
-    weigh: Annotated[str | None, Option("New weight: --weight.", metavar="ID")] = None,
-    key: Annotated[str | None, Option("New answer key: --gold.", metavar="ID")] = None,
+    by: Annotated[str, Option("Who makes the edit; recorded in the history.", metavar="NAME")],
+    add: Annotated[str | None, Option("Add a question with this text (with --query).")] = None,
+    reword: Annotated[
+        str | None, Option("Change the text of a question (with --text).", metavar="ID")
+    ] = None,
+    text: Annotated[str | None, Option("The new text, for --reword.")] = None,
+    drop: Annotated[
+        str | None, Option("Drop a question: it is no longer asked or scored.", metavar="ID")
+    ] = None,
+    restore: Annotated[str | None, Option("Bring a dropped question back.", metavar="ID")] = None,
+    weigh: Annotated[
+        str | None, Option("Change the weight of a question (with --weight).", metavar="ID")
+    ] = None,
+    key: Annotated[
+        str | None, Option("Change the answer key of a question (with --gold).", metavar="ID")
+    ] = None,
     weight: Annotated[float | None, Option("", least=0)] = None,
-    gold: Annotated[list[str] | None, Option("A gold answer, repeatable.")] = None,
+    gold: Annotated[list[str] | None, Option("A gold answer; repeatable.")] = None,
     query: QueryOption = None,
-    facet: Annotated[str | None, Option("Subtopic of a new one.")] = None,
+    facet: Annotated[str | None, Option("Subtopic of a new question.")] = None,
 ) -> None:
-    """Change one question, and record who did what. Give one of --add, --reword, --drop,
-    --restore, --weigh, --key."""
+    """Change one question and record who changed it. Give exactly one of --add, --reword, --drop,
+    --restore, --weigh and --key."""
     chosen = {
         "add": add, "reword": reword, "drop": drop, "restore": restore, "weigh": weigh, "key": key,
     }  # fmt: skip
@@ -151,19 +163,19 @@ def edit_command(
 @app.command("diff")
 @forms("json")
 def diff_command(
-    old: Annotated[str, Argument("OLD", "A bank, or BANK@N: after N edits.")],
+    old: Annotated[str, Argument("OLD", "A bank, or BANK@N for its version after N edits.")],
     new: Annotated[str, Argument("NEW", "Another.")],
     folder: Annotated[
-        Path | None, Option("Show what it moves in this evaluation's passages and runs.")
+        Path | None, Option("Show the effect on the passages and runs of this evaluation.")
     ] = None,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
 ) -> None:
-    """What differs between two banks, and whose grades and scores it moves.
+    """Compare two banks, and show which grades and scores change.
 
-    With --folder the labels of its ledger are scored under both; asks nobody. A reworded question
-    is a new one to the labeller: what hangs on grades that are not given yet is shown from the
-    worst that it can become to the best. Exit status 1 where they differ.
+    With --folder, the labels in its ledger are scored under both banks; no labeller is asked. A
+    reworded question counts as new. If a score depends on grades that are missing, it is shown as a
+    range from its worst to its best possible value. Exit status 1 if the banks differ.
     """
     found = bank_differences(old, new, folder, policy=policy, labeller=labeller)
     present(lambda: found, _differences(found))
@@ -174,7 +186,7 @@ def diff_command(
 def _differences(found: Mapping[str, Any]) -> Iterator[Table | str]:
     """What JSON holds, for people."""
     if not found["changes"]:
-        yield "The banks ask the same."
+        yield "The banks ask the same questions."
         return
     columns = ("query", "id", "change", "before", "after")
     keys = ("query", "id", "what", "before", "after")
@@ -182,8 +194,8 @@ def _differences(found: Mapping[str, Any]) -> Iterator[Table | str]:
     if "passages" not in found:
         return
     for title, things, names in (
-        ("Passages whose label moves", found["passages"], ("query", "passage")),
-        ("Scores that move", found["scores"], ("run", "measure")),
+        ("Passages whose label changes", found["passages"], ("query", "passage")),
+        ("Scores that change", found["scores"], ("run", "measure")),
     ):
         most = _MOST if names[0] == "query" else len(things)
         yield Table(
@@ -197,9 +209,10 @@ def _differences(found: Mapping[str, Any]) -> Iterator[Table | str]:
     missing = found["grades_missing"]
     if missing["after"] or missing["before"]:
         yield Paragraph(
-            f"Grades that are missing or failed: {missing['before']} before, {missing['after']} "
-            "after. What hangs on them is shown from its value with none of these questions "
-            "answered to that with all of them. 'assay judge' asks for those of the folder's bank."
+            f"Grades missing or failed: {missing['before']} before, {missing['after']} after. "
+            "Values that depend on them are shown as ranges, from none of these questions "
+            "answered to all of them answered. 'assay judge' asks for the missing grades of the "
+            "folder's bank."
         )
 
 
@@ -214,20 +227,26 @@ def _sides(one: Mapping[str, Any]) -> Iterator[str]:
 @app.command("doctor")
 @forms("json", "csv")
 def doctor_command(
-    folder: Annotated[Path, Argument("FOLDER", "An EXAM++ folder.")],
+    folder: Annotated[Path, Argument("FOLDER", "An EXAM++ evaluation folder.")],
     query: QueryOption = None,
     every: Annotated[
-        bool, Option("Every question, not only what is proposed.", flag="--all")
+        bool, Option("Show every question, not only those with a proposal.", flag="--all")
     ] = False,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
 ) -> None:
-    """What each question does for the leaderboard, and what to drop, reword or add first.
+    """Show what each question contributes to the leaderboard, and what to drop, reword or add
+    first.
 
-    By the labels that there are; asks nobody. decides: pairs of runs whose order on the query is
-    another without the question (for a query: pairs that it leaves tied); tau: how much Kendall's
-    tau with the official leaderboard changes when it is left out, with a 95 % interval over
-    queries; settles: of how many pairs a proposal changes the order on the query, from surely to
+    Uses the labels there are and asks no labeller.
+
+    decides: pairs of runs that change their order on the query without the question (for a query:
+    pairs that it leaves tied).
+
+    tau: the change in Kendall's tau with the official leaderboard without the question, with a 95 %
+    interval over queries.
+
+    settles: the number of pairs whose order on the query a proposal changes, from certainly to
     possibly.
     """
     found = examine(folder, query, policy=policy, labeller=labeller)
@@ -251,18 +270,20 @@ def _doctor(found: Examination[Diagnosis], *, every: bool) -> Iterator[Table | s
         )  # fmt: skip
         yield (
             "runs: how many answer it; discr.: correlation with the rest of the query; overlap: "
-            "with the question most like it; decides: pairs of runs; tau: its change."
+            "with the most similar question; decides: pairs of runs; tau: change in tau."
         )
         yield ""
     unknown = sum(one.decides is None for one in found.items)
     if unknown:
         yield (
-            f"Grades are missing of {unknown} of {len(found.items)} questions: what hangs on "
-            "them is left out."
+            f"Grades are missing for {unknown} of {len(found.items)} questions: values that "
+            "depend on them are left out."
         )
     if not found.proposals:
         if not unknown:
-            yield "Nothing to propose: every question tells runs apart and asks what no other does."
+            yield (
+                "Nothing to propose: every question distinguishes runs and none duplicates another."
+            )
         return
     yield from proposals(
         found.proposals,

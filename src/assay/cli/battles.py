@@ -47,7 +47,7 @@ def battles_command(
         list[Path],
         Argument(
             "JUDGMENTS...",
-            "Judged battles: JSON Lines or CSV of RAGDoll, arena-rank, CrowdRAG-25, or "
+            "Judged battles: JSON Lines or CSV from RAGDoll, arena-rank or CrowdRAG-25, or CSV "
             "topic,run_a,run_b,verdict.",
         ),
     ],
@@ -55,39 +55,46 @@ def battles_command(
     responses: Annotated[
         list[Path] | None,
         Option(
-            "CrowdRAG-25: whose the responses are (response, and run or style). Repeatable.",
+            "CrowdRAG-25: which run gave each response (response, and run or style); repeatable.",
             metavar="F",
         ),
     ] = None,
-    dimension: Annotated[str, Option("CrowdRAG-25: the dimension.")] = Crowd.dimension,
+    dimension: Annotated[str, Option("CrowdRAG-25: the dimension to rate.")] = Crowd.dimension,
     votes: Annotated[
-        bool, Option("CrowdRAG-25: each vote is a battle, not the gold label.")
+        bool, Option("CrowdRAG-25: count each vote as a battle, instead of the gold label.")
     ] = False,
     most_spam: Annotated[
-        float, Option("CrowdRAG-25: leave votes of likelier spammers out.", least=0, most=1)
+        float,
+        Option(
+            "CrowdRAG-25: leave out votes of people more likely than this to be spammers.",
+            least=0,
+            most=1,
+        ),
     ] = 1.0,
     inference: Annotated[
         Literal["combined", "individual"],
-        Option("CrowdRAG-25: a model asked 'combined' or 'individual'."),
+        Option(
+            "CrowdRAG-25: whether the model was asked for dimensions 'combined' or 'individual'."
+        ),
     ] = "combined",
     following: Annotated[
         int | None,
         Option(
-            "Print the N battles that would tell most, instead of the ratings.",
+            "Print the N most informative battles to judge next, instead of the ratings.",
             flag="--next",
             metavar="N",
             least=1,
         ),
     ] = None,
-    seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the bootstrap over topics.")] = 0,
     per_topic: PerTopicOption = False,
     **options: Any,
 ) -> None:
-    """Ratings of runs from judged battles: Bradley-Terry, Davidson or Rao-Kupper.
+    """Rate runs from judged battles: Bradley-Terry, Davidson or Rao-Kupper.
 
-    400 points are odds of 10 to 1, 1000 is the middle. Intervals (95 %) resample topics with all
-    their battles. Where wins and ties do not tie every run to every other there is no finite
-    rating, and the exit status is 1.
+    A difference of 400 points means odds of 10 to 1; ratings are centred on 1000. Intervals (95 %)
+    resample topics with all their battles. If wins and ties do not connect every run with every
+    other, there are no finite ratings and the exit status is 1.
     """
     settings = BattleOptions(seed=seed, **options)
     one_of(settings.model, MODELS, "--model")
@@ -150,7 +157,8 @@ def _people(found: BattleScores) -> Iterator[Table | str]:
     )
     yield Paragraph(
         f"topics: 95 % bootstrap over topics, seed {found.settings.seed}. sandwich: 95 % as if "
-        "battles were independent. ranks: which a run may have, all of them together with 95 %."
+        "battles were independent. ranks: the ranks that are possible for a run, jointly for all "
+        "runs with 95 %."
     )
     for line in found.findings():
         yield Paragraph(line)

@@ -20,13 +20,14 @@ _NAMES = {"E": "claims", "A": "relevance", "C": "answers"}
 @forms("json")
 def calibrate_command(
     folder: Annotated[Path, Argument("FOLDER", "The evaluation.")],
-    dry_run: Annotated[bool, Option("Show what it would change, and write nothing.")] = False,
+    dry_run: Annotated[bool, Option("Show the changes, but write nothing.")] = False,
 ) -> None:
     """Fit the embedded judge's threshold, prior and slope to 50 to 200 labels by people.
 
-    Before and after are shown cross-validated. For tasks that hang on it the folder's judge
-    is then another labeller: run 'assay judge' for its labels. Delete judge-calibration.json to go
-    back. Where embedded:large labelled, it is fitted, too (judge-calibration-large.json).
+    Shows cross-validated results before and after. For the tasks it affects, the fitted judge
+    counts as a new labeller: run 'assay judge' for its labels. To undo the fit, delete
+    judge-calibration.json. If embedded:large has labelled, it is fitted too
+    (judge-calibration-large.json).
     """
     found = calibrate(folder, dry_run=dry_run)
     parts = (part for one in found for part in _people(one))
@@ -46,7 +47,7 @@ def _people(found: Calibrated) -> Iterator[Table | str]:
                 (word, *(values[name] for name in one.before))
                 for word, values in (("before", one.before), ("after", one.after))
             ]
-            title = f"{judge}: {_NAMES[one.ability]}, {one.units} units, {one.yes} a yes"
+            title = f"{judge}: {_NAMES[one.ability]}, {one.units} units, {one.yes} of them yes"
             yield Table(f"{title}; cross-validated", ("", *one.before), rows, digits=3)
         if one.fitted is not None:
             yield f"slope {one.fitted.slope:.3f}, shift {one.fitted.shift:+.3f}"
@@ -54,14 +55,14 @@ def _people(found: Calibrated) -> Iterator[Table | str]:
             remark(f"{judge}, {_NAMES[one.ability]}: not fitted: {one.why_not}.")
     if found.differ:
         remark(
-            f"{judge}: people disagree on {counted(found.differ, 'unit')}; the newest label "
-            "teaches, or, under the policy 'majority', what most say."
+            f"{judge}: people disagree on {counted(found.differ, 'unit')}. The newest label is "
+            "used, or, under the policy 'majority', the label most people gave."
         )
     if found.outdated:
         remark(
-            f"{judge}: {counted(found.outdated, 'unit')} that people labelled left out: the judge "
-            "labelled them under other rules, texts or settings than today's. 'assay judge' asks "
-            "anew what is still asked."
+            f"{judge}: {counted(found.outdated, 'unit')} labelled by people left out, because the "
+            "judge labelled them under other rules, texts or settings than today's. 'assay judge' "
+            "asks again for those still needed."
         )
     if found.output is not None:
         yield f"Written: {found.output}"

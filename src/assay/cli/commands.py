@@ -19,48 +19,48 @@ from assay.model.version import __version__
 from assay.model.wording import printable
 
 COMMANDS: dict[str, str] = {
-    "init": "Write a folder for a protocol.",
-    "status": "What is there, what comes next.",
+    "init": "Create an evaluation folder for a protocol.",
+    "status": "Show what is there and what to do next.",
     "evaluate": "Judge, score and report a folder.",
-    "judge": "Ask labellers for the labels that miss.",
-    "score": "Compute every score from the labels.",
+    "judge": "Ask labellers for the missing labels.",
+    "score": "Compute all scores from the labels.",
     "report": "Write the HTML report.",
-    "release": "Pages, tables and files to publish.",
-    "validate": "Check files, list all faults.",
-    "ui": "The workbench: people label in a browser.",
-    "draw": "Draw at random what people label.",
-    "plan": "What to label next, and what that buys.",
-    "trust": "Scores corrected by what people labelled.",
-    "import": "Answers from traces and data sets.",
-    "gate": "Whether a run may go out: bounds, a baseline.",
-    "diff": "Two evaluations, topic by topic.",
-    "calibrate": "The embedded judge fitted to people's labels.",
-    "audit": "What the judge can be fooled by.",
+    "release": "Write pages, tables and files to publish.",
+    "validate": "Check files and list every fault.",
+    "ui": "Open the workbench: people label in a browser.",
+    "draw": "Draw a random sample for people to label.",
+    "plan": "Plan what to label next and what it gains.",
+    "trust": "Correct scores with people's labels.",
+    "import": "Import answers from traces and data sets.",
+    "gate": "Check a run against bounds and a baseline.",
+    "diff": "Compare two evaluations topic by topic.",
+    "calibrate": "Fit the embedded judge to people's labels.",
+    "audit": "Test how the judge can be fooled.",
     "label": "Judge a list of pairs one by one.",
-    "measure": "Ranking measures of TREC runs.",
-    "confidence": "HMR and calibration of a CSV.",
-    "nuggets": "Nugget scores of assignment files; edit nuggets.",
-    "support": "Support scores of label files.",
-    "rubrics": "Scores of answers graded by weighted rubrics.",
-    "battles": "Ratings of runs from judged battles.",
-    "sgss": "SGSS: weights from preferences.",
-    "bank": "Question banks: generate, list, edit, diff.",
-    "exam": "EXAM++ scores of graded passages.",
-    "agree": "Agreement of two label files.",
-    "correlate": "Correlation of two score tables.",
-    "compare": "Which differences of runs are real.",
-    "samplesize": "How many topics are needed.",
-    "corpus": "From dumps and wikitext to passages.",
-    "index": "From passages to a BM25 index and vectors.",
-    "retrieve": "From topics to runs.",
-    "answer": "From passages to answers.",
-    "recalibrate": "Confidences mended by what was seen.",
-    "mcp": "A folder for programs that speak MCP.",
-    "labels": "See, export and import labels.",
-    "models": "Embedded models: list and fetch.",
-    "doctor": "What is installed, what answers.",
+    "measure": "Compute ranking measures of TREC runs.",
+    "confidence": "Compute HMR and calibration from a CSV.",
+    "nuggets": "Score nugget assignments; edit nuggets.",
+    "support": "Score support labels.",
+    "rubrics": "Score answers graded by weighted rubrics.",
+    "battles": "Rate runs from judged battles.",
+    "sgss": "Learn SGSS weights from preferences.",
+    "bank": "Generate, list, edit and compare question banks.",
+    "exam": "Score graded passages by EXAM++.",
+    "agree": "Measure the agreement of two label files.",
+    "correlate": "Correlate two score tables.",
+    "compare": "Test which differences between runs are real.",
+    "samplesize": "Compute how many topics are needed.",
+    "corpus": "Turn dumps and wikitext into passages.",
+    "index": "Build a BM25 index and vectors from passages.",
+    "retrieve": "Retrieve passages for topics and write runs.",
+    "answer": "Generate answers from passages.",
+    "recalibrate": "Recalibrate confidences on known answers.",
+    "mcp": "Serve a folder to programs that speak MCP.",
+    "labels": "View, export and import labels.",
+    "models": "List and fetch embedded models.",
+    "doctor": "Check what is installed and what responds.",
 }
-"""What there is, each in a line for ``--help``."""
+"""Every command, with a line each for ``--help``."""
 
 _ELSEWHERE = {
     "init": "start",
@@ -69,7 +69,7 @@ _ELSEWHERE = {
     "report": "evaluate",
     "import": "importing",
 }
-"""Commands whose module is not called as they are."""
+"""Commands whose module has another name."""
 
 
 class LazyGroup(TyperGroup):
@@ -86,7 +86,7 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0][:50], COMMANDS, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else "'assay --help' lists all."
+            hint = f"Did you mean '{near[0]}'?" if near else "'assay --help' lists all commands."
             ctx.fail(f"No such command '{printable(args[0])}'. {hint}")
         name, _, rest = super().resolve_command(ctx, args)
         return name, _load(str(name)), rest
@@ -97,7 +97,7 @@ class LazyGroup(TyperGroup):
         except typer.BadParameter as error:
             folder = error.param is not None and error.param.name == "folder"
             if folder and not error.message and Path("assay.toml").is_file():
-                error.message = "This folder is an evaluation: its name is '.'."
+                error.message = "This folder is an evaluation: pass '.' as its name."
             raise
 
 
@@ -137,24 +137,27 @@ def _root(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
     trust: Annotated[
         list[Path] | None,
         typer.Option(
             "--trust",
             metavar="DIRECTORY",
-            help="A place outside of evaluation folders that their files may lie in.",
+            help=(
+                "Allow files of evaluation folders to be in this directory outside them; "
+                "repeatable."
+            ),
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Tell nothing of how work goes on.")
-    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Assay evaluates retrieval-augmented generation: runs, labels, scores, conclusions.
+    """Assay evaluates retrieval-augmented generation: runs, labels, scores and conclusions.
 
-    Exit status: 0 good, 1 findings, 2 wrong usage or unreadable input, 3 a labeller could not
-    be reached or gave nothing of use, 130 interrupted (Ctrl-C, SIGTERM).
+    Exit status: 0 success; 1 findings; 2 wrong usage or unreadable input; 3 a labeller could not be
+    reached or gave no usable answer; 130 interrupted (Ctrl-C, SIGTERM).
     """
     TRUSTED.set(tuple(trust or ()))
     QUIET.set(quiet)
@@ -185,7 +188,7 @@ def run() -> None:
     except OSError as error:
         denied(error)
     except MemoryError:
-        print("assay: there is not enough memory for this. Allow more.", file=sys.stderr)
+        print("assay: not enough memory for this. Allow more and run it again.", file=sys.stderr)
         sys.exit(AssayError.exit_status)
     except SystemExit as done:
         # The reader of our output went away (``| head``): nothing is wrong, though typer, which

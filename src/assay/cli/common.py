@@ -100,7 +100,7 @@ def as_typer_has_it(one: inspect.Parameter) -> inspect.Parameter:
         if words and value is not None:
             one_of(value, words, flags[-1])
         if isinstance(value, float) and math.isnan(value):  # is below no end
-            raise typer.BadParameter("nan is no number")
+            raise typer.BadParameter("must be a number, not nan")
         return value
 
     option = typer.Option(
@@ -115,7 +115,7 @@ if TYPE_CHECKING:
 
 
 FORM: ContextVar[str] = ContextVar("FORM", default="")
-"""The form that the command that runs is to give what it found in; empty is for people."""
+"""The form in which the running command presents its findings; empty means for people."""
 
 _FORMS = {
     "json": "Print one JSON document and nothing else.",
@@ -156,7 +156,7 @@ def _form(name: str) -> inspect.Parameter:
         offered = {one.name: one.opts[0] for one in context.command.params if one.name in known}
         if wanted and any(context.params.get(one) for one in offered if one is not None):
             *most, last = offered.values()
-            raise typer.BadParameter(f"choose one of {', '.join(most)} and {last}")
+            raise typer.BadParameter(f"choose only one of {', '.join(most)} and {last}")
         return wanted
 
     option = typer.Option(f"--{name}", callback=alone, help=_FORMS[name])
@@ -182,7 +182,7 @@ def seed_option(says: str) -> Any:
     return typer.Option("--seed", min=0, callback=fits, help=says)
 
 
-PerTopicOption = Annotated[bool, Option("Single topics too, not only the mean.")]
+PerTopicOption = Annotated[bool, Option("Show each topic too, not only the mean.")]
 
 
 def group(says: str, kind: type[TyperGroup] = TyperGroup) -> typer.Typer:
@@ -218,7 +218,7 @@ def named_values(given: Sequence[str], option: str, form: str) -> dict[str, str]
     for one in given:
         name, _, value = one.partition("=")
         if not name or not value:
-            raise SettingsError(f"{option} {one}: give it as {form}.")
+            raise SettingsError(f"{option} {one}: write it as {form}.")
         found[name] = value
     return found
 
@@ -235,7 +235,7 @@ def topics_file(topics: str) -> Path | None:
         return None
     if not Path(topics).is_file():
         raise typer.BadParameter(
-            f"must be 'qrels', 'answered' or a file with one topic id a line; there is no file "
+            "must be 'qrels', 'answered' or a file with one topic id per line; there is no file "
             f"{printable(topics)!r}",
             param_hint="--topics",
         )

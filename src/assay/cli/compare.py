@@ -45,15 +45,15 @@ def compare_command(
         list[Path] | None,
         Argument(
             "QRELS RUN...",
-            "Qrels and TREC runs; or one table of scores (as --matrix), or a scored folder.",
+            "Qrels and TREC runs; or one table of scores (as for --matrix), or a scored folder.",
         ),
     ] = None,
     measures: Annotated[
         list[str] | None,
         Option(
-            "Measure, e.g. nDCG@20; repeatable. Of a table: the score's name, or HMR, R_O, "
-            "R_U, ECE, MCE, Brier, KS, AUROC where it has confidences; NAME:floor or NAME:ceiling "
-            "where scores are ranges.",
+            "Measure, e.g. nDCG@20; repeatable. For a table: the score's name, or, if it has "
+            "confidences, HMR, R_O, R_U, ECE, MCE, Brier, KS or AUROC; NAME:floor or NAME:ceiling "
+            "for scores that are ranges.",
             flag="-m --measure",
             metavar="M",
         ),
@@ -61,36 +61,39 @@ def compare_command(
     matrix: Annotated[
         Path | None,
         Option(
-            "Scores instead of qrels and runs: a column a run, or run,topic,score.",
+            "Scores instead of qrels and runs: one column per run, or run,topic,score.",
             metavar="FILE.csv",
         ),
     ] = None,
     test: Annotated[
         Test | None,
         Option(
-            "tukey | t | randomisation | bootstrap (default: tukey; of confidences, randomisation)."
+            "tukey | t | randomisation | bootstrap (default: tukey; for confidences, "
+            "randomisation)."
         ),
     ] = None,
-    alpha: Annotated[float, Option("Level at which runs count as different.")] = 0.05,
+    alpha: Annotated[float, Option("Significance level at which runs count as different.")] = 0.05,
     topics: Annotated[
         str,
         Option(
-            "'qrels': a topic that a run is silent on counts 0; 'answered': topics that some "
-            "run is silent on are left out for all runs; a file with one topic id a line: these, "
-            "0 where a run is silent or nothing is judged.",
+            "'qrels': a topic that a run does not answer counts 0. 'answered': topics that any "
+            "run does not answer are left out for all runs. A file with one topic id per line: "
+            "only these topics; a topic that a run does not answer or that has no judgments "
+            "counts 0.",
             metavar="qrels|answered|FILE",
         ),
     ] = "qrels",
     permutations: Annotated[
-        int, Option("Random draws of a test that is too large to be exact.", least=1)
+        int, Option("Random draws if a test is too large to be exact.", least=1)
     ] = 10_000,
     plot: Annotated[Path | None, plot_option("the intervals of differences")] = None,
-    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
+    seed: Annotated[int, seed_option("Seed of all random draws.")] = 0,
 ) -> None:
-    """Which differences between runs are real: every pair with interval, p-value and effect size.
+    """Test which differences between runs are real: every pair with interval, p-value and effect
+    size.
 
-    Intervals (95 %) resample topics and are not adjusted; effect is the difference over the
-    residual standard deviation. Runs that share a letter are not shown to differ.
+    Intervals (95 %) resample topics and are not adjusted; the effect is the difference divided by
+    the residual standard deviation. Runs that share a letter are not shown to differ.
     """
     is_share(alpha, "--alpha")
     settings: dict[str, Any] = {
@@ -129,13 +132,13 @@ def _inputs(
     """What is compared, of arguments that go together."""
     only = topics_file(topics)
     if matrix is not None and files:
-        raise typer.BadParameter("give either --matrix or qrels and runs", param_hint="QRELS")
+        raise typer.BadParameter("give either --matrix, or qrels and runs", param_hint="QRELS")
     if matrix is None and len(files) < 3:
         raise typer.BadParameter(
             "give qrels and at least two runs, or a table of scores", param_hint="QRELS RUN..."
         )
     if matrix is None and not names:
-        raise typer.BadParameter("say by which measure, e.g. -m nDCG@20", param_hint="-m")
+        raise typer.BadParameter("name a measure, e.g. -m nDCG@20", param_hint="-m")
     try:
         if matrix is not None:
             return read_tables(matrix, names or [None], remark)
@@ -154,8 +157,8 @@ def _panel(one: Compared) -> DifferencePanel:
         if pair.low is not None and pair.high is not None
     ]
     note = (
-        f"Filled: real at {result.alpha:g}, all pairs together ({result.test}).\n"
-        "Lines: 95 % bootstrap interval of the pair alone."
+        f"Filled: real at {result.alpha:g}, all pairs together ({result.test}).\nLines: 95 % "
+        "bootstrap interval of each pair on its own."
     )
     return DifferencePanel(one.name, pairs, note)
 
@@ -187,7 +190,7 @@ def _tables(one: Compared) -> Iterator[Table]:
     if len(result.pairs) <= _MOST_PAIRS:
         others = [pair for pair in result.pairs if not pair.different]
         if others:
-            yield _pairs("Not shown to differ", ("minus", "is"), others)
+            yield _pairs("No difference shown", ("minus", "is"), others)
 
 
 def _pairs(title: str, verbs: tuple[str, str], pairs: Sequence[PairComparison]) -> Table:
@@ -212,27 +215,34 @@ def _pairs(title: str, verbs: tuple[str, str], pairs: Sequence[PairComparison]) 
 
 def _remarks(one: Compared, policy: str) -> Iterator[str]:
     result, real = one.result, len(one.real)
-    hidden = f"; {real - _MOST_PAIRS} of them not shown (see --csv)" if real > _MOST_PAIRS else ""
+    hidden = (
+        f"; {real - _MOST_PAIRS} of them are not shown here (use --csv)"
+        if real > _MOST_PAIRS
+        else ""
+    )
     yield (
         f"{real} of {len(result.pairs)} pairs differ at {result.alpha:g} on {result.topics} "
         f"topics{hidden}. p is adjusted for all pairs. Runs that share a letter are not shown to "
-        "differ, nor is the top group from the best run."
+        "differ, nor are those of the top group from the best run."
     )
     if result.letters is None:
         yield f"No letters: {TANGLED}."
-    how = f"Test: {one.method}. Intervals: bootstrap over topics, of each pair alone"
+    how = f"Test: {one.method}. Intervals: bootstrap over topics, for each pair on its own"
     yield f"{how}, seed {one.seed}."
     yield from one.undefined("–")
     if without := one.without_p():
         yield without
     if one.matrix.runs_left_out:
         runs = one.matrix.runs_left_out
-        yield f"Runs without a score of any topic, left out ({len(runs)}): {listed(runs, 10)}."
+        yield (
+            f"Runs left out because they have no score for any topic ({len(runs)}): "
+            f"{listed(runs, 10)}."
+        )
     if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")
-        yield f"{count} that some run has no score for: left out for all runs."
+        yield f"{count} left out for all runs, because some run has no score for it."
     elif policy not in ("answered", "matrix"):
         of = "the qrels" if policy == "qrels" else policy
-        yield f"Topics of {of} on which a run is silent count 0."
+        yield f"Topics of {of} that a run does not answer count 0."
     else:
         yield "No topic is left out: every run has a score for all of them."

@@ -20,14 +20,17 @@ from assay.reports.statistics_plots import save_confidence_plot
 
 @forms("json", "csv")
 def confidence_command(
-    file: Annotated[Path, Argument("FILE.csv", "Columns run, topic, confidence, correct.")],
-    bins: Annotated[int, Option("Bins of ECE and MCE.", least=1, most=BINS_LIMIT)] = 10,
-    left_closed: Annotated[bool, Option("Bins closed on the left instead of the right.")] = False,
+    file: Annotated[
+        Path, Argument("FILE.csv", "CSV with columns run, topic, confidence, correct.")
+    ],
+    bins: Annotated[int, Option("Number of bins for ECE and MCE.", least=1, most=BINS_LIMIT)] = 10,
+    left_closed: Annotated[bool, Option("Close bins on the left instead of the right.")] = False,
     topics: Annotated[
         Topics,
         Option(
-            "Topics that a run has no row for: 'all' counts them as incorrect with an unknown "
-            "confidence (R2C2's rule), 'answered' leaves them, and rows that lack a value, out."
+            "How to treat topics for which a run has no row: 'all' counts them as incorrect with "
+            "an unknown confidence (R2C2's rule); 'answered' leaves them out, along with rows "
+            "that lack a value."
         ),
     ] = "all",
     per_topic: Annotated[
@@ -35,10 +38,10 @@ def confidence_command(
     ] = False,
     plot: Annotated[Path | None, plot_option("reliability and risk-coverage")] = None,
 ) -> None:
-    """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and accuracy of each run.
+    """Compute HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and accuracy of each run.
 
-    Confidences are 0-100. Where a confidence or correctness is empty, or a run has no row for a
-    topic, scores run from floor (worst) to ceiling (best).
+    Confidences are 0-100. If a confidence or correctness is empty, or a run has no row for a topic,
+    scores are ranges from floor (worst) to ceiling (best).
     """
     closed: Literal["left", "right"] = "left" if left_closed else "right"
     found = confidences(
@@ -87,9 +90,9 @@ def _people(found: ConfidenceScores, bins: int, plot: Path | None) -> Iterator[T
         numbers=frozenset("#"),
     )
     yield Paragraph(
-        f"ECE and MCE over {bins} bins. 'missing' rows have no confidence or no correctness; 'left "
-        "out' topics count as incorrect with an unknown confidence. Where either moves a score, it "
-        "is shown from worst to best."
+        f"ECE and MCE use {bins} bins. 'missing' rows have no confidence or no correctness; 'left "
+        "out' topics count as incorrect with an unknown confidence. If either affects a score, it "
+        "is shown as a range from worst to best."
     )
     yield from found.undefined("–")
     if plot is not None:

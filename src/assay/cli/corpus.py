@@ -26,7 +26,7 @@ from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.files import SourceFormat
 from assay.systems.corpus.store import Layout
 
-app = group("From dumps and wikitext to passages.")
+app = group("Turn dumps and wikitext into passages.")
 
 _LEFT_OUT = {
     "redirect": ("redirect", "redirects"),
@@ -36,7 +36,7 @@ _LEFT_OUT = {
     "slow": ("page that took too long", "pages that took too long"),
     "unreadable": ("unreadable file", "unreadable files"),
     "other_kind": ("file of another kind", "files of other kinds"),
-    "twice": ("document whose id came before", "documents whose id came before"),
+    "twice": ("document with an id used before", "documents with an id used before"),
 }
 _SHOWN = 12  # kinds of templates
 _STYLE = {True: "red strike", False: ""}
@@ -50,20 +50,20 @@ def build_command(
         Path,
         Argument(
             "SOURCE",
-            "A MediaWiki dump (.xml, also .bz2, .gz, .7z), a .jsonl, .tsv or .parquet file, "
-            "or a folder of such files or of .wikitext, .html, .pdf or .md files.",
+            "A MediaWiki dump (.xml, also .bz2, .gz, .7z), a .jsonl, .tsv or .parquet file, or a "
+            "folder of such files or of .wikitext, .html, .pdf or .md files.",
         ),
     ],
     folder: Annotated[Path, Argument("OUT", "Folder for the corpus.")],
     *,
-    namespaces: Annotated[str, Option("Namespaces of a dump, by number.")] = "0",
+    namespaces: Annotated[str, Option("Namespaces of a dump to include, by number.")] = "0",
     **options: Any,
 ) -> None:
-    """Make a corpus of overlapping passages from SOURCE.
+    """Build a corpus of overlapping passages from SOURCE.
 
-    Wikitext becomes plain text: infobox fields as "Field: value" lines, tables as Markdown,
-    templates, tags, references and comments out. A build that was stopped goes on when the same
-    command is run again. Exit status 1 where something could not be read.
+    Wikitext becomes plain text: infobox fields become "Field: value" lines and tables become
+    Markdown; templates, tags, references and comments are removed. If a build is stopped, run the
+    same command again to continue it. Exit status 1 if something could not be read.
     """
     started = time.perf_counter()
     with going() as shown:
@@ -92,7 +92,7 @@ def build_command(
 @app.command("convert")
 @forms()
 def convert_command(
-    corpus: Annotated[Path, Argument("CORPUS", "A corpus in any layout, whoever made it.")],
+    corpus: Annotated[Path, Argument("CORPUS", "A corpus in any layout, made by any tool.")],
     folder: Annotated[Path, Argument("OUT", "Folder for the copy.")],
     layout: Annotated[Layout, Option("")] = Layout.JSONL,
 ) -> None:
@@ -136,8 +136,8 @@ def explain_command(
 ) -> None:
     """Show a page's source and its text side by side.
 
-    What of the source is not in the text stands between [- and -]; a table after it says what
-    became of the templates.
+    Source that is missing from the text appears between [- and -]. A table below shows what became
+    of the templates.
     """
     found = corpora.explain(
         source, page, format=source_format, categories=categories, captions=captions
@@ -199,7 +199,7 @@ def _people(built: Built, folder: Path, seconds: float) -> Iterator[Table | str]
     if built.updated is not None:
         yield ", ".join(f"{count:,} {what}" for what, count in built.updated._asdict().items())
     if built.resumed:
-        tell(f"Went on after {built.resumed} parts that were done.")
+        tell(f"Continued after {built.resumed} parts that were already done.")
     tell(f"{seconds:.1f} s, {rate:,.0f} passages/s")
     left_out = [
         counted(counts[key], one, many) for key, (one, many) in _LEFT_OUT.items() if counts.get(key)

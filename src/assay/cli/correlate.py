@@ -19,30 +19,32 @@ from assay.statistics.shared_scores import Missing
 
 @forms("json", "csv")
 def correlate_command(
-    a: Annotated[Path, Argument("A", "Scores (CSV or TSV: run, [topic,] score): truth.")],
-    b: Annotated[Path, Argument("B", "Scores of the same runs: estimate.")],
+    a: Annotated[
+        Path, Argument("A", "Scores (CSV or TSV: run, [topic,] score), taken as the truth.")
+    ],
+    b: Annotated[Path, Argument("B", "Scores of the same runs, taken as the estimate.")],
     score: Annotated[
         list[str] | None,
         Option(
-            "The score's column or measure; A:NAME and B:NAME where the files' differ.",
+            "The score's column or measure; A:NAME and B:NAME if the files use different names.",
             metavar="NAME",
         ),
     ] = None,
     missing: Annotated[
         Missing,
         Option(
-            "Topics that some run lacks: 'topics' leaves them out for all runs, 'cells' for "
-            "that run, 'zero' counts 0."
+            "Topics that some run lacks: 'topics' leaves them out for all runs, 'cells' for that "
+            "run only; 'zero' counts them as 0."
         ),
     ] = "topics",
-    p: Annotated[float, Option("Persistence of RBO.", flag="--rbo-p")] = 0.9,
+    p: Annotated[float, Option("Persistence parameter p of RBO.", flag="--rbo-p")] = 0.9,
     plot: Annotated[Path | None, plot_option("the scatter plot")] = None,
-    seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the bootstrap over topics.")] = 0,
 ) -> None:
-    """Correlation of two score tables: Kendall's tau-b, Spearman's rho, AP correlation, RBO.
+    """Correlate two score tables: Kendall's tau-b, Spearman's rho, AP correlation, RBO.
 
-    In three settings: run means (runs), mean over topics (topics-mean), all topic-run pairs
-    (pairs). Higher scores are better. Intervals (95 %) resample topics.
+    Computed in three settings: run means (runs), mean over topics (topics-mean), and all topic-run
+    pairs (pairs). Higher scores are better. Intervals (95 %) resample topics.
     """
     is_share(p, "--rbo-p")
     found = correlate_files(
@@ -84,12 +86,12 @@ def _people(found: Correlated, plot: Path | None) -> Iterator[Table | str]:
     rows = [row for row in found.rows() if row[0] == "runs" or topics]
     yield Table("Correlation", COLUMNS, rows, digits=4)
     a, b = (f"{one.name} of {file}" for one, file in zip(found.tables, found.files, strict=True))
-    yield f"A is {a} (the truth of ap), B is {b}. RBO with p = {found.p:g}."
+    yield f"A is {a} (the truth for ap), B is {b}. RBO with p = {found.p:g}."
     yield from found.findings()
     if len(topics) > 1:
         yield (
-            f"{counted(len(topics), 'topic')} in both. Low and high: 95 % bootstrap over topics, "
-            f"seed {found.seed}."
+            f"{counted(len(topics), 'topic')} in both. Low and high: 95 % bootstrap interval over "
+            f"topics, seed {found.seed}."
         )
     yield from found.undefined("–")
     if plot is not None:

@@ -23,19 +23,23 @@ from assay.page.tables import Table
 @forms("json")
 def diff_command(
     first: Annotated[Path, Argument("OUT1", "An evaluation folder, its out/, or a release.")],
-    second: Annotated[Path, Argument("OUT2", "The other one.")],
+    second: Annotated[Path, Argument("OUT2", "The evaluation to compare it with.")],
     measures: Annotated[
-        list[str] | None, Option("Only these (left out: all).", flag="-m --measure", metavar="M")
+        list[str] | None,
+        Option("Only these measures (default: all).", flag="-m --measure", metavar="M"),
     ] = None,
-    html: Annotated[Path | None, Option("Write a page, answers included.", metavar="FILE")] = None,
+    html: Annotated[
+        Path | None, Option("Write an HTML page that includes the answers.", metavar="FILE")
+    ] = None,
     every: Annotated[
-        bool, Option("Show every value that moved, not the first 20.", flag="--all")
+        bool, Option("Show every value that changed, not only the first 20.", flag="--all")
     ] = False,
 ) -> None:
-    """Two evaluations: which scores moved and by how much, what changed, and which topics flipped.
+    """Compare two evaluations: which scores changed and by how much, what else changed, and which
+    topics flipped.
 
-    What changed are settings, prompts, labellers, inputs and versions; of each topic that moved it
-    is said whether its texts are others, or the same texts have other labels.
+    Lists changes in settings, prompts, labellers, inputs and versions. For each topic that changed,
+    it says whether the texts differ or the same texts have different labels.
     """
     found = diff(first, second, measures or ())
     if html is not None:

@@ -58,9 +58,9 @@ def doctor_command(
         Path | None, Argument("[FOLDER]", "Also check this evaluation and its labellers.")
     ] = None,
 ) -> None:
-    """Say what is installed, which endpoints answer and what is missing, with the cure.
+    """Check what is installed, which endpoints respond and what is missing, and say how to fix it.
 
-    Exit status 1 where something that is needed is missing.
+    Exit status 1 if something required is missing.
     """
     findings = [*_installed(), *_environment()]
     if folder is not None:
@@ -81,7 +81,7 @@ def doctor_command(
 
 def _installed() -> Iterator[Check]:
     current = platform.python_version()
-    yield Check("Python", sys.version_info >= (3, 11), current, "Assay needs 3.11 or newer.")
+    yield Check("Python", sys.version_info >= (3, 11), current, "Assay needs Python 3.11 or newer.")
     for name, extra in _packages().items():
         found = _version(name)
         cure = f"pip install 'assay-rag[{extra}]'" if extra else f"pip install {name}"
@@ -138,11 +138,11 @@ def _environment() -> Iterator[Check]:
         if names_a_key(name) or name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
     )
     says = f"set: {', '.join(names)} (values are not shown)" if names else "none is set."
-    cure = "Needed for 'openai:' and 'anthropic:' labellers whose server asks for a key."
+    cure = "Needed for 'openai:' and 'anthropic:' labellers if their server asks for a key."
     yield Check("API keys", bool(names), says, cure, needed=False)
     for name in filter(shadowed, known_entry_points()):
-        says = "is never used: as a SPEC the name is one of Assay's own."
-        cure = "Have the package that brings it give it another name."
+        says = "is never used, because Assay has a SPEC of that name."
+        cure = "Ask the authors of that package to rename it."
         yield Check(f"entry point {name}", False, says, cure, needed=False)
 
 
@@ -190,7 +190,7 @@ def _labellers(opened: Opened) -> Iterator[Check]:
 def _ledger(folder: Folder) -> Iterator[Check]:
     try:
         if not folder.has_ledger():
-            yield Check("ledger", True, "none yet; 'assay judge' makes it")
+            yield Check("ledger", True, "none yet; 'assay judge' creates it")
             return
         with folder.open_ledger() as ledger:
             count = sum(row["labels"] for row in ledger.stats())
@@ -229,13 +229,13 @@ def _endpoint(settings: OpenAISettings, base_url: str) -> Check:
     try:
         reply = asyncio.run(ask())
     except TransportError as error:
-        says = f"does not answer: {told(error)}."
-        return Check(what, False, says, "Check the address and server.")
+        says = f"does not respond: {told(error)}."
+        return Check(what, False, says, "Check the address and that the server runs.")
     if (status := reply.status) in (401, 403):
         return Check(what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY.")
     if status != 200:
         # Some servers have no list of models; that they answer is what counts.
-        return Check(what, True, f"answers (HTTP {status} for its list of models)")
+        return Check(what, True, f"responds (HTTP {status} for its list of models)")
     listed = f'"{settings.model}"'.encode() in reply.body
-    says = "answers" if listed else f"answers, but does not list the model '{settings.model}'"
+    says = "answers" if listed else f"responds, but does not list the model '{settings.model}'"
     return Check(what, True, says)

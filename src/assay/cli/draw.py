@@ -32,40 +32,50 @@ class Design(StrEnum):
 def draw_command(
     folder: FolderArgument,
     n: Annotated[
-        int | None, Option("How many to draw. Left out: what was drawn so far.", least=1)
+        int | None, Option("How many to draw. Without it, show what was drawn so far.", least=1)
     ] = None,
     task: Annotated[
         list[str] | None,
-        Option("What people label of it (left out: all that is asked). Single units are of one."),
+        Option(
+            "Tasks that people label (default: all that are asked). Drawing single units takes "
+            "exactly one."
+        ),
     ] = None,
     design: Annotated[
         Design,
         Option(
-            "topics: whole topics, good for every measure. Single units of one task, for "
-            "measures that are sums over its labels: leverage, where they narrow the scores most; "
-            "pairs, the differences between runs; uniform, all alike."
+            "topics: whole topics, good for every measure. Single units of one task, for measures "
+            "that are sums over its labels: leverage favours those that narrow the scores most; "
+            "pairs, those that narrow the differences between runs; uniform treats all alike."
         ),
     ] = Design.TOPICS,
     measure: Annotated[
         str,
-        Option("What single units are drawn for (left out: all of the task).", flag="--measure -m"),
+        Option(
+            "Measure for which single units are drawn (default: all of the task).",
+            flag="--measure -m",
+        ),
     ] = "",
-    seed: Annotated[int, seed_option("Draws; the same gives the same.")] = 1,
+    seed: Annotated[int, seed_option("Seed of the draw; the same seed draws the same.")] = 1,
 ) -> None:
-    """Draw at random what people label, for scores that can be corrected by it.
+    """Draw a random sample for people to label, so that scores can be corrected.
 
-    The draw is kept in the ledger, for ever, with the probability of each topic or unit. 'assay ui'
-    has it as a queue; 'assay trust' corrects the scores once all of it is labelled.
+    The draw is kept in the ledger permanently, with the probability of each topic or unit. 'assay
+    ui' queues it for labelling; once all of it is labelled, 'assay trust' corrects the scores.
     """
     if n is None:
         found = drawn_so_far(Opened.open(folder))
     elif design is Design.TOPICS:
         if measure:
-            raise typer.BadParameter("is for single units: --design leverage", param_hint="-m")
+            raise typer.BadParameter(
+                "is for single units, e.g. with --design leverage", param_hint="-m"
+            )
         found = [draw_for_people(folder, n=n, seed=seed, tasks=task or ())]
     else:
         if len(task or ()) != 1:
-            raise typer.BadParameter("single units are of one task", param_hint="--task")
+            raise typer.BadParameter(
+                "drawing single units takes exactly one task", param_hint="--task"
+            )
         found = [
             draw_units(
                 folder, n=n, seed=seed, task=(task or [""])[0],
@@ -92,7 +102,7 @@ def _document(one: DrawProgress) -> dict[str, Any]:
 
 def _people(found: Sequence[DrawProgress]) -> Iterator[Table | Paragraph]:
     if not found:
-        yield Paragraph("Nothing was drawn yet: assay draw FOLDER --n N --seed S.")
+        yield Paragraph("Nothing has been drawn yet. Draw with: assay draw FOLDER --n N --seed S.")
     for one in found:
         draw = one.draw
         when = "" if one.new else " (drawn before)"
@@ -103,8 +113,12 @@ def _people(found: Sequence[DrawProgress]) -> Iterator[Table | Paragraph]:
         )
         yield Paragraph(f"People label {', '.join(draw.tasks)}.")
         left = one.units - one.labelled
-        more = "More may open as people label. " if one.may_grow else ""
+        more = "More units may follow as people label. " if one.may_grow else ""
         yield Paragraph(
-            f"{one.labelled} of {counted(one.units, 'label')} are there. "
-            + (f"{more}'assay ui' has the queue." if left else "'assay trust' has the scores.")
+            f"{one.labelled} of {counted(one.units, 'label')} are done. "
+            + (
+                f"{more}Label the rest in 'assay ui'."
+                if left
+                else "See the scores with 'assay trust'."
+            )
         )

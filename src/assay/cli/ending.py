@@ -15,8 +15,10 @@ from assay.model.wording import printable
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _CURES = {
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Check that you may use it."),
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Make room, and run again."),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS), "Check that you have permission to use it."
+    ),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Free some space and run it again."),
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Allow more open files: ulimit -n."),
 }
 
@@ -24,7 +26,7 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C or SIGTERM."""
 
 QUIET: ContextVar[bool] = ContextVar("QUIET", default=False)
-"""Whether nothing is told of how work goes on."""
+"""Whether to show no progress."""
 
 
 def open_streams() -> None:
@@ -43,11 +45,15 @@ def denied(error: OSError) -> NoReturn:
     cure = _CURES.get(error.errno or 0)
     if error.filename is None and error.errno in _FULL:
         _forget_output()
-        what = "no more could be written, to the output or a file: "
+        what = "cannot write to the output or a file: "
     elif error.filename is None and error.errno == errno.ENOENT:
         temporary = "temporary" in str(error.strerror)  # or it is of os.getcwd
-        what = "" if temporary else "the folder that you are in: "
-        cure = "Name a folder that you may write to in TMPDIR." if temporary else "Go to another."
+        what = "" if temporary else "the current folder: "
+        cure = (
+            "Set TMPDIR to a folder that you can write to."
+            if temporary
+            else "Change to another folder."
+        )
     elif error.filename is not None or cure is not None:
         what = "" if error.filename is None else f"{printable(os.fsdecode(error.filename))}: "
     else:

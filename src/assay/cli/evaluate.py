@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 @forms("json", "csv")
 @takes(Asking)
 def evaluate_command(folder: FolderArgument, **options: Any) -> None:
-    """Judge what is not judged yet, score, write out/ and its report, print the leaderboards.
+    """Judge what is not judged yet, score, write out/ with its report, and print the leaderboards.
 
-    Run it again at any time: what the ledger holds is never asked twice. Exit status 1 where
-    labels are still missing.
+    You can run it again at any time: labels in the ledger are never asked for twice. Exit status 1
+    if labels are still missing.
     """
     how = Asking(**options)
     opened = open_folder(folder, how.labeller, how.policy).sharing(how.shard)
@@ -95,39 +95,42 @@ def judge_command(
     batch_out: Annotated[
         Path | None,
         Option(
-            "Write OpenAI batch files instead: FILE.jsonl or FILE.parquet, FILE-2.jsonl, …",
+            "Write OpenAI batch files instead of asking: FILE.jsonl or FILE.parquet, "
+            "FILE-2.jsonl, …",
             flag="--export-batch",
             metavar="FILE",
         ),
     ] = None,
     batch_most: Annotated[
-        int, Option("Questions a batch file (200 MB at most).", metavar="N", least=1)
+        int, Option("Questions per batch file (at most 200 MB each).", metavar="N", least=1)
     ] = MOST_QUESTIONS,
     batch_in: Annotated[
         list[Path] | None,
         Option(
-            "Take the results of a batch file; again for another.",
+            "Import the results of a batch file; repeatable.",
             flag="--import-batch",
             metavar="FILE",
         ),
     ] = None,
     **options: Any,
 ) -> None:
-    """Ask labellers for every label that is missing, and keep each as it comes.
+    """Ask labellers for every missing label, and keep each as it arrives.
 
-    With batch files: export, have the file run (by an endpoint's batch service, or vllm
-    run-batch), import the results; then again, for the answers that wait for step 3.
+    To use batch files: export one, run it (with an endpoint's batch service, or vllm run-batch) and
+    import the results. Then repeat, because later questions depend on earlier answers.
 
-    Several machines: each takes a --shard; a question is in the same one everywhere. Steps that
-    need labels of other shards wait for them (exit status 1): run again when the ledger has them.
+    To use several machines, give each a --shard. A question is in the same shard everywhere. Steps
+    that need labels from other shards wait for them (exit status 1): run the command again when the
+    ledger has them.
     """
     how = Asking(**options)
     opened = open_folder(folder, how.labeller, how.policy).sharing(how.shard)
     if batch_out is not None or batch_in:
         if how.dry_run or show_prompts or how.budget is not None:
             raise SettingsError(
-                "Batch files go with none of --dry-run, --show-prompts and --budget: a batch file "
-                "asks nobody by itself. Give those without it, to see what it would cost."
+                "--dry-run, --show-prompts and --budget do not work with batch files, because "
+                "writing one asks nobody. To see what it would cost, run without the batch "
+                "options."
             )
         _batch(opened, batch_out, batch_in or (), batch_most, retry_failed=how.retry_failed)
         return
@@ -161,12 +164,13 @@ def score_command(
     labels: Annotated[
         Path | None,
         Option(
-            "In place of the ledger: a folder that 'labels export --parquet' wrote.",
+            "Use a folder written by 'labels export --parquet' instead of the ledger.",
             metavar="LABELS",
         ),
     ] = None,
 ) -> None:
-    """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
+    """Compute all scores again from the ledger; asks no labeller. Exit status 1 if labels are
+    missing."""
     opened = open_folder(folder, labeller, policy)
     before = opened.manifests()
     with showing(opened) as seen, seen.labels(labels) as ledger:
@@ -217,8 +221,8 @@ def _batch(
             taken = opened.import_batch(ledger, *batch_in, retry_failed=retry_failed)
             document["imported"] = taken
             lines.append(
-                f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
-                f"were known, {taken.unanswered} not answered, {taken.unasked} not asked for."
+                f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} were "
+                f"already known, {taken.unanswered} not answered, {taken.unasked} not asked for."
             )
             lines += why_unusable(taken.errors)
         if batch_out is not None:
@@ -234,8 +238,8 @@ def _batch(
             last = f" to {files[-1]} ({counted(len(files), 'file')})" if len(files) > 1 else ""
             lines.append(f"{counted(made.count, 'question')} written to {files[0]}{last}")
             lines += (
-                f"  {count} to {name} are not among them: batch files are for endpoints; 'assay "
-                "judge' without one asks them."
+                f"  {count} for {name} are left out, because batch files are for endpoints; "
+                "'assay judge' without a batch file asks them."
                 for name, count in made.left_out.items()
             )
     present(lambda: document, lines)
@@ -297,7 +301,7 @@ def _tables(results: Results) -> Iterator[RenderableType | Table | Paragraph | s
     for one in results.by_protocol.values():
         yield from board_tables(page_of(one, sections=False), out().width)
     if not results.scores:
-        yield Paragraph("No run was scored: [inputs] names none whose scores are asked for.")
+        yield Paragraph("No run was scored: [inputs] names none that this protocol scores.")
     if results.several:
         found = results.agreements
         rows = [one.row for one in found if one.runs > 1]

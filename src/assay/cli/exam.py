@@ -24,21 +24,27 @@ def exam_command(
     file: Annotated[Path, Argument("GRADED.jsonl.gz", "Graded passages (Autograder).")],
     *,
     topics: Annotated[
-        Topics, Option("Means over 'all' queries (a silent run gets 0) or 'answered' ones.")
+        Topics,
+        Option(
+            "Take means over 'all' queries (a query that a run does not answer counts 0) or "
+            "'answered' ones."
+        ),
     ] = "all",
-    sweep: Annotated[bool, Option("Every τ from 1 to 5.")] = False,
+    sweep: Annotated[bool, Option("Show every τ from 1 to 5.")] = False,
     qrels: Annotated[Path | None, Option("Write EXAM-Labels as qrels.", metavar="FILE")] = None,
-    binary: Annotated[bool, Option("Write 1 for a label of at least τ there, else 0.")] = False,
-    per_topic: Annotated[bool, Option("Add single queries.")] = False,
+    binary: Annotated[
+        bool, Option("With --qrels: write 1 for a label of at least τ, else 0.")
+    ] = False,
+    per_topic: Annotated[bool, Option("Show each query too.")] = False,
     **options: Any,
 ) -> None:
-    """EXAM-Cover, EXAM-Qrels and α-nDCG of the runs in a file of graded passages.
+    """Compute EXAM-Cover, EXAM-Qrels and α-nDCG of the runs in a file of graded passages.
 
-    Asks no labeller. A score that hangs on grades that are not there runs from the worst that it
-    can be to the best (exit status 1).
+    Asks no labeller. If a score depends on missing grades, it is a range from its worst to its best
+    possible value (exit status 1).
     """
     if binary and qrels is None:
-        raise typer.BadParameter("--binary is about the file of --qrels")
+        raise typer.BadParameter("--binary only works with --qrels")
     try:
         found = graded(file, note=remark, **options)
     except ValueError as error:
@@ -54,13 +60,13 @@ def exam_command(
     )
     if found.unheld:
         remark(
-            f"{found.unheld} ranks of the runs are of passages that the file does not hold. They "
-            "cover nothing."
+            f"{found.unheld} ranks of the runs hold passages that are not in the file. They cover "
+            "nothing."
         )
     if any(row["missing"] for row in rows):
         tell(
-            "Some scores hang on grades that the file does not hold (column 'missing'): they run "
-            "from the worst that they can be to the best."
+            "Some scores depend on grades missing from the file (column 'missing'): they are "
+            "ranges from the worst to the best possible value."
         )
         raise typer.Exit(1)
 
@@ -83,12 +89,12 @@ def _people(found: GradedFileRuns, rows: Sequence[Row]) -> Iterator[Table | str]
     counts = {row["topics"] for row in means}
     over = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts, default=0)}"
     yield Paragraph(
-        f"Means over {over} queries ± standard error, by the least that cover can be; where grades "
-        "are missing, from the worst that a score can be to the best. Cover: the share of the "
-        "bank's questions that some of the first k passages answer with a grade of at least τ; "
-        "weighted: questions by weight; normalised: of the questions that the pool can answer. The "
-        "other measures take a passage's best grade as its relevance label. No grade: passages "
-        "among the first k without one."
+        f"Means over {over} queries ± standard error, by the lowest possible cover; if grades are "
+        "missing, from the worst to the best possible score. Cover: the share of the bank's "
+        "questions that some of the first k passages answer with a grade of at least τ; weighted: "
+        "questions by weight; normalised: of the questions that the pool can answer. The other "
+        "measures take a passage's best grade as its relevance label. No grade: passages among "
+        "the first k without one."
     )
 
 

@@ -13,7 +13,9 @@ from assay.statistics.agreement import Estimate
 _MOST = 40
 _Item = TypeVar("_Item", bound=Examined)
 
-INTERVALS = "In brackets: 95 % intervals over topics, drawn anew; the other leaderboard stays."
+INTERVALS = (
+    "In brackets: 95 % intervals from resampling topics; the other leaderboard is kept fixed."
+)
 
 
 def tau_lines(found: Estimate | None, other: str) -> Iterator[str]:
@@ -45,7 +47,7 @@ def proposals(
     """What is proposed, what settles most first; ``cells`` say of what, under ``columns``."""
     shown = found[:_MOST]
     yield Table(
-        f"Proposals ({len(found)}), what settles most pairs of runs first",
+        f"Proposals ({len(found)}), those that settle most pairs of runs first",
         ("proposal", *columns, "settles", "why"),
         [(one.proposal, *cells(one), whole(one.settles), one.why) for one in shown],
         numbers=frozenset(("settles",)),

@@ -31,16 +31,18 @@ def done_in_words(tally: Tally) -> str:
     if tally.unpriced:
         text += f" {unpriced_words(tally.unpriced)}"
         if tally.at_most:
-            text += f" The budget took them for ${tally.at_most:.4f}, the most they can have cost."
+            text += (
+                f" The budget counted them as ${tally.at_most:.4f}, the most they can have cost."
+            )
     failed = tally.failed + tally.known_failed
     if failed:
-        text += f" {failed} failed (--retry-failed asks again where a reply was unusable)."
+        text += f" {failed} failed (--retry-failed asks again if a reply was unusable)."
     if tally.unanswered:
-        text += f" {tally.unanswered} have no answer from the labeller."
+        text += f" {tally.unanswered} got no answer from the labeller."
     if tally.stopped == "budget":
         text += f" Stopped at the budget with {tally.skipped} left."
     elif tally.stopped:
-        text += f" Stopped ({tally.stopped}) with {tally.skipped} left; run again to go on."
+        text += f" Stopped ({tally.stopped}) with {tally.skipped} left; run again to continue."
     return text
 
 
@@ -82,7 +84,7 @@ def shard_done(shard: str, tally: Tally) -> str:
     shards = named(len(tally.waiting_for), "shard")
     whose = f"{shards} {listed(map(str, tally.waiting_for), 8)}"
     return (
-        f"Shard {shard} is done; {len(tally.waiting)} {waits} for labels of {whose}: "
+        f"Shard {shard} is done; {len(tally.waiting)} {waits} for labels from {whose}: "
         f"{', '.join(tally.waiting)}. Run it again when this ledger has them."
     )
 
@@ -123,13 +125,13 @@ def _people(
     for labeller, cells_of in by_labeller.items():
         title = f"Forecast of {labeller} (nothing was asked)"
         yield Table(title, heading, cells_of, numbers=frozenset(("cost, $",)))
-    yield "Read, written: tokens, estimated from words; replies may be shorter or longer."
+    yield "Read and written are tokens, estimated from words; replies may be shorter or longer."
     if "shared" in columns:
-        yield "Above: what a line above asks already; it is asked once."
+        yield "Above: already asked in a line above, so asked only once."
     if any(row["cost"] is None for row in rows):
-        yield f"For the cost, give a price: {price_cure}."
+        yield f"To see the cost, give a price: {price_cure}."
     elif any(row["cost"] for row in rows):
-        yield f"Prices: those given, else list prices of {checked()}."
+        yield f"Prices: those you gave, otherwise list prices as of {checked()}."
     yield from notes
 
 

@@ -32,26 +32,42 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 def gate_command(
     folder: FolderArgument,
     baseline: Annotated[
-        Path | None, Option("What --save wrote for the run before.", metavar="FILE")
+        Path | None, Option("Baseline that --save wrote for an earlier run.", metavar="FILE")
     ] = None,
     save: Annotated[
         Path | None, Option("Write the run's baseline; test nothing.", metavar="FILE")
     ] = None,
-    run: Annotated[str | None, Option("The run (if there are several).", metavar="NAME")] = None,
+    run: Annotated[
+        str | None, Option("The run to check (if there are several).", metavar="NAME")
+    ] = None,
     least: Annotated[
         list[str] | None,
-        Option("A bound on the lower end of a measure.", flag="--min", metavar="M=VALUE"),
+        Option(
+            "Require the lower end of a measure to be at least VALUE; repeatable.",
+            flag="--min",
+            metavar="M=VALUE",
+        ),
     ] = None,
     most: Annotated[
         list[str] | None,
-        Option("A bound on the upper end of a measure.", flag="--max", metavar="M=VALUE"),
+        Option(
+            "Require the upper end of a measure to be at most VALUE; repeatable.",
+            flag="--max",
+            metavar="M=VALUE",
+        ),
     ] = None,
     no_worse: Annotated[
-        list[str] | None, Option("Test a measure; LOSS is allowed (none: 0).", metavar="M[=LOSS]")
+        list[str] | None,
+        Option(
+            "Test that a measure has not lost more than LOSS (default 0); repeatable.",
+            metavar="M[=LOSS]",
+        ),
     ] = None,
-    alpha: Annotated[float | None, Option("Level of the tests, Holm over all of them.")] = None,
+    alpha: Annotated[
+        float | None, Option("Significance level of the tests, with Holm's correction over all.")
+    ] = None,
     prove: Annotated[
-        bool, Option("Pass only if shown not to be worse than the loss allowed.")
+        bool, Option("Pass only if the run is shown not to be worse than the loss allowed.")
     ] = False,
     junit_file: Annotated[
         Path | None, Option("Write JUnit XML.", flag="--junit", metavar="FILE")
@@ -59,17 +75,18 @@ def gate_command(
     markdown_file: Annotated[
         Path | None, Option("Write Markdown.", flag="--markdown", metavar="FILE")
     ] = None,
-    protocol: Annotated[str | None, Option("Which, where the folder has several.")] = None,
+    protocol: Annotated[str | None, Option("Protocol to check, if the folder has several.")] = None,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
 ) -> None:
-    """Whether a run may go out: bounds on its scores, and no significant loss against a baseline.
+    """Check whether a run may be released: bounds on its scores, and no significant loss against a
+    baseline.
 
-    Tests are paired, over the questions that both have unchanged; labels that are missing are
-    decided at both extremes. Asks no labeller: 'assay evaluate' first. Without measures the first
-    of each leaderboard is tested. In GitHub Actions the summary of the step is written too.
+    Asks no labeller: run 'assay evaluate' first. Tests are paired, over the questions that are
+    unchanged in both. Missing labels are tried at both extremes. If you name no measure, the first
+    of each leaderboard is tested. In GitHub Actions, the step summary is written too.
 
-    Exit status: 0 pass, 1 regression, bound or incomplete, 2 not comparable.
+    Exit status: 0 pass; 1 regression, bound missed or incomplete; 2 not comparable.
     """
     if alpha is not None:
         is_share(alpha, "--alpha")
@@ -78,14 +95,19 @@ def gate_command(
     opened = open_folder(folder, labeller, policy)
     if save is not None:
         if baseline is not None or rules:
-            raise SettingsError("--save tests nothing: give it without --baseline and measures.")
+            raise SettingsError(
+                "--save tests nothing: use it without --baseline and without measures."
+            )
         name, count, said = save_baseline(opened, save, asked)
         present(
             lambda: {"file": str(save), "run": name, "questions": count},
             [f"Baseline of run {name}, {counted(count, 'question')}: {save}"],
         )
         if count < FEWEST:
-            remark(f"a gate compares {FEWEST} questions at least: add some, and write it again.")
+            remark(
+                f"a gate needs at least {FEWEST} questions to compare: add some and write the "
+                "baseline again."
+            )
         for line in said:
             remark(line)
         return
@@ -144,7 +166,7 @@ def _people(found: Gate) -> Iterator[Table | Paragraph]:
     if found.measures:
         yield gate_table(found)
     if any(one.tested for one in found.measures):
-        yield Paragraph("Differences are now − baseline with 95 % intervals; below 0 is worse.")
+        yield Paragraph("Differences are now − baseline, with 95 % intervals; below 0 is worse.")
     for line in (*compared(found), *remarks(found)):
         yield Paragraph(line)
     if found.losers and found.verdict is not Verdict.PASS:

@@ -17,23 +17,25 @@ from assay.model.options import Argument, Option
 @takes(Choices, passages="split", redact="not_truncated")
 def import_command(
     kind: Annotated[str, Argument("KIND", " | ".join(KINDS))],
-    files: Annotated[list[Path], Argument("FILE...", "As the tool exports.")],
-    out: Annotated[Path, Option("JSON Lines of records.", flag="-o --out", metavar="FILE")],
+    files: Annotated[list[Path], Argument("FILE...", "Files as the tool exports them.")],
+    out: Annotated[
+        Path, Option("JSON Lines file to write the records to.", flag="-o --out", metavar="FILE")
+    ],
     *,
     fields: Annotated[
         list[str] | None,
-        Option("hf: which column is which field.", flag="--map", metavar="KEY=FIELD"),
+        Option("hf: which column holds which field.", flag="--map", metavar="KEY=FIELD"),
     ] = None,
     passages: Annotated[Path | None, Option("Texts of passages by id.", metavar="FILE")] = None,
     redact: Annotated[
-        Path | None, Option("Regular expressions of what to hide.", metavar="FILE")
+        Path | None, Option("File of regular expressions for text to hide.", metavar="FILE")
     ] = None,
     **options: Any,
 ) -> None:
-    """Answers from traces and data sets of other tools, as records of the protocol rag.
+    """Import answers from traces and data sets of other tools, as records of the rag protocol.
 
-    Reads files, fetches nothing; no tool's package is needed. Nothing is masked unless --redact
-    says so. Scores by other tools become metadata, never labels. Exit status 1 where anything was
+    Reads files and fetches nothing; you need no other tool's package. Text is masked only with
+    --redact. Scores by other tools become metadata, never labels. Exit status 1 if anything was
     dropped.
     """
     one_of(kind, KINDS, "KIND")

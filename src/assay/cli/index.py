@@ -12,7 +12,7 @@ from assay.cli.judging import going
 from assay.model.options import Argument
 from assay.model.wording import counted
 
-app = group("From passages to a BM25 index and vectors.")
+app = group("Build a BM25 index and vectors from passages.")
 
 
 @app.command("build")
@@ -25,8 +25,8 @@ def build_command(
 ) -> None:
     """Build an index of CORPUS for assay retrieve.
 
-    A BM25 index that is there is kept and vectors are added to it; embedding goes on where it was
-    stopped when the same command is run again. k1 and b are chosen when searching.
+    An existing BM25 index is kept and vectors are added to it. If embedding is stopped, run the
+    same command again to continue it. You choose k1 and b when you search.
     """
     started = time.perf_counter()
     with going() as shown:

@@ -25,18 +25,19 @@ from assay.model.options import Option
 LabellerOption = Annotated[
     str | None, Option(f"Use this labeller for all tasks: {SPEC_HELP}.", metavar="SPEC")
 ]
-PolicyOption = Annotated[str | None, Option(f"Which label counts: {POLICY_HELP}.", metavar="P")]
+PolicyOption = Annotated[str | None, Option(f"Which labels count: {POLICY_HELP}.", metavar="P")]
 BudgetOption = Annotated[
     float | None, Option("Stop judging at this cost (US dollars).", metavar="USD", least=0)
 ]
 PriceOption = Annotated[
     str | None,
     Option(
-        "US dollars for a million tokens read and written (else the list price).", metavar="IN/OUT"
+        "US dollars per million tokens read and written (default: the list price).",
+        metavar="IN/OUT",
     ),
 ]
-RetryOption = Annotated[bool, Option("Ask again where a labeller's reply was unusable.")]
-DryRunOption = Annotated[bool, Option("Show the calls and tokens ahead; ask nothing.")]
+RetryOption = Annotated[bool, Option("Ask again if a labeller's reply was unusable.")]
+DryRunOption = Annotated[bool, Option("Show the calls and tokens needed; ask nothing.")]
 ShowPromptsOption = Annotated[int, Option("Print N prompts; ask nothing.", metavar="N", least=0)]
 
 
@@ -50,13 +51,13 @@ class Asking:
     dry_run: DryRunOption = False
     retry_failed: RetryOption = False
     shard: Annotated[
-        str | None, Option("Only this share of the questions, such as 2/8.", metavar="N/COUNT")
+        str | None, Option("Ask only this share of the questions, e.g. 2/8.", metavar="N/COUNT")
     ] = None
     workers: Annotated[
-        int | None, Option("Have embedded labellers answer in N processes.", metavar="N", least=1)
+        int | None, Option("Run embedded labellers in N processes.", metavar="N", least=1)
     ] = None
     on: Annotated[
-        str | None, Option("Have labellers answer on a Ray cluster.", metavar="ray[:ADDRESS]")
+        str | None, Option("Run labellers on a Ray cluster.", metavar="ray[:ADDRESS]")
     ] = None
 
 

@@ -34,21 +34,21 @@ def label_command(
         Path,
         Argument(
             "FILE",
-            "Lines {id, claim, passage}, {id, question, passage} or {id, question, answer, gold}; "
-            "or .csv or .tsv with these columns.",
+            "JSON Lines of {id, claim, passage}, {id, question, passage} or {id, question, "
+            "answer, gold}; or .csv or .tsv with these columns.",
         ),
     ],
     task: Annotated[
         PairTask,
         Option(
-            "Does the passage support the claim? Does it answer the question? Is the answer "
-            "correct by the gold answers?"
+            "support: does the passage support the claim? answers: does it answer the question? "
+            "correct: is the answer correct by the gold answers?"
         ),
     ],
     output: Annotated[
         Path | None,
         Option(
-            "Where the labels are written; as a table where OUT ends with .csv or .tsv.",
+            "File to write the labels to; a table if its name ends with .csv or .tsv.",
             flag="-o --output",
             metavar="OUT.jsonl|.csv|.tsv",
         ),
@@ -57,7 +57,7 @@ def label_command(
     ledger_file: Annotated[
         Path | None,
         Option(
-            "What was asked already (left out: OUT.sqlite; without -o, forgotten).",
+            "Ledger of earlier answers (default: OUT.sqlite; without -o, none is kept).",
             flag="--ledger",
         ),
     ] = None,
@@ -69,9 +69,9 @@ def label_command(
 ) -> None:
     """Judge the pairs of FILE one by one: yes, partly or no, with the probability of yes.
 
-    OUT gets lines {id, task, label, yes, reason, warning} in the order of FILE. What the
-    ledger holds is never asked again: run the same command again after whatever stopped it.
-    Exit status 1 where a record has no label.
+    OUT gets lines {id, task, label, yes, reason, warning} in the order of FILE. Labels in the
+    ledger are never asked for again: if the command is stopped, run it again to continue. Exit
+    status 1 if a record has no label.
     """
     job = pair_job(
         file, task, labeller, output, price=price, budget=budget, fetching=FetchLines(), note=remark

@@ -41,15 +41,15 @@ from assay.protocols.output import require_plain, write_bytes, write_pieces
 from assay.tasks.registry import REGISTRY
 
 _MOST = 8
-"""Places of a label that are named; of more only the number is."""
+"""Places of a label that are named; of the others only the number is shown."""
 
-app = group("The ledger of labels.")
+app = group("View, export, check and import the ledger's labels.")
 
 TaskOption = Annotated[str | None, Option(f"Only this task: {', '.join(REGISTRY)}.")]
 LabellerFilter = Annotated[
     str | None, Option("Only labels by this labeller, as in 'stats'.", metavar="NAME")
 ]
-StatusOption = Annotated[Status | None, Option("Only ok, or only failed.")]
+StatusOption = Annotated[Status | None, Option("Only labels with this status.")]
 
 
 @app.command("stats")
@@ -57,7 +57,8 @@ StatusOption = Annotated[Status | None, Option("Only ok, or only failed.")]
 def stats_command(folder: FolderArgument) -> None:
     """Count labels, tokens and cost by task and labeller, and what a server's cache saved.
 
-    A labeller under several settings is several, whose names end in # and six digits.
+    A labeller used with several settings is listed once for each; those names end in # and six
+    digits.
     """
     with shown_ledger(folder, remark) as ledger:
         rows = ledger.stats()
@@ -95,10 +96,12 @@ def list_command(
     task: TaskOption = None,
     by: LabellerFilter = None,
     status: StatusOption = None,
-    contains: Annotated[str | None, Option("Only labels whose unit or reason holds this.")] = None,
-    limit: Annotated[int, Option("At most N labels; 0: all.", least=0)] = 50,
+    contains: Annotated[
+        str | None, Option("Only labels whose unit or reason contains this text.")
+    ] = None,
+    limit: Annotated[int, Option("Show at most N labels; 0 shows all.", least=0)] = 50,
 ) -> None:
-    """List labels, newest first: id, task, verdict, what it is about, who gave it."""
+    """List labels, newest first: id, task, verdict, subject and labeller."""
     with shown_ledger(folder, remark) as ledger:
         newest: deque[Label] = deque(maxlen=limit or None)
         count = 0
@@ -121,7 +124,7 @@ def list_command(
                 named = ", ".join(map(str, places[:_MOST]))
                 more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""
                 yield (
-                    f"{label.uid[:8]} is one label for {len(places)} places, which are equal: "
+                    f"{label.uid[:8]} is one label for {len(places)} identical places: "
                     f"{named}{more}."
                 )
 
@@ -137,9 +140,9 @@ def _about(content: Mapping[str, Any]) -> str:
 @forms("json")
 def show_command(
     folder: FolderArgument,
-    uid: Annotated[str, Argument("ID", "A label's id, or its beginning.")],
+    uid: Annotated[str, Argument("ID", "A label's id, or the beginning of it.")],
 ) -> None:
-    """Show one label whole, with every other label of the same unit."""
+    """Show one label in full, with every other label of the same unit."""
     with shown_ledger(folder, remark) as ledger:
         label, content, same = one_label(ledger, uid)
         where = where_used(partial(open_folder, folder), ledger, remark)
@@ -154,42 +157,47 @@ def show_command(
 def export_command(
     folder: FolderArgument,
     output: Annotated[
-        Path | None, Option("File to write; default: standard output.", flag="--output -o")
+        Path | None, Option("File to write (default: standard output).", flag="--output -o")
     ] = None,
     task: TaskOption = None,
     by: LabellerFilter = None,
-    parquet: Annotated[bool, Option("Write Parquet files, into the folder --output.")] = False,
+    parquet: Annotated[bool, Option("Write Parquet files into the new folder --output.")] = False,
     sheet: Annotated[
-        bool, Option("Write the units of one --task as CSV, with verdicts to be filled in.")
+        bool, Option("Write the units of one --task as CSV, with empty verdicts to fill in.")
     ] = False,
     units: Annotated[
         Which,
         Option(
-            "Of --sheet: all that is asked about; open, what has no usable label; drawn, what of "
-            "the newest draw no person has labelled."
+            "With --sheet: all units that are asked about; open ones, which have no usable label; "
+            "or drawn ones of the newest draw that no person has labelled."
         ),
     ] = Which.ALL,
     semicolons: Annotated[
         bool,
         Option(
-            "Of --sheet: semicolons between cells, as Excel opens them where numbers have commas "
-            "(French, German, Spanish …)."
+            "With --sheet: separate cells by semicolons, as Excel expects in locales with decimal "
+            "commas (French, German, Spanish …)."
         ),
     ] = False,
 ) -> None:
     """Write labels as JSON Lines, oldest first, each with the places (run, topic, position) that
-    it is used at. 'import' reads them back. With --parquet they go into a new folder, as files by
-    task and labeller, for DuckDB, polars and the like. With --sheet a person fills them in, in a
-    spreadsheet, without seeing what was said; 'import' reads that too."""
+    use it. 'import' reads them back.
+
+    With --parquet, they go into a new folder, as files by task and labeller, for DuckDB, polars and
+    similar tools.
+
+    With --sheet, a person can fill them in with a spreadsheet, without seeing earlier labels;
+    'import' reads that too.
+    """
     if output is not None and not parquet:
         require_plain(output)
         Folder.open(folder).require_no_input(output)
         require_place(output, sheet=sheet)
     if not sheet and (units is not Which.ALL or semicolons):
         given = "--semicolons" if units is Which.ALL else f"--units {units.value}"
-        raise SettingsError(f"{given} is of a sheet: give --sheet with it.")
+        raise SettingsError(f"{given} only works with --sheet: add --sheet.")
     if by is not None and (sheet or parquet):
-        raise SettingsError("--by is of JSON Lines: leave --sheet and --parquet out.")
+        raise SettingsError("--by only works with JSON Lines: leave out --sheet and --parquet.")
     if sheet:
         if parquet or output is None:
             raise SettingsError("--sheet writes one file: name it with --output NAME.csv.")
@@ -232,7 +240,7 @@ def diff_command(
     second: Annotated[str, Argument("B", "Another labeller's name.")],
     task: TaskOption = None,
 ) -> None:
-    """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
+    """Compare two labellers on the units that both labelled. Exit status 1 if they differ."""
     with shown_ledger(folder, remark) as ledger:
         both, differ = label_differences(ledger, first, second, task)
     cells = [
@@ -248,11 +256,11 @@ def diff_command(
 @app.command("verify")
 @forms("json")
 def verify_command(folder: FolderArgument) -> None:
-    """Check that every label is as it was written, and none is gone. Exit status 1 where not.
+    """Check that every label is as it was written and that none is missing. Exit status 1 if not.
 
-    Looks at the file's structure, the texts that labels are about, each label's id (a hash of what
-    it says), the running digest over all labels, and whether the digest that each manifest.json in
-    out/ names was once the ledger's.
+    Checks the file's structure, the texts that labels are about, each label's id (a hash of its
+    content) and the running digest over all labels. Also checks that the digest in each
+    manifest.json in out/ was once the ledger's.
     """
     with going() as shown:
         found = verified(folder, shown.at)
@@ -277,13 +285,13 @@ def verify_command(folder: FolderArgument) -> None:
 def merge_command(
     folder: FolderArgument,
     others: Annotated[
-        list[str], Argument("OTHER...", "Folders, files of ledgers, or postgresql:// URLs.")
+        list[str], Argument("OTHER...", "Folders, ledger files, or postgresql:// URLs.")
     ],
 ) -> None:
     """Add labels and draws of other ledgers to the folder's, with their ids and times.
 
-    All ledgers are checked first; what the folder's has already is not added again. So do shards
-    meet that were judged on machines that share nothing.
+    All ledgers are checked first, and labels that the folder already has are not added again. Use
+    this to combine shards judged on machines that share no storage.
     """
     with going() as shown:
         done = merge_ledgers(folder, others, shown.at)
@@ -296,14 +304,15 @@ def _merged(done: tuple[str, Merged]) -> str:
     told = f"{name}: {counted(one.added, 'label')}{draws} added, {one.known:,} known."
     if one.later:
         told += (
-            f" {one.later:,} of them count from now on although the same person has said otherwise "
-            "later: what was added last counts."
+            f" {one.later:,} of them now count although the same person has given another label "
+            "later: the label added last counts."
         )
     if one.second:
         paid = f", for ${one.cost:.4f} more" if one.cost else ""
         told += (
-            f" {one.second:,} of them answer what the same labeller had answered here already{paid}"
-            ": its first answers count. See that no shard is judged twice."
+            f" {one.second:,} of them answer questions that the same labeller had already "
+            f"answered here{paid}: its first answers count. Make sure that no shard is judged "
+            "twice."
         )
     return told
 
@@ -312,12 +321,12 @@ def _merged(done: tuple[str, Merged]) -> str:
 @forms("json")
 def copy_command(
     source: Annotated[str, Argument("FROM", "A ledger: folder, file or URL.")],
-    target: Annotated[str, Argument("TO", "Where it is to be, too.")],
+    target: Annotated[str, Argument("TO", "Folder, file or URL of the copy.")],
     renames: Annotated[
         list[str] | None,
         Option(
-            "A person's name in the copy. The person's reasons are left out, unless it is the "
-            "same name in another spelling.",
+            "Rename a person in the copy; repeatable. The person's reasons are left out, unless "
+            "OTHER is only another spelling of NAME.",
             flag="--rename",
             metavar="human:NAME=human:OTHER",
         ),
@@ -325,9 +334,9 @@ def copy_command(
 ) -> None:
     """Copy a ledger from a file to PostgreSQL, or back: every label with its id, number and digest.
 
-    Exports of both are the same to the byte, and manifests made from one hold for the other. To an
-    earlier copy only what came since is written; anything else is left as it is. With --rename the
-    copy is a ledger of its own, in which people have other names.
+    Exports of both are byte-identical, and manifests made from one are valid for the other. If TO
+    is an earlier copy, only newer labels are written; any other ledger is left unchanged. With
+    --rename, the copy is a separate ledger in which people have other names.
     """
     with going() as shown:
         added, head = copy_ledger(source, target, shown.at, renames=renames or ())

@@ -25,18 +25,19 @@ def import_command(
         list[Path],
         Argument(
             "FILE...",
-            "Labels as JSON Lines, a sheet (CSV), or marked answer runs (or their folder).",
+            "Labels as JSON Lines, a sheet (CSV), or marked answer runs (or a folder of them).",
         ),
     ],
     **options: Any,
 ) -> None:
-    """Read labels into the ledger, all or nothing: from JSON Lines, a sheet that was filled in, or
-    marked answer runs.
+    """Read labels into the ledger, all or nothing: from JSON Lines, a filled-in sheet, or marked
+    answer runs.
 
-    To correct labels: export, change "verdict" (and "reason", if you like) in the lines concerned,
-    and import them with --by human:NAME. Or change marks in a copy of out/marked/RUN.txt and import
-    that: what differs from what scoring would write now becomes labels. The old labels stay beside
-    the new ones. Importing a file twice adds nothing.
+    To correct labels, export them, change "verdict" (and "reason" if you like) in the lines
+    concerned, and import them with --by human:NAME. Or change marks in a copy of out/marked/RUN.txt
+    and import that: every difference from what scoring would write now becomes a label.
+
+    The old labels stay in the ledger beside the new ones. Importing a file twice adds nothing.
     """
     paths = [path for given in files for path in expanded(given)]
     done = import_labels(folder, paths, note=remark, **options)
@@ -49,15 +50,15 @@ def import_command(
 
 def _imported(done: LabelsImported, verb: str) -> Iterator[Table | str]:
     if done.labels is None:
-        yield f"{done.added} labels {verb}, {done.known} were known."
+        yield f"{done.added} labels {verb}, {done.known} were already known."
     elif not done.labels:
         yield "Nothing differs from what is published: 0 labels added."
     else:
         yield from _written(done.labels)
     if done.outdated:
         yield (
-            f"Of the known ones {done.outdated} do not count: the same person has said "
-            "otherwise since. To go back to one, change the person's newer label (labels "
+            f"{done.outdated} of the known labels do not count, because the same person has given "
+            "another label since. To return to one, change the person's newer label (labels "
             "export)."
         )
     if done.follows is not None:
@@ -72,7 +73,7 @@ def _written(labels: Sequence[WrittenLabel]) -> Iterator[Table | str]:
     yield Table("Labels", ("of", "says", "over"), cells)
     for one in labels:
         if one.also:
-            yield f"{one.place} is equal to {listed(map(str, one.also), 8)}: one label."
+            yield f"{one.place} is identical to {listed(map(str, one.also), 8)}: one label for all."
 
 
 def _consequences(found: Consequences) -> Iterator[Table | str]:
@@ -102,8 +103,8 @@ def _consequences(found: Consequences) -> Iterator[Table | str]:
     before, after = found.missing
     if after > before:
         yield (
-            f"{after - before} more labels are missing then: an equal nugget that is not bogus any "
-            "more has to be judged with its answer. 'assay judge' asks for them."
+            f"{after - before} more labels are then missing: a nugget that is no longer bogus has "
+            "to be judged with its answer. 'assay judge' asks for them."
         )
 
 

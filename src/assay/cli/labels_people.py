@@ -21,13 +21,13 @@ def people_command(
     folder: FolderArgument,
     task: Annotated[str | None, Option("Only this task.")] = None,
 ) -> None:
-    """How far people who labelled the same units agree, with each other and with the machine, how
-    reliable each of them is, and whose labels seem to tell nothing.
+    """Show how far people who labelled the same units agree, with each other and with the machine,
+    how reliable each person is, and whose labels seem uninformative.
 
-    κ and α by what they said, and each one's accuracy by the model of Dawid and Skene, which
-    estimates it and the true labels from one another. Only labels that were given without another's
-    in sight. It changes no score: --policy majority and adjudication do, and 'without' in
-    [settings].
+    κ and α use the labels given; each person's accuracy is estimated by the model of Dawid and
+    Skene, which estimates accuracies and true labels together. Only labels given without seeing
+    another label are used. No score changes: for that, use --policy majority, adjudication, or
+    'without' in [settings].
     """
     found = people_of(folder, (tasks_named(task) or [""])[0])
     present(
@@ -40,7 +40,9 @@ def people_command(
 
 def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
     if not any(one.shared for one in found):
-        yield Paragraph("No two people labelled the same unit, each without seeing the other's.")
+        yield Paragraph(
+            "No two people have labelled the same unit without seeing each other's label."
+        )
     for one in found:
         yield one.table(f"{short_name(one.task)}: {one.field}")
         told = []
@@ -59,8 +61,8 @@ def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
         if not one.why:
             counts = ", ".join(f"{name} {count:,}" for name, count in one.consensus.items())
             told.append(
-                f"The model's labels: {counts}; not that of most people on {one.changed} of "
-                f"{one.items:,}."
+                f"The model's labels: {counts}; they differ from what most people said on "
+                f"{one.changed} of {one.items:,}."
             )
         yield Paragraph(" ".join(told))
         for remark in one.remarks:

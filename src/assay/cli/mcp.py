@@ -19,8 +19,8 @@ def mcp_command(folder: FolderArgument) -> None:
     """Serve an evaluation folder over standard input and output, for programs that speak the Model
     Context Protocol.
 
-    Its tools read: status, dry_run, scores, topics, labels, gate. None asks a labeller, writes or
-    spends anything, or looks at another folder.
+    The tools only read: status, dry_run, scores, topics, labels, gate. None of them asks a
+    labeller, writes or spends anything, or looks at another folder.
     """
     brought("mcp.server.mcpserver", "This needs mcp", "mcp")  # version 1 has no such module
     from mcp.server import MCPServer  # noqa: PLC0415  (an extra)

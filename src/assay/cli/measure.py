@@ -31,21 +31,21 @@ def measure_command(
     measures: Annotated[
         list[str] | None,
         Option(
-            "A measure, e.g. nDCG@20, 'Q(beta=1)@20', AP, or trec_eval's ndcg_cut_20, map; "
-            f"may be given again. Without any: {', '.join(DEFAULTS)}. Known: {', '.join(KNOWN)}.",
+            "Measure, e.g. nDCG@20, 'Q(beta=1)@20', AP, or trec_eval's ndcg_cut_20 or map; "
+            f"repeatable. Default: {', '.join(DEFAULTS)}. Known: {', '.join(KNOWN)}.",
             flag="-m --measure",
             metavar="NAME",
         ),
     ] = None,
     per_topic: Annotated[
-        bool, Option("Single topics too, not only the mean.", flag="--per-topic -q")
+        bool, Option("Show each topic too, not only the mean.", flag="--per-topic -q")
     ] = False,
     **options: Any,
 ) -> None:
     """Measure runs against relevance grades: nDCG, Q, AP, ERR and more.
 
     Files may be compressed with gzip or bzip2; columns are separated by tabs or spaces. For
-    alpha-nDCG, I-rec, D-nDCG and D#-nDCG the second column of the qrels is the subtopic. R2C2 PR
+    alpha-nDCG, I-rec, D-nDCG and D#-nDCG, the second column of the qrels is the subtopic. R2C2 PR
     runs are measured against qrels of passage keys (RUN;RANK), in the order of their ranks.
     """
     only = topics_file(options["topics"])
@@ -81,7 +81,7 @@ def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
     names = tuple(found.measures)
     rows = [(*place[: len(titles)], *(number(one, 4) for one in cells[place])) for place in places]
     yield Table("Measures", (*titles, *names), rows, numbers=frozenset(names))
-    over = f"all topics of {found.of}" if found.topics == "qrels" else "the topics answered"
+    over = f"all topics of {found.of}" if found.topics == "qrels" else "the topics each run answers"
     ideals = "" if found.ideal == "qrels" else " Ideal lists: what each run shows."
     yield Paragraph(
         f"Means over {over} ({len(found.judged.topics)} in {found.of}). Equal scores: "

@@ -20,7 +20,7 @@ app = group("Embedded models.")
 @app.command("list")
 @forms("json")
 def list_command() -> None:
-    """The known models, their size and licence, and whether they are here."""
+    """List the known models with their size and licence, and whether they are installed."""
     rows: list[dict[str, Any]] = [_judge(one) for one in JUDGES.values()]
     rows += [
         {
@@ -71,6 +71,6 @@ def _judge(judge: JudgePackage) -> dict[str, Any]:
 def fetch_command(
     name: Annotated[str, typer.Argument(help=f"One of: {', '.join(MODELS)}.")] = DEFAULT_MODEL,
 ) -> None:
-    """Fetch a model into the cache and verify it; nothing is done where it is there already."""
+    """Fetch a model into the cache and verify it; nothing happens if it is already there."""
     file = fetch_model(name, FetchLines())
     say(f"{name}: {file.path}")

@@ -40,8 +40,8 @@ from assay.page.tables import Table
 from assay.page.wording import NOTHING
 
 app = group(
-    "Nugget scores from assignment files: assay nuggets ASSIGNMENTS.jsonl (short for assay "
-    "nuggets score). 'edit' opens the nuggets of an evaluation folder in an editor.",
+    "Score nugget assignments: assay nuggets ASSIGNMENTS.jsonl (short for assay nuggets score). "
+    "'edit' opens the nuggets of an evaluation folder in an editor.",
     ScoreUnlessNamed,
 )
 
@@ -53,34 +53,36 @@ def score_command(
     sub_narratives: Annotated[
         Path | None,
         Option(
-            "Sub-narratives of each topic, or a nugget file that maps nuggets to them; "
-            "without it, what the assignments say.",
+            "Sub-narratives of each topic, or a nugget file that maps nuggets to them (default: "
+            "what the assignments say).",
             metavar="F",
         ),
     ] = None,
     bank: Annotated[
         Path | None,
         Option(
-            "The bank of questions (RAGTIME, Auto-Judge) that the nuggets were made of by "
-            "'from-bank': how many questions are settled, by AND and OR.",
+            "Bank of questions (RAGTIME, Auto-Judge) from which 'from-bank' made the nuggets: "
+            "adds how many questions are settled, by AND and OR.",
             metavar="F",
         ),
     ] = None,
-    partly: Annotated[bool, Option("A question of AND is worth the share given.")] = False,
+    partly: Annotated[
+        bool, Option("Give an AND question partial credit for the share of its answers given.")
+    ] = False,
     topics: TopicsOption = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
-    """strict_vital, vital, strict_all, all, weighted and sub-narrative coverage of answers whose
-    nuggets are assigned.
+    """Compute strict_vital, vital, strict_all, all, weighted and sub-narrative coverage from nugget
+    assignments.
 
     Support counts 1, partial support 0.5 (strict: 0). A topic without vital nuggets has no vital
-    scores: it leaves their mean for every run, and is named. Where an assignment or importance is
-    missing (null, failed), a score lies between two ends: the worst and the best that it can be.
+    scores: it is left out of their mean for every run, and named. If an assignment or importance is
+    missing (null, failed), a score is a range from its worst to its best possible value.
     """
     show(
         "Nuggets",
         nugget_scores(files, sub_narratives, topics, remark, bank=bank, partly=partly),
-        "Partial support counts 0.5, in the strict scores 0; okay nuggets weigh half in "
+        "Partial support counts 0.5, in the strict scores 0; okay nuggets count half in "
         "'weighted'.",
         per_topic=per_topic,
     )
@@ -91,19 +93,27 @@ def score_command(
 def doctor_command(
     files: Annotated[list[Path], Argument("ASSIGNMENTS...", "Nugget assignments, JSON Lines.")],
     official: Annotated[
-        Path | None, Option("Another leaderboard, as CSV with runs.", metavar="F")
+        Path | None, Option("Another leaderboard, as CSV with a column of runs.", metavar="F")
     ] = None,
-    score: Annotated[str | None, Option("Which score of --official.", metavar="NAME")] = None,
+    score: Annotated[
+        str | None, Option("Which score of --official to use.", metavar="NAME")
+    ] = None,
     every: Annotated[
-        bool, Option("Every nugget, not only what is proposed.", flag="--all")
+        bool, Option("Show every nugget, not only those with a proposal.", flag="--all")
     ] = False,
 ) -> None:
-    """What each nugget does for the leaderboard, and what to drop, merge or add first.
+    """Show what each nugget contributes to the leaderboard, and what to drop, merge or add first.
 
-    Of an evaluation: FOLDER/out/assignments.jsonl. decides: pairs of runs whose order on the topic
-    is another without the nugget, by 'all' (for a topic: pairs that it leaves tied); tau: how much
-    Kendall's tau with --official changes when it is left out, with a 95 % interval over topics;
-    settles: of how many pairs a proposal changes the order on the topic, from surely to possibly.
+    For an evaluation, give FOLDER/out/assignments.jsonl.
+
+    decides: pairs of runs that change their order by 'all' on the topic without the nugget (for a
+    topic: pairs that it leaves tied).
+
+    tau: the change in Kendall's tau with --official without the nugget, with a 95 % interval over
+    topics.
+
+    settles: the number of pairs whose order on the topic a proposal changes, from certainly to
+    possibly.
     """
     found = examine_nuggets(files, official, score, remark)
     present(
@@ -128,7 +138,7 @@ def _doctor(found: Examination[NuggetDiagnosis], *, every: bool) -> Iterator[Tab
         )  # fmt: skip
         yield ""
     if not found.proposals:
-        yield "Nothing to propose: every nugget tells runs apart and says what no other does."
+        yield "Nothing to propose: every nugget distinguishes runs and none duplicates another."
         return
     yield from proposals(
         found.proposals, ("topic", "nugget"), lambda one: (one.topic, one.nugget or NOTHING)
@@ -141,8 +151,8 @@ def _doctor(found: Examination[NuggetDiagnosis], *, every: bool) -> Iterator[Tab
 def from_bank_command(
     file: Annotated[Path, Argument("BANK", "A nugget bank of RAGTIME or Auto-Judge.")],
 ) -> None:
-    """Print a bank of questions with gold answers as nuggets, each answer with its question, which
-    is its sub-narrative: so that answers can be assigned to them."""
+    """Print a bank of questions with gold answers as nuggets, so that you can assign answers to
+    them. Each answer becomes a nugget, with its question as the sub-narrative."""
     put([bank_nuggets(file, remark)])
 
 
@@ -152,22 +162,27 @@ def edit_command(
     folder: FolderArgument,
     topic: Annotated[str, Argument("TOPIC", "Id of the narrative.")],
     name: Annotated[
-        str | None, Option("Who edits: labels are by human:NAME.", flag="--as", metavar="NAME")
+        str | None,
+        Option(
+            "Who makes the edits: labels are stored under human:NAME.", flag="--as", metavar="NAME"
+        ),
     ] = None,
     show_only: Annotated[
         bool, Option("Print the text that would be edited; change nothing.", flag="--print")
     ] = False,
     file: Annotated[
-        Path | None, Option("Take an edited text instead of an editor's.", metavar="F")
+        Path | None,
+        Option("Read the edited text from this file instead of opening an editor.", metavar="F"),
     ] = None,
 ) -> None:
-    """Open a narrative's nuggets in an editor ($VISUAL, $EDITOR) and keep every change as a label.
+    """Open a narrative's nuggets in an editor ($VISUAL, $EDITOR), and keep every change as a label.
 
-    Reword, split, merge, drop, add, change importance or sub-narrative. What the machine made
-    stays on record; 'assay score --policy machine' scores without the edits.
+    You can reword, split, merge, drop and add nuggets, and change their importance or
+    sub-narrative. The machine's nuggets stay on record: 'assay score --policy machine' scores
+    without your edits.
     """
     if name is None and not show_only:
-        raise typer.BadParameter("is needed: who edits?", param_hint="--as")
+        raise typer.BadParameter("is required: it says who makes the edits", param_hint="--as")
     opened = open_folder(folder, policy="people")
     done = edit_narrative(
         opened, topic, None if show_only else name, from_file(file) if file else _in_editor
@@ -183,7 +198,7 @@ def edit_command(
             return
         parts = [f"{count} {what}" for what, count in counts.items() if what != "labels"]
         yield f"{', '.join(parts)}: {done.labels} labels by human:{name}."
-        yield "'assay evaluate' asks what the change leaves open and scores again."
+        yield "'assay evaluate' asks for the labels this needs and scores again."
 
     present(lambda: counts, people())
 
@@ -194,14 +209,14 @@ def _in_editor(text: str, read: Reader) -> Lines:
     while True:
         text = _edited(text)
         if not text.strip():
-            tell("The text came back empty. Delete the nuggets' lines alone to drop all.")
+            tell("The text came back empty. To drop all nuggets, delete only their lines.")
             raise typer.Exit(1)
         parsed = read(text)
         if parsed.ok:
             return parsed.require()
         for fault in parsed.errors:
             tell(fault)
-        if not typer.confirm("Edit again? (No gives up; nothing is changed)", default=True):
+        if not typer.confirm("Edit again? (If you answer no, nothing is changed.)", default=True):
             raise typer.Exit(1)
 
 
@@ -217,6 +232,6 @@ def _edited(text: str) -> str:
             return file.read_text(encoding="utf-8-sig")
         except (OSError, ValueError, subprocess.CalledProcessError) as error:
             raise SettingsError(
-                f"{editor}: editing failed ({error}). Nothing is changed. Set EDITOR, or edit what "
-                "--print prints and give it with --file."
+                f"{editor}: editing failed ({error}). Nothing has changed. Set EDITOR, or edit "
+                "the output of --print and pass it with --file."
             ) from None

@@ -23,27 +23,35 @@ def plan_command(
     folder: FolderArgument,
     *,
     measure: Annotated[
-        str, Option("Left out: the one that hangs on most labels.", flag="--measure -m")
+        str,
+        Option(
+            "Measure to plan for (default: the one that depends on most labels).",
+            flag="--measure -m",
+        ),
     ] = "",
-    task: Annotated[str, Option("What people label.")] = "",
+    task: Annotated[str, Option("Task that people label.")] = "",
     agreement: Annotated[
         float,
-        Option("Before anybody labelled: of how many units people say what the machine says."),
+        Option(
+            "If nobody has labelled yet: the share of units on which people are expected to agree "
+            "with the machine."
+        ),
     ] = AGREEMENT,
     **options: Any,
 ) -> None:
-    """What to label next and what that will buy: widths, pairs of runs settled, hours, money.
+    """Plan what to label next, and show what it is expected to gain: interval widths, pairs of runs
+    settled, hours, money.
 
-    Expectations, by the labels that are there; nothing is drawn and nothing written. 'assay draw'
-    makes the draw that is named at the end.
+    The expectations are based on the labels there are. Nothing is drawn or written. The plan ends
+    with an 'assay draw' command that makes the draw.
     """
     aim = Aim(**options)
     if not 0.5 <= agreement < 1:
-        raise typer.BadParameter("must be from .5 and below 1", param_hint="--agreement")
+        raise typer.BadParameter("must be at least .5 and below 1", param_hint="--agreement")
     if aim.width is not None and not 0 < aim.width < math.inf:
         raise typer.BadParameter("must be a number above 0", param_hint="--width")
     if sum((aim.to_decide, aim.width is not None, aim.n is not None)) > 1:
-        raise typer.BadParameter("give one of --to-decide, --width and --n", param_hint="--n")
+        raise typer.BadParameter("give only one of --to-decide, --width and --n", param_hint="--n")
     opened = Opened.open(folder)
     found = plan_labels(opened, aim, task=task, measure=measure, agreement=agreement)
     present(
@@ -83,7 +91,7 @@ def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
         "hours",
         "model's price",
     )
-    title = f"What labels are expected to buy: {found.measure}"
+    title = f"Expected gain from labels: {found.measure}"
     yield Table(title, heading, rows, numbers=frozenset(heading[1:]))
     if found.settled:
         yield Paragraph(f"Settled now: {found.settled} of {counted(found.pairs, 'pair')}.")
@@ -91,6 +99,6 @@ def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
         yield Paragraph(f"• {note}")
     best = found.cheapest
     if best is not None:
-        wanted = "What buys most" if aim.n is not None else "The fewest labels that do it"
+        wanted = "The largest gain" if aim.n is not None else "The fewest labels that reach it"
         yield Paragraph(f"{wanted}: {best.labels:,} by {best.design}.")
         yield Paragraph(found.command)

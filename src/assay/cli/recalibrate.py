@@ -19,18 +19,18 @@ from assay.systems.recalibration import MEASURES, Calibration
 @takes(recalibrate, output="apply_to")
 def recalibrate_command(
     seen: Annotated[
-        Path, Argument("SEEN.csv", "Columns run, topic, confidence, correct: what is learnt from.")
+        Path, Argument("SEEN.csv", "Columns run, topic, confidence, correct: the data to fit on.")
     ],
     *,
     output: Annotated[
-        Path | None, Option("The run with other confidences.", flag="-o --output")
+        Path | None, Option("File to write the recalibrated run to.", flag="-o --output")
     ] = None,
     **options: Any,
 ) -> None:
-    """Fit a map of confidences on one question set and apply it to another run.
+    """Fit a recalibration of confidences on one question set and apply it to another run.
 
-    The effect on SEEN is cross-validated: no question's confidence is mapped by a map that saw it.
-    Where the other run's correctness is known too, the effect on it is shown beside.
+    The effect on SEEN is cross-validated: no question is used to fit the map that is applied to it.
+    If the correctness of the other run is known, the effect on that run is shown too.
     """
     found = recalibrate(seen, output=output, note=remark, **options)
     present(found.document, _people(found))

@@ -15,10 +15,13 @@ from assay.model.wording import counted, listed
 @forms("json")
 def release_command(
     folder: FolderArgument,
-    into: Annotated[Path, Option("A new folder, or a release.", flag="--output -o")],
+    into: Annotated[Path, Option("A new folder, or an earlier release.", flag="--output -o")],
     team: Annotated[
         list[str] | None,
-        Option("Whose a run is (* for anything), beside [release.teams].", metavar="RUN=TEAM"),
+        Option(
+            "Which team a run belongs to (* matches anything), in addition to [release.teams].",
+            metavar="RUN=TEAM",
+        ),
     ] = None,
     figures: Annotated[
         bool, Option("Draw leaderboards as PDF.", flag="--figures/--no-figures")
@@ -26,18 +29,27 @@ def release_command(
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
 ) -> None:
-    """Score, and write what is published: pages, tables, pictures, results and the dossier.
+    """Score, and write the files to publish: pages, tables, pictures, results and the dossier.
 
-    index.html for everybody (under 2 MB, without texts of runs and corpora), teams/TEAM.html for
-    each team, tables/ in Markdown and LaTeX with intervals and letters, figures/ as PDF, results/
-    as trec_eval -q prints them, matrices/ of topics by runs, dossier/ with all of out/ (texts
-    too), and SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
+    index.html is for everybody (under 2 MB, without texts of runs and corpora).
+
+    teams/TEAM.html has a page for each team.
+
+    tables/ has Markdown and LaTeX with intervals and letters; figures/ has PDFs.
+
+    results/ has scores as trec_eval -q prints them; matrices/ has topics by runs.
+
+    dossier/ has all of out/ (including texts).
+
+    SHA256SUMS can be checked with 'sha256sum -c'.
+
+    Asks no labeller.
     """
     teams = named_values(team or (), "--team", "RUN=TEAM")
     with showing(open_folder(folder, labeller, policy)) as opened:
         found = release(opened, into, teams=teams, figures=figures, note=remark)
     said = [f"{counted(len(found.files) + 1, 'file')} in {into}. Open {into / 'index.html'}."]
     if found.left_out:
-        said.append(f"No room on the public page for: {listed(found.left_out, 10)}.")
+        said.append(f"Too large for the public page: {listed(found.left_out, 10)}.")
     said.append(f"Seal (SHA-256 of the manifest): {found.seal}")
     present(lambda: found, [Paragraph(one) for one in said])

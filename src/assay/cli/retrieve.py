@@ -24,36 +24,39 @@ _REASONS = 3  # why replies could not be used, the commonest
 @forms("json")
 @takes(settings_for, dense="fast", decompose="rrf_k")
 def retrieve_command(
-    index_folder: Annotated[Path, Argument("INDEX", "From assay index build.")],
+    index_folder: Annotated[Path, Argument("INDEX", "Folder made by assay index build.")],
     topics_file: Annotated[
-        Path, Argument("TOPICS", "R2C2 questions, TREC RAG topics, or questions as rag has them.")
+        Path,
+        Argument("TOPICS", "R2C2 questions, TREC RAG topics, or questions of the rag protocol."),
     ],
     output: Annotated[
-        Path, Option("The run; a PR run is called as this file is.", flag="-o --output")
+        Path, Option("The run to write; a PR run is named after this file.", flag="-o --output")
     ],
     run_format: Annotated[
         RunFormat, Option("R2C2 PR run, or TREC run of passages or documents.", flag="--format")
     ] = RunFormat.PR,
     *,
-    dense: Annotated[str, Option("Embedder of the queries: the index's.", metavar="SPEC")] = "",
+    dense: Annotated[
+        str, Option("Embedder for the queries (default: the index's).", metavar="SPEC")
+    ] = "",
     decompose: Annotated[
-        str | None, Option("Model that takes questions apart.", metavar="SPEC")
+        str | None, Option("Model that splits questions into simpler ones.", metavar="SPEC")
     ] = None,
     max_passage_chars: Annotated[
-        int | None, Option("PR runs: cut passages to their best part.", least=1)
+        int | None, Option("PR runs: cut passages to their best part of this length.", least=1)
     ] = None,
     ledger_file: Annotated[
         Path | None,
-        Option("Where answers of models are kept (INDEX/labels.sqlite).", flag="--ledger"),
+        Option("Ledger for model replies (default: INDEX/labels.sqlite).", flag="--ledger"),
     ] = None,
     budget: BudgetOption = None,
     **options: Any,
 ) -> None:
     """Retrieve passages of INDEX for TOPICS and write a run.
 
-    What a model was asked is kept in the ledger: run the same command again, and only what is
-    missing is asked. Exit status 1 where a model's reply could not be used or is missing; the
-    order before stands there.
+    Model replies are kept in the ledger: run the same command again to ask only for what is
+    missing. Exit status 1 if a model's reply is unusable or missing; those passages keep their
+    earlier order.
     """
     require_plain(output)
     settings = settings_for(run_format, **options)
@@ -74,11 +77,11 @@ def retrieve_command(
     def people() -> Iterator[str]:
         yield f"{passages:,} passages for {len(lists)} of {len(topics)} topics in {output}"
         if silent:
-            yield f"Nothing found for {', '.join(silent[:20])}"
+            yield f"No passages found for {', '.join(silent[:20])}"
         if decompose or reranker:
             yield (
-                f"Asked {tally.asked}, known {tally.known}, unusable {found.failed}, "
-                f"missing {found.missing}"
+                f"Asked {tally.asked}, known {tally.known}, unusable {found.failed}, missing "
+                f"{found.missing}"
             )
         yield from why_unusable(faults, _REASONS)
         tell(f"{seconds:.1f} s, {len(topics) / seconds if seconds else 0:,.1f} topics/s")

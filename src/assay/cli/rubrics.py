@@ -11,8 +11,8 @@ from assay.cli.support import TopicsOption, show
 from assay.model.options import Argument, Option
 
 app = group(
-    "Scores of answers graded by weighted rubrics: assay rubrics GRADED.jsonl (short for "
-    "assay rubrics score). 'make' makes rubrics of nuggets.",
+    "Score answers graded by weighted rubrics: assay rubrics GRADED.jsonl (short for assay "
+    "rubrics score). 'make' turns nuggets into rubrics.",
     ScoreUnlessNamed,
 )
 
@@ -27,24 +27,26 @@ def score_command(
     failed: Annotated[
         Failed,
         Option(
-            "A criterion whose judging failed is left 'out' of the score, counts 'zero', or "
-            "makes it a 'range'."
+            "A criterion whose judging failed is left 'out' of the score, counts as 'zero', or "
+            "turns the score into a 'range'."
         ),
     ] = "out",
-    clip: Annotated[bool, Option("Scores of topics are at least 0.")] = False,
-    axes: Annotated[bool, Option("Scores of each axis (type) too.")] = False,
+    clip: Annotated[bool, Option("Clip topic scores below 0 to 0.")] = False,
+    axes: Annotated[bool, Option("Show the scores of each axis (type) too.")] = False,
     topics: TopicsOption = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
-    """ternary and binary scores of answers: the weights that they satisfy, of all positive ones.
+    """Compute ternary and binary scores of answers: the satisfied weights as a share of all
+    positive weights.
 
-    Satisfied counts 1, in part 0.5 (binary: 0). A criterion with a negative weight describes a
-    failing, which costs: scores may be below 0. A topic without a positive weight has no score.
+    Satisfied counts 1, partly satisfied 0.5 (binary: 0). A criterion with a negative weight
+    describes a fault and lowers the score, which may be below 0. A topic without a positive weight
+    has no score.
     """
     show(
         "Rubrics",
         rubric_scores(files, Rubric(failed, clip, axes), topics, remark),
-        "Partly satisfied counts 0.5, in 'binary' 0; failings cost their weight.",
+        "Partly satisfied counts 0.5, in 'binary' 0; faults subtract their weight.",
         per_topic=per_topic,
     )
 
@@ -52,6 +54,6 @@ def score_command(
 @app.command("make")
 @forms()
 def make_command(file: Annotated[Path, Argument("NUGGETS", "Nuggets, JSON Lines.")]) -> None:
-    """Print a rubric for each topic of a file of nuggets, as RAGDoll reads it: each vital nugget is
-    a mandatory criterion of weight 5."""
+    """Print a rubric for each topic of a nugget file, in RAGDoll's format: each vital nugget
+    becomes a mandatory criterion of weight 5."""
     put([rubrics_of_nuggets(file, remark)])

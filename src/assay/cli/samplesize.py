@@ -38,46 +38,48 @@ def samplesize_command(
         list[Path] | None,
         Argument(
             "MATRIX.csv...",
-            "Scores of topics x runs: one column a run, or run,topic,score; of a measure of "
-            "confidence run,topic,confidence,correct, or per_topic.csv.",
+            "Scores of topics x runs: one column per run, or run,topic,score; for a confidence "
+            "measure run,topic,confidence,correct, or per_topic.csv.",
         ),
     ] = None,
-    variance: Annotated[float | None, Option("Use this variance; no matrix is needed.")] = None,
-    alpha: Annotated[list[str] | None, Option("Levels; default 0.05.")] = None,
+    variance: Annotated[float | None, Option("Use this variance instead of a matrix.")] = None,
+    alpha: Annotated[list[str] | None, Option("Significance levels (default: 0.05).")] = None,
     beta: Annotated[
-        list[str] | None, Option("Risks of missing the difference; default 0.2.")
+        list[str] | None, Option("Risks of missing the difference (default: 0.2).")
     ] = None,
     mind: Annotated[
-        list[str] | None, Option("Smallest differences to detect; default 0.05,0.1,0.2.")
+        list[str] | None, Option("Smallest differences to detect (default: 0.05,0.1,0.2).")
     ] = None,
     m: Annotated[
-        list[str] | None, Option("Numbers of runs to compare; default 2,5,10,20,50,100.")
+        list[str] | None, Option("Numbers of runs to compare (default: 2,5,10,20,50,100).")
     ] = None,
     width: Annotated[
-        list[str] | None, Option("Widths of the interval; default: those of --mind.")
+        list[str] | None, Option("Widths of the interval (default: those of --mind).")
     ] = None,
     score: Annotated[
         str | None,
         Option(
-            "Which score of a table run,topic,score; or HMR, R_O, ECE, ... of confidences.",
+            "Which score of a table run,topic,score to use; or HMR, R_O, ECE, ... for confidences.",
             metavar="NAME",
         ),
     ] = None,
     power: Annotated[
-        bool, Option("Only the power that the experiments had, with their own topics.")
+        bool, Option("Show only the power that the experiments had with their own topics.")
     ] = False,
-    draws: Annotated[int, Option("Samples that HMR and its like rest on.", least=100)] = 2000,
-    seed: Annotated[int, seed_option("Of these samples.")] = 0,
+    draws: Annotated[
+        int, Option("Simulated samples for HMR and similar measures.", least=100)
+    ] = 2000,
+    seed: Annotated[int, seed_option("Seed of these samples.")] = 0,
 ) -> None:
-    """How many topics are needed, by Sakai's three designs, from the residual variance.
+    """Compute how many topics are needed, by Sakai's three designs, from the residual variance.
 
     paired-t: power of a paired t-test. anova: power of a one-way ANOVA over m runs. interval:
-    expected width of the interval of a difference (its width is the column mind). Options with
-    several values may be repeated or hold a list: --mind 0.05,0.1.
+    expected width of the interval of a difference (the column mind holds this width). You can
+    repeat an option or give it a list: --mind 0.05,0.1.
 
-    HMR and its like are no means over topics: with --score HMR, topics of a pilot are drawn anew
-    instead. paired: a difference is found; interval, interval-run: the width of the interval of a
-    difference, of a single run; worst: for the pair of runs that needs most.
+    HMR and similar measures are not means over topics. With --score HMR, topics of a pilot are
+    resampled instead. paired: a difference is found. interval, interval-run: the width of the
+    interval of a difference or of a single run. worst: for the pair of runs that needs most topics.
     """
     files = matrices or []
     if power and not files:
@@ -155,7 +157,7 @@ def _share(text: str) -> float:
 
 def _two_or_more(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 2 <= int(text) <= 10**6):
-        raise ValueError("must be a whole number from 2")
+        raise ValueError("must be a whole number of at least 2")
     return int(text)
 
 
@@ -166,8 +168,8 @@ def _people(found: Designs, *, sizes: bool) -> Iterator[Table | str]:
         return
     yield _needed(f"Topics needed, variance {found.variance.value:.6g}", COLUMNS, found.rows)
     yield (
-        "mind is the difference to detect (of an interval: its expected width); m the number of "
-        "runs."
+        "mind is the difference to detect (for an interval: its expected width); m is the number "
+        "of runs."
     )
 
 
@@ -219,7 +221,7 @@ def _experiments(found: Designs) -> Iterator[Table | str]:
 def _simulated(found: SimulatedDesigns, *, sizes: bool) -> Iterator[Table | str]:
     columns = ("matrix", "topics", "runs", "alpha", "mind", "power", "least", "width", "single")
     yield Table(
-        f"What the pilot could show of {found.measure}",
+        f"What the pilot could show for {found.measure}",
         columns,
         [
             (
@@ -240,8 +242,8 @@ def _simulated(found: SimulatedDesigns, *, sizes: bool) -> Iterator[Table | str]
     )
     yield (
         "power: how often a difference of mind between two runs is found, on average over all "
-        "pairs; least: of the pair that varies most. width: of the interval of a difference; "
-        "single: that of a single run."
+        "pairs; least: for the pair that varies most. width: of the interval of a difference; "
+        "single: of the interval of a single run."
     )
     if not sizes:
         return
@@ -249,7 +251,7 @@ def _simulated(found: SimulatedDesigns, *, sizes: bool) -> Iterator[Table | str]
     title = f"Topics needed for {found.measure}, simulated from the pilot's"
     yield _needed(title, SIMULATED, found.rows)
     yield (
-        "mind is the difference to detect (of an interval: its width); worst is for the pair of "
-        "runs that needs most. Good to a few in a hundred, if the pilot's topics are like those to "
-        f"come: {found.draws:,} samples, seed {found.seed}."
+        "mind is the difference to detect (for an interval: its width); worst is the pair of runs "
+        "that needs most topics. Accurate to a few per cent if future topics are like those of "
+        f"the pilot: {found.draws:,} samples, seed {found.seed}."
     )

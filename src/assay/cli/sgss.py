@@ -15,15 +15,18 @@ from assay.page.tables import Table
 from assay.protocols.sgss.inputs import CRITERIA
 from assay.protocols.sgss.learning import Learned
 
-app = group("SGSS: weights from preferences.")
+app = group("Learn SGSS weights from preferences.")
 
 
 @app.command("weights")
 @forms("json")
 def weights_command(
-    folder: Annotated[Path, Argument("FOLDER", "With [inputs] preferences.")],
+    folder: Annotated[
+        Path, Argument("FOLDER", "Evaluation folder with 'preferences' in [inputs].")
+    ],
     into: Annotated[
-        Path | None, Option("Where to (default: FOLDER/weights.json).", flag="--out")
+        Path | None,
+        Option("File to write the weights to (default: FOLDER/weights.json).", flag="--out"),
     ] = None,
     select: Annotated[
         bool, Option("Drop criteria that do not help, or keep all.", flag="--select/--all")
@@ -36,10 +39,12 @@ def weights_command(
 ) -> None:
     """Learn the weights from the training part of the preferences, and save them.
 
-    Logistic regression without an intercept on the differences of the measures; criteria are
-    dropped by cross-validated MAR. Put 'weights = "weights.json"' into [settings] to use them,
-    if the table shows that they agree better than the default weights: MAR there is of queries that
-    nothing was chosen on (nested cross-validation), with its interval over queries.
+    Fits a logistic regression without an intercept on the differences of the measures; criteria are
+    dropped by cross-validated MAR.
+
+    If the table shows that the weights agree better than the default ones, put 'weights =
+    "weights.json"' into [settings] to use them. The MAR shown there is for queries that were not
+    used in choosing anything (nested cross-validation), with its interval over queries.
     """
     made = learn_weights(
         folder, into, select=select, degraded=degraded, policy=policy, labeller=labeller
@@ -51,7 +56,7 @@ def _people(made: LearnedWeights) -> Iterator[Table | str]:
     learned, target = made.learned, made.path
     yield Table("Weights", CRITERIA, [[getattr(learned.weights, name) for name in CRITERIA]])
     yield Table(
-        "Models, each without one criterion more",
+        "Models, each with one criterion fewer",
         ("criteria", "MAR"),
         [
             (" ".join(one.criteria) + (" ←" if one.criteria == learned.criteria else ""), one.mar)
@@ -68,7 +73,7 @@ def _people(made: LearnedWeights) -> Iterator[Table | str]:
     yield ""
     columns = ("weights", "MAR", "interval", "against default")
     yield Table(
-        "On queries that nothing was chosen on",
+        "On queries not used to choose anything",
         columns,
         [
             (one.model, one.mar, _ends(one.interval), _ends(one.against_default, sign=True))
@@ -87,8 +92,8 @@ def _people(made: LearnedWeights) -> Iterator[Table | str]:
         )
     yield _verdict(learned)
     if learned.left_out:
-        tell(f"{counted(learned.left_out, 'pair')} without all labels: left out of the learning.")
-    yield f'{target}: use it with weights = "{target.name}" in [settings].'
+        tell(f"{counted(learned.left_out, 'pair')} without all labels: not used for learning.")
+    yield f'{target}: to use it, put weights = "{target.name}" into [settings].'
 
 
 def _ends(ends: tuple[float, float] | None, *, sign: bool = False) -> str:
@@ -99,10 +104,12 @@ def _ends(ends: tuple[float, float] | None, *, sign: bool = False) -> str:
 
 def _verdict(learned: Learned) -> str:
     if learned.own.against_default is None:
-        return "Too few queries to tell whether they agree better than the default weights."
+        return (
+            "There are too few queries to tell whether they agree better than the default weights."
+        )
     low, high = learned.own.against_default
     if low > 0:
         return "They agree better than the default weights."
     if high < 0:
         return "They agree less than the default weights: keep the defaults."
-    return "Whether they agree better than the default weights cannot be told."
+    return "It is unclear whether they agree better than the default weights."

@@ -17,21 +17,22 @@ from assay.protocols import registry
 
 @forms()
 def init_command(
-    folder: Annotated[Path, Argument("FOLDER", "Made where it is not there.")],
+    folder: Annotated[Path, Argument("FOLDER", "The folder; created if it does not exist.")],
     protocol: Annotated[
         str, Option(f"{' | '.join(registry.OWN)} | module:attribute  [required]")
     ] = "",
     labeller: Annotated[str, Option(f"{SPEC_HELP}.", metavar="SPEC")] = "embedded",
 ) -> None:
-    """Write an evaluation folder for a protocol: assay.toml with every setting, and a small example
-    of each input, so that it can be evaluated at once. Nothing that is there is overwritten."""
+    """Create an evaluation folder for a protocol: assay.toml with every setting, and a small
+    example of each input, so that you can evaluate it at once. Existing files are not overwritten.
+    """
     if not protocol:
         titles = (
             f"  --protocol {name:9} {registry.find_protocol(name).title}" for name in registry.OWN
         )
-        raise SettingsError("\n".join(("Say what the folder is for:", *titles)))
+        raise SettingsError("\n".join(("Choose a protocol for the folder:", *titles)))
     for path in start(folder, protocol, labeller):
         say(path)
     found = status(folder)
-    say("Put your files in the place of these, or try it as it is:")
+    say("Replace these with your own files, or try it as it is:")
     present(dict, [*map(Paragraph, found.lacks), Table("", ("", ""), found.next)])

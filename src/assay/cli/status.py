@@ -18,9 +18,9 @@ from assay.page.tables import Table
 def status_command(
     folder: Annotated[Path, Argument("[FOLDER]", "Evaluation folder with an assay.toml.")] = Path(),
 ) -> None:
-    """What is in an evaluation folder, what is missing, and the commands that come next.
+    """Show what an evaluation folder contains, what is missing, and the commands to run next.
 
-    'assay' alone in a folder says the same. Exit status 1 where something is missing.
+    'assay' on its own in a folder shows the same. Exit status 1 if something is missing.
     """
     found = status(folder)
     present(lambda: found, _people(found))

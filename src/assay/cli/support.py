@@ -23,8 +23,8 @@ _ALWAYS = ("uncited", "unjudged")
 TopicsOption = Annotated[
     Topics,
     Option(
-        "What the mean is taken over: 'all' topics of the label files, 0 where the run is silent, "
-        "or the topics 'answered' by the run."
+        "Take means over 'all' topics of the label files, counting 0 if the run does not answer, "
+        "or over the topics 'answered' by the run."
     ),
 ]
 
@@ -48,7 +48,9 @@ def _people(title: str, found: LabelScores, said: str, *, per_topic: bool) -> It
         counts = {} if part or per_topic else found.counts
         shown = f"{title}, continued" if part else title
         yield _table(shown, tuple(measures), found, counts, per_topic=per_topic)
-    over = f"all topics of the labels ({len(found.sheet.topics)}), 0 where a run is silent"
+    over = (
+        f"all topics of the labels ({len(found.sheet.topics)}), counting 0 if a run does not answer"
+    )
     if found.topics == "answered":
         over = "the topics that each run answers"
     yield Paragraph(f"Means over {over}. {said}")
@@ -86,24 +88,24 @@ def support_command(
     citations: Annotated[
         Citations,
         Option(
-            "Which citations of a sentence count: the 'first' (the track's rule), or 'all' "
-            "that are judged, by their mean."
+            "Which citations of a sentence count: only the 'first' (the track's rule), or the "
+            "mean of 'all' that are judged."
         ),
     ] = "first",
     topics: TopicsOption = "all",
     per_topic: PerTopicOption = False,
 ) -> None:
-    """Weighted precision and recall of answers whose citations are labelled.
+    """Compute weighted precision and recall of answers from labelled citations.
 
-    Full support counts 1, partial 0.5, none 0; the hard measures count full support only. A
-    sentence without citations counts 0 in recall; an unjudged one (-1) leaves both. An answer that
-    cites nothing counts 0. Where a label is missing (null), a score lies between two ends: none and
-    full support.
+    Full support counts 1, partial 0.5, none 0; the hard measures count only full support. A
+    sentence without citations counts 0 in recall; an unjudged one (-1) is left out of both. An
+    answer that cites nothing counts 0. If a label is missing (null), a score is a range from no
+    support to full support.
     """
     which = "its first citation" if citations == "first" else "the mean of its judged citations"
     show(
         "Support",
         support_scores(files, citations, topics, remark),
-        f"A sentence is worth {which}; unjudged sentences leave the scores.",
+        f"A sentence counts as {which}; unjudged sentences are left out.",
         per_topic=per_topic,
     )

@@ -36,8 +36,8 @@ def trust_command(
     measure: Annotated[
         list[str] | None,
         Option(
-            "Shown and written (left out: those that rank "
-            "are shown, all of the leaderboards written).",
+            "Measure to show and write (default: show those that rank, and write all of the "
+            "leaderboards).",
             flag="--measure -m",
             metavar="M",
         ),
@@ -45,25 +45,27 @@ def trust_command(
     population: Annotated[
         Of,
         Option(
-            "these: the score had people labelled all topics here; like-these: the one "
-            "expected on topics of this kind, which a claim about systems needs."
+            "these: the score if people labelled all topics here. like-these: the score expected "
+            "on topics of this kind; use it for claims about systems."
         ),
     ] = Of.THESE,
-    level: Annotated[float, Option("Of the intervals.")] = 0.95,
-    draw: Annotated[str, Option("Beginning of a draw's id.")] = "",
+    level: Annotated[float, Option("Confidence level of the intervals.")] = 0.95,
+    draw: Annotated[str, Option("Id of the draw to use, or its beginning.")] = "",
     carried: Annotated[
         str,
         Option(
-            "Instead: a sensitivity analysis by how the judge did on another collection, as "
-            "45/50,40/50 (45 of 50 right ones called right, 40 of 50 wrong ones wrong).",
+            "Make a sensitivity analysis instead, from how the judge did on another collection, "
+            "e.g. 45/50,40/50 (45 of 50 right ones called right, 40 of 50 wrong ones called "
+            "wrong).",
             metavar="TP/M1,TN/M0",
         ),
     ] = "",
 ) -> None:
-    """Scores as people would have given them, with intervals, from labels of a random draw.
+    """Correct scores with people's labels of a random draw, and show intervals.
 
-    The machine labels everything, people what 'assay draw' drew; errors of the machine are taken
-    out and widen the intervals. Writes out/trust.csv. Exit status 1 where nothing can be corrected.
+    The machine labels everything; people label what 'assay draw' drew. The correction removes the
+    machine's errors, which widens the intervals. Writes out/trust.csv. Exit status 1 if nothing can
+    be corrected.
     """
     if carried:
         _carried(carried_over(folder, carried, measures=measure or (), level=level))
@@ -84,9 +86,9 @@ def trust_command(
 def _carried(found: Sequence[CarriedOver]) -> None:
     """Print a sensitivity analysis, in no order: it says of no run that it is better."""
     says = (
-        "A sensitivity analysis, no correction: it supposes that the judge errs here as it did on "
-        "the other collection, and alike for all runs. No two runs may be compared by it; 'assay "
-        "draw' and 'assay trust' correct."
+        "This is a sensitivity analysis, not a correction: it assumes that the judge errs here as "
+        "it did on the other collection, and alike for all runs. Do not compare runs by it; "
+        "'assay draw' and 'assay trust' give corrected scores."
     )
     rows = [(o.run, o.measure, o.judge_alone, f"{number(o.value)} [{interval(o.low, o.high)}]", o.n)
             for o in found]  # fmt: skip

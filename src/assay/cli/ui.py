@@ -22,29 +22,32 @@ from assay.web.people import Role
 @forms()
 def ui_command(
     folder: Annotated[Path, Argument("FOLDER", "The evaluation folder.")],
-    port: Annotated[int, Option("The port (0: any that is free).", least=0, most=65535)] = 8080,
-    host: Annotated[
-        str, Option("The address to listen at, if not this machine alone.")
-    ] = "127.0.0.1",
+    port: Annotated[
+        int, Option("Port to listen on (0: any free port).", least=0, most=65535)
+    ] = 8080,
+    host: Annotated[str, Option("Address to listen on.")] = "127.0.0.1",
     url: Annotated[
         str | None,
-        Option("The address that people come by, where a proxy stands before the server."),
+        Option("Public address of the server, if it is behind a proxy."),
     ] = None,
     name: Annotated[
-        str | None, Option("Who you are: human:NAME.", flag="--as", metavar="NAME")
+        str | None,
+        Option("Your name: labels are stored under human:NAME.", flag="--as", metavar="NAME"),
     ] = None,
     invite: Annotated[
-        list[str] | None, Option("Print a link for NAME, too.", metavar="NAME")
+        list[str] | None, Option("Also print a link for NAME; repeatable.", metavar="NAME")
     ] = None,
     role: Annotated[
-        Role | None, Option("What those who are invited may do (left out: as before, or labeller).")
+        Role | None,
+        Option("Role of the people you invite (default: unchanged, or labeller for new people)."),
     ] = None,
     browser: Annotated[bool, Option("Open a browser.", flag="--browser/--no-browser")] = True,
 ) -> None:
-    """Open the workbench: people label what the folder asks, in a browser.
+    """Open the workbench, where people label the folder's units in a browser.
 
-    Links let in once. The server listens on this machine alone unless --host says otherwise. Every
-    label is in the ledger before the next unit is shown; Ctrl-C ends it.
+    Each link can be used once to sign in. The server listens on this machine only, unless --host
+    says otherwise. Every label is in the ledger before the next unit is shown. Press Ctrl-C to
+    stop.
     """
     public = None if url is None else addresses.public_address(url)
     opened = Opened.open(folder)

@@ -25,9 +25,9 @@ def validate_command(
     files: Annotated[list[Path], Argument("FILE...", "Files to check: plain, .gz or .bz2.")],
     **options: Any,
 ) -> None:
-    """Check files against their format and list every fault with its line and cure.
+    """Check files against their format, and list every fault with its line and how to fix it.
 
-    Exit status: 0 good, 1 faults found, 2 a file cannot be read or wrong usage.
+    Exit status: 0 no faults; 1 faults found; 2 a file cannot be read, or wrong usage.
     """
     if options["year"] is not None:
         one_of(options["year"], YEARS, "--year")
@@ -47,7 +47,7 @@ def _people(found: Validated) -> Iterator[Text | str]:
     for fixed in found.fixes or ():
         for change in fixed.changes:
             topic = f" [{change.topic}]" if change.topic else ""
-            yield f"{fixed.file}:{change.line}{topic} mended: {change.what}"
+            yield f"{fixed.file}:{change.line}{topic} fixed: {change.what}"
         yield f"{fixed.file}: {f'mended in {fixed.fixed}' if fixed.fixed else 'nothing to mend'}"
     for one in found.report.files:
         for place, (fault, *_) in placed(one.faults):
@@ -69,7 +69,7 @@ def _people(found: Validated) -> Iterator[Text | str]:
         yield Text(printable(said), style="green" if not one.errors else "bold")
     count, bad = len(found.report.files), found.faulty
     if count >= _SUMMED_UP:
-        so = f"; {len(bad)} to be mended: {listed(bad, _SUMMED_UP)}" if bad else ""
+        so = f"; {len(bad)} to fix: {listed(bad, _SUMMED_UP)}" if bad else ""
         what = "faults" if found.strict else "errors"
         said = f"{count} files: {count - len(bad)} without {what}{so}."
         yield Text(printable(said), style="bold" if bad else "green")

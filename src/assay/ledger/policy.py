@@ -19,11 +19,12 @@ from assay.model.labels import (
 from assay.tasks.base import canonical
 
 POLICY_HELP = (
-    "people (a person's label counts before the machine's), machine (people's labels are left "
-    "out), human (only people's), blind (people's, but for those given with another in sight), "
-    "majority (what most people say), adjudicated (what was settled, else what people agree on), "
-    "only:LABELLER (only this labeller's, e.g. only:human:KIM); each but the last may leave "
-    "people out: 'majority without human:KIM without human:LEE'"
+    "people (a person's label overrides the machine's), machine (people's labels are ignored), "
+    "human (only people's labels), blind (like people, but without labels that people gave while "
+    "seeing another), majority (the label that most people gave), adjudicated (the settled label, "
+    "or else the one that people agree on), only:LABELLER (only this labeller's, e.g. "
+    "only:human:KIM). To leave people out of any of these but machine and only, add their names: "
+    "'majority without human:KIM without human:LEE'"
 )
 _RULES = ("people", "blind", "majority", "adjudicated", "human")
 SEVERAL = "each protocol's own"

@@ -42,27 +42,30 @@ _LISTS = ("documents", "results", "chunks", "nodes")
 class Choices:
     """What the options of ``assay import`` say."""
 
-    run: Annotated[str | None, Option("The run's name.")] = None
+    run: Annotated[str | None, Option("Name of the run.")] = None
     id_from: Annotated[
         str | None,
         Option(
-            "Ids from metadata: a gate needs ids that stay the same from day to day.",
+            "Take ids from this metadata key: a gate needs ids that stay the same from day to day.",
             metavar="KEY",
         ),
     ] = None
-    fields: Annotated[Mapping[str, str], Option("hf: which column is which field.")] = field(
+    fields: Annotated[Mapping[str, str], Option("hf: which column holds which field.")] = field(
         default_factory=dict
     )
-    split: Annotated[str | None, Option("deepeval's CSV: what joins contexts.")] = None
+    split: Annotated[str | None, Option("deepeval's CSV: what separates contexts.")] = None
     retrievers: Annotated[
         str,
         Option(
-            "Of several in a trace: those that the answer had, or one.",
+            "Which of several retrievers in a trace to use: those whose results the answer had, "
+            "the first, the last, or one by name.",
             metavar="answer|first|last|NAME",
         ),
     ] = "answer"
-    retriever: Annotated[str | None, Option("langfuse: a span's name.", metavar="NAME")] = None
-    tool: Annotated[str | None, Option("otel: retrieval by this tool.", metavar="NAME")] = None
+    retriever: Annotated[
+        str | None, Option("langfuse: name of the retriever span.", metavar="NAME")
+    ] = None
+    tool: Annotated[str | None, Option("otel: use retrieval by this tool.", metavar="NAME")] = None
     question_path: Annotated[
         str | None,
         Option("otel, langfuse: where in a trace's input the question is.", metavar="POINTER"),
@@ -71,10 +74,12 @@ class Choices:
         str | None,
         Option("otel, langfuse: where in its output the answer is.", metavar="POINTER"),
     ] = None
-    turns: Annotated[str, Option("Of a conversation.", metavar="all|first|last")] = "all"
-    drop_unretrieved: Annotated[bool, Option("Leave out what retrieved nothing.")] = False
-    not_truncated: Annotated[bool, Option("Take no text for cut.")] = False
-    keep_users: Annotated[bool, Option("Keep ids of users in metadata.")] = False
+    turns: Annotated[
+        str, Option("Which turns of a conversation to import.", metavar="all|first|last")
+    ] = "all"
+    drop_unretrieved: Annotated[bool, Option("Leave out records that retrieved nothing.")] = False
+    not_truncated: Annotated[bool, Option("Do not treat any text as truncated.")] = False
+    keep_users: Annotated[bool, Option("Keep user ids in the metadata.")] = False
     texts: Mapping[str, str] = field(default_factory=dict)
     redact: Sequence[re.Pattern[str]] = ()
 
