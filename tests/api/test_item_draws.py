@@ -385,7 +385,7 @@ def test_several_judges_enter_together(assay, answers):
         (("--task", "r2c2.nothing"), "asks nothing under"),
         (("--task", "answer", "-m", "HMR"), "HMR is no sum"),
         (("--task", "r2c2.answer", "--n", "900"), "only 90 items"),
-        ((), "single units are of one task"),
+        ((), "drawing single units takes exactly one task"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(assay, answers, options, says):

@@ -164,7 +164,7 @@ def test_ndcg_is_planned_by_how_its_topics_vary(assay, rag):  # noqa: F811
         (("-m", "nothing"), "No leaderboard here has nothing"),
         (("--task", "r2c2.nothing"), "correct no measure here"),
         (("--width", "0"), "above 0"),
-        (("--width", "nan"), "nan is no number"),
+        (("--width", "nan"), "must be a number, not nan"),
         (("--width", "0.1", "--to-decide"), "one of"),
         (("--agreement", "1"), "below 1"),
         (("--level", "1"), "at most 0.9999"),

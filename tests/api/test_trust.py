@@ -135,7 +135,7 @@ def trusted(assay, folder, *more, code=0):
 
 def test_that_labels_open_more_of_a_draw_is_told(assay, world):
     folder, *_ = world
-    said = "More may open as people label."
+    said = "More units may follow as people label."
     assert said in " ".join(assay("draw", folder, "--n", 12).stdout.split())
     done = assay("draw", folder, "--n", 12, "--seed", 2, "--task", "r2c2.answer")
     assert done.returncode == 0, done.stderr
@@ -690,7 +690,7 @@ def test_errors_from_elsewhere_give_a_sensitivity_analysis_alone(assay, judged):
         assert scores[run]["high"] == pytest.approx(high)
         assert scores[run]["judge_alone"] == pytest.approx(right / 30)
     shown = " ".join(assay("trust", folder, "--carried", "45/50,40/50").stdout.split())
-    assert "A sensitivity analysis, no correction" in shown
+    assert "This is a sensitivity analysis, not a correction" in shown
     assert not (folder / "out" / "trust.csv").exists()
 
 

@@ -199,7 +199,7 @@ def test_continuous_labels(tmp_path, assay, monkeypatch):
     assert document["confusion"]["A_by_B"] is None
     assert document["confusion"]["reason"].startswith("No table of counts")
     shown = assay("agree", a, b).stdout
-    assert "kappa@t of 2,009 thresholds: not shown (see --csv)." in shown
+    assert "kappa@t at 2,009 thresholds is not shown here (use --csv)." in shown
     assert len(shown.splitlines()) < 30
     cut = assay("agree", a, b, "--scale", "0,0.5,1")
     assert "kappa@0.5" in cut.stdout

@@ -87,7 +87,7 @@ def test_trec_rag_with_an_ensemble(assay, tmp_path):
     ("arguments", "says"),
     [
         (("--probe", "luck"), "There is no probe luck. Probes: repeat, order"),
-        (("--family", "R1"), "give it as NAME=FAMILY"),
+        (("--family", "R1"), "write it as NAME=FAMILY"),
         (("--level", "1.5"), "at most 0.9999"),
         (("--level", "0.99999"), "at most 0.9999"),
         (("--budget", "1", "--probe", "drift"), "judge"),

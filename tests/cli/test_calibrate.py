@@ -125,6 +125,6 @@ def test_a_file_of_another_judge_is_refused(assay, films):
 
 def test_of_labels_of_before_no_more_is_promised_than_judging_asks(capsys):
     list(_people(Calibrated(SMALL, (), outdated=2)))
-    assert "'assay judge' asks anew what is still asked." in " ".join(
+    assert "'assay judge' asks again for those still needed." in " ".join(
         capsys.readouterr().err.split()
     )

@@ -225,7 +225,7 @@ def test_an_endpoint_that_is_down_is_status_3(slide, assay):
 
 
 def test_a_budget_needs_a_price(slide, assay):
-    assert "nan is no number" in assay("judge", slide, "--budget", "nan").stderr
+    assert "must be a number, not nan" in assay("judge", slide, "--budget", "nan").stderr
     done = assay("evaluate", slide, "--labeller", "openai:m", "--budget", "1")
     assert done.returncode == 2
     assert '[prices."m"]' in done.stderr

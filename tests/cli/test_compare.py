@@ -271,8 +271,8 @@ def test_topics_answered_leaves_topics_out_for_all_runs(trec, assay):
         assert measure["topics"] == topics
         assert measure["topics_left_out"] == left_out
     shown = assay("compare", *trec, "-m", "AP", "--topics", "answered").stdout
-    assert "1 topic that some run has no score for: left out for all runs." in shown
-    assert "on which a run is silent count 0" in assay("compare", *trec, "-m", "AP").stdout
+    assert "1 topic left out for all runs, because some run has no score for it." in shown
+    assert "that a run does not answer count 0" in assay("compare", *trec, "-m", "AP").stdout
 
 
 def test_several_measures_in_one_option(trec, assay):
@@ -320,7 +320,7 @@ def test_runs_without_a_score_of_any_topic_are_left_out_and_named(tmp_path, assa
     assert document["rows"] == alone["rows"]
     assert "m.csv Runs without a score of any topic (1): c. They are left out." in done.stderr
     shown = assay("compare", "--matrix", file).stdout
-    assert "Runs without a score of any topic, left out (1): c." in shown
+    assert "Runs left out because they have no score for any topic (1): c." in shown
     sizes = assay("samplesize", file, "--json")
     assert json.loads(sizes.stdout)["matrices"][0]["runs_left_out"] == ["c"]
     assert "Runs without a score of any topic (1): c." in sizes.stderr
@@ -505,7 +505,7 @@ def test_the_difference_of_two_runs_is_shown_with_its_interval_where_it_is_not_r
     shown = assay("compare", "--matrix", table).stdout
     said = assay("compare", "--matrix", table, "--csv").stdout.splitlines()[1].split(",")
     difference, low, high = (f"{float(one):.4f}" for one in said[3:6])
-    assert "Not shown to differ" in shown
+    assert "No difference shown" in shown
     (row,) = [line for line in shown.splitlines() if line.split()[:2] == ["new", "old"]]
     assert row.split()[2:6] == [difference, low, "to", high]
 

@@ -179,7 +179,7 @@ def test_missing_topics_and_runs(two, policy, topics, pairs, assay):
     assert "Missing scores (1): C 4;" in shown.stdout
     assert "Runs in A only, left out (1): D." in shown.stdout
     assert "Topics in A only, left out (1): 9." in shown.stdout
-    assert "95 % bootstrap over topics, seed 0" in shown.stdout
+    assert "95 % bootstrap interval over topics, seed 0" in shown.stdout
 
 
 def test_scores_are_named_for_each_file(two, assay):

@@ -132,11 +132,11 @@ def test_without_a_protocol_the_protocols_are_named(tmp_path: Path, assay: Assay
 
 
 def test_within_a_folder_its_name_is_said(tmp_path: Path, assay: Assay):
-    assert "its name is" not in assay("evaluate", cwd=tmp_path).stderr
+    assert "pass '.' as its name" not in assay("evaluate", cwd=tmp_path).stderr
     assay("init", tmp_path, "--protocol", "rag")
     done = assay("evaluate", cwd=tmp_path)
-    assert (done.returncode, "its name is '.'" in done.stderr) == (2, True)
-    assert "its name is" not in assay("labels", "show", ".", cwd=tmp_path).stderr
+    assert (done.returncode, "pass '.' as its name" in done.stderr) == (2, True)
+    assert "pass '.' as its name" not in assay("labels", "show", ".", cwd=tmp_path).stderr
 
 
 @pytest.mark.parametrize("protocol", OWN)

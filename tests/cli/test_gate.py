@@ -291,7 +291,7 @@ def test_every_protocol_says_what_its_runs_handed_in(
     base = tmp_path / "base.json"
     done = assay("gate", folder, "--save", base, "--run", named)
     assert done.returncode == 0, done.stderr
-    assert "a gate compares 5 questions at least: add some" in done.stderr
+    assert "a gate needs at least 5 questions to compare: add some" in done.stderr
     (question,) = json.loads(base.read_bytes())["questions"]
     assert question["question"].startswith("sha256:")
     assert question["scores"]

@@ -101,7 +101,9 @@ def test_a_shard_that_is_judged_twice_moves_no_score(films, tmp_path, monkeypatc
     assert run_here("score", films).returncode == 0
     before = (films / "out" / "scores.csv").read_bytes()
     said = run_here("labels", "merge", films, tmp_path / "False.sqlite").stdout
-    (twice,) = re.findall(r"(\d+) of them answer what the same labeller had answered here", said)
+    (twice,) = re.findall(
+        r"(\d+) of them answer questions that the same labeller had already answered here", said
+    )
     assert PAIRS <= int(twice) <= paid  # most answers are asked beside other nuggets
     assert f", for ${int(twice) / 10:.4f} more:" in said
     assert run_here("score", films).returncode == 0

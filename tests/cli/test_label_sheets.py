@@ -101,13 +101,13 @@ def test_what_was_filled_in_is_a_persons_label_also_where_the_machine_says_the_s
     rows[0]["reason"] = "-2, says the passage"
     file = write(folder / "kim.csv", rows)
     done = assay(*IMPORT, folder, file, "--by", "human:KIM")
-    assert "3 labels added, 0 were known" in done.stdout, done.stderr
+    assert "3 labels added, 0 were already known" in done.stdout, done.stderr
     found = {one["uid"]: one for one in by_people(assay, folder)}
     assert [one["verdict"]["entailed"] for one in found.values()] == [True, False, True]
     assert {one["labeller"]["name"] for one in found.values()} == {"human:KIM"}
     assert next(iter(found.values()))["reason"] == "-2, says the passage"
     again = assay(*IMPORT, folder, file, "--by", "human:KIM")
-    assert "0 labels added, 3 were known" in again.stdout
+    assert "0 labels added, 3 were already known" in again.stdout
 
 
 def test_two_people_fill_in_the_same_sheet_as_spreadsheets_save_it(folder, rows, assay):
@@ -301,7 +301,7 @@ def test_a_hash_that_is_no_text_is_a_fault_of_its_line(folder, assay):
 
 def test_which_units_is_asked_of_a_sheet_alone(folder, assay):
     done = assay("labels", "export", folder, "--units", "open", "-o", folder / "open.jsonl")
-    assert (done.returncode, "give --sheet with it" in done.stderr) == (2, True)
+    assert (done.returncode, "add --sheet" in done.stderr) == (2, True)
     assert not (folder / "open.jsonl").exists()
 
 

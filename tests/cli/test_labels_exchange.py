@@ -130,7 +130,7 @@ def test_a_label_of_equal_units_names_every_place(slide, assay):
     answer = next(row for row in rows if row["task"] == "r2c2.answer")
     assert [place["run"] for place in answer["places"]] == ["OTHER", "SLIDE"]
     listed = assay("labels", "list", slide, "--task", "answer").stdout
-    assert "is one label for 2 places, which are equal: OTHER 0001 answer, SLIDE" in listed
+    assert "is one label for 2 identical places: OTHER 0001 answer, SLIDE" in listed
     assert assay("evaluate", slide).returncode == 0
     report = (slide / "out" / "report.html").read_text()
     assert "Equal, so one label with OTHER 0001 answer." in report
@@ -176,8 +176,8 @@ def test_a_label_made_by_hand_is_added_once(slide, assay):
     row = next(row for row in exported(assay, slide) if row["task"] == "r2c2.entailment")
     made = {"task": row["task"], "unit": row["unit"], "verdict": {"entailed": "NO"}}
     file = write(slide, [{**made, "labeller": "human:KIM"}, {**made, "labeller": "human:LEE"}])
-    assert "2 labels added, 0 were known" in assay("labels", "import", slide, file).stdout
-    assert "0 labels added, 2 were known" in assay("labels", "import", slide, file).stdout
+    assert "2 labels added, 0 were already known" in assay("labels", "import", slide, file).stdout
+    assert "0 labels added, 2 were already known" in assay("labels", "import", slide, file).stdout
 
 
 def test_a_person_changes_a_label_of_ones_own(slide, assay):
@@ -191,8 +191,8 @@ def test_a_person_changes_a_label_of_ones_own(slide, assay):
     assert "1 labels added" in done.stdout, done.stderr
     assert exported(assay, slide)[-1]["overrules"] == own["uid"]
     again = assay("labels", "import", slide, first)
-    assert "0 labels added, 1 were known" in again.stdout
-    assert "has said otherwise since" in again.stdout.replace("\n", " ")
+    assert "0 labels added, 1 were already known" in again.stdout
+    assert "has given another label since" in again.stdout.replace("\n", " ")
 
 
 def test_all_faults_of_a_file_are_told_at_once(slide, assay):
@@ -328,7 +328,7 @@ def test_rows_are_taken_some_at_a_time_and_all_or_none(slide, assay, monkeypatch
     assert "edited.jsonl:3 human:KIM says otherwise of the same unit on line 1" in refused.stderr
     assert exported(assay, slide) == rows
     done = assay("labels", "import", slide, write(slide, [yes, other, yes, row]))
-    assert "2 labels added, 2 were known" in done.stdout, done.stderr
+    assert "2 labels added, 2 were already known" in done.stdout, done.stderr
 
 
 def test_labels_are_listed_as_asked(slide, assay):

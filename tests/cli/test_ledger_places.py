@@ -227,7 +227,7 @@ def test_who_said_otherwise_later_is_told_of(assay, slide, tmp_path):
             ledger.add([replace(said, created=f"{year}-01-01T00:00:00+00:00")])
     done = assay("labels", "merge", slide, tmp_path / "b")
     assert "1 label added" in done.stdout
-    assert "1 of them count" in done.stdout
+    assert "1 of them now count" in done.stdout
 
 
 def test_a_copy_grows_with_its_original_and_with_nothing_else(assay, tmp_path, on_postgres):

@@ -282,8 +282,8 @@ def test_a_full_disk_is_said_and_no_success(golden, tmp_path, form):
     with begun("measure", *golden, form, out=full, said=said) as process:
         assert process.wait(60) == 2
     assert said.read_text() == (
-        "assay: no more could be written, to the output or a file: No space left on device. Make "
-        "room, and run again.\n"
+        "assay: cannot write to the output or a file: No space left on device. Free "
+        "some space and run it again.\n"
     )
 
 
@@ -438,7 +438,7 @@ def test_all_faults_of_all_files_at_once(tmp_path, assay):
         (("--topics", "some"), "must be 'qrels', 'answered' or a file"),
         (("--ties", "random"), "must be 'trec', 'trec64' or 'file'"),
         (("--ideal", "none"), "must be 'qrels' or 'run'"),
-        (("--json", "--csv"), "choose one"),
+        (("--json", "--csv"), "choose only one"),
     ],
 )
 def test_wrong_usage(golden, assay, more, message):

@@ -259,7 +259,7 @@ def test_a_dry_run_counts_what_is_shared_once(folder):
     assert counts["trec-rag: support"] == (0, 3)
     assert counts["sgss: support"] == (0, 3)
     text = assay("judge", folder, "--dry-run").stdout
-    assert "it is asked once" in text
+    assert "so asked only once" in text
     evaluate(folder)
     rows = json.loads(assay("judge", folder, "--dry-run", "--json").stdout)["ahead"]
     assert {(row["to_ask"], row["shared"]) for row in rows} == {(0, 0)}

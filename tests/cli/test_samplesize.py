@@ -254,7 +254,7 @@ def test_topics_for_hmr_are_simulated_from_a_pilot(tmp_path, assay):
     assert [row["mind"] for row in had] == ["0.1", "0.2"]
     shown = assay(*options).stdout
     assert "Topics needed for HMR" in shown
-    assert "What the pilot could show of HMR" in shown
+    assert "What the pilot could show for HMR" in shown
 
 
 def test_scores_and_confidences_do_not_mix(worked, tmp_path, assay):

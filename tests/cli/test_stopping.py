@@ -59,12 +59,12 @@ def test_a_container_without_a_temporary_folder_is_told_what_to_set(monkeypatch,
     with pytest.raises(SystemExit, match="2"):
         denied(caught.value)
     assert capsys.readouterr().err == (
-        "assay: No usable temporary directory found in ['/nowhere']. Name a folder that you may "
-        "write to in TMPDIR.\n"
+        "assay: No usable temporary directory found in ['/nowhere']. Set TMPDIR to a "
+        "folder that you can write to.\n"
     )
     with pytest.raises(SystemExit, match="2"):  # as os.getcwd raises it
         denied(FileNotFoundError(2, "No such file or directory"))
-    assert "the folder that you are in: No such file" in capsys.readouterr().err
+    assert "the current folder: No such file" in capsys.readouterr().err
 
 
 def test_the_same_fault_over_and_over_ends_with_3_and_the_setting_holds(films):  # noqa: F811

@@ -103,7 +103,7 @@ def test_a_diff_lists_the_passages_and_runs_that_it_moves(assay, bank, folder):
     told = bank("diff", f"{file}@0", file, "--folder", folder)
     assert told.exit_code == 1
     assert "nDCG@20" in told.stdout
-    assert "Passages whose label moves (1)" in told.stdout
+    assert "Passages whose label changes (1)" in told.stdout
     bank("edit", file, "--by", "KIM", "--reword", "q1/b", "--text", "New words?")
     document = json.loads(bank("diff", f"{file}@0", file, "--folder", folder, "--json").stdout)
     assert document["grades_missing"] == {"before": 0, "after": 4}
@@ -181,7 +181,7 @@ def test_a_wrong_number_of_questions_is_a_failure_that_is_told(assay, folder):
         done = assay("bank", "generate", folder, "--count", "2", "--out", folder / "new.jsonl")
     assert done.returncode == 1
     assert (
-        "no questions yet:\n  q1: unusable reply: 'questions' must hold 2 entries; it holds 1"
+        "have no questions:\n  q1: unusable reply: 'questions' must hold 2 entries; it holds 1"
         in done.stderr
     )
     assert "0 questions added" in done.stdout
@@ -290,7 +290,7 @@ def test_tqa_files_are_not_overwritten(bank, tmp_path):
         (("--reword", "q1/a", "--text", " "), "--reword needs --text"),
         (("--key", "q1/a"), "--gold"),
         (("--key", "q1/a", "--gold", " "), "--gold"),
-        (("--weigh", "q1/a", "--weight", "nan"), "nan is no number"),
+        (("--weigh", "q1/a", "--weight", "nan"), "must be a number, not nan"),
         (("--weigh", "q1/a", "--weight", "inf"), "from 0 up"),
         (("--add", " ", "--query", "q1"), "some words"),
         (("--drop", "q1/a", "--text", "x?"), "--text does not go with --drop"),

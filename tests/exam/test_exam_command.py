@@ -124,7 +124,7 @@ def test_no_query_leaves_a_mean_because_grades_are_missing(assay, graded, tmp_pa
     assert (float(row["floor"]), float(row["ceiling"])) == (pytest.approx(2 / 3), 1.0)
     shown = assay("exam", graded, "--bank", bank, "--run", run)
     assert "Means over 2 queries" in " ".join(shown.stdout.split())
-    assert "hang on grades" in shown.stderr
+    assert "depend on grades" in shown.stderr
 
 
 def test_normalised_cover_is_over_all_queries(assay, tmp_path):
@@ -154,7 +154,7 @@ def test_ranks_that_the_file_does_not_hold_are_said_and_cover_nothing(assay, tmp
         query[1] = [one for one in query[1] if one["paragraph_id"] != "p1"]
     done = assay("exam", write(tmp_path / "g.jsonl", rows), "--json")
     assert done.returncode == 0
-    assert "2 ranks of the runs are of passages that the file does not hold" in done.stderr
+    assert "2 ranks of the runs hold passages that are not in the file" in done.stderr
 
 
 def test_a_query_without_any_grade_is_open(assay, tmp_path):

@@ -246,7 +246,7 @@ def test_weights_are_learned_saved_and_used(sgss, folder):
     assert document["test_pairs"] == 4
     assert compared["default"]["test_mar"] == pytest.approx(by_part["test"]["MAR"])
     shown = sgss("sgss", "weights", folder, "--all", "--out", folder / "all.json")
-    assert "Whether they agree better than the default weights cannot be told." in shown.stdout
+    assert "It is unclear whether they agree better than the default weights." in shown.stdout
     assert "Learned from 24 preferences between 8 pairs" in shown.stdout
     toml(folder, more='preferences = "preferences.csv"\n', settings='degrade = ["NoHeadings"]')
     sgss("evaluate", folder)
@@ -258,7 +258,7 @@ def test_weights_are_learned_saved_and_used(sgss, folder):
     sgss("evaluate", folder)
     shown = sgss("sgss", "weights", folder, "--out", folder / "less.json")
     assert "Learned from 21 preferences between 7 pairs" in shown.stdout
-    assert "1 pair without all labels: left out of the learning." in shown.stderr
+    assert "1 pair without all labels: not used for learning." in shown.stderr
 
 
 def test_all_faults_of_a_file_of_summaries(tmp_path):

@@ -126,7 +126,7 @@ def test_proposals_say_what_they_settle_and_that_first(assay, tmp_path):
     assert (added["decides"], added["settles_floor"], added["settles_ceiling"]) == (2, 0, 2)
     assert added["why"] == "2 pairs of runs tied"
     shown = " ".join(assay("nuggets", "doctor", path).stdout.split())
-    assert "what settles most pairs of runs first" in shown
+    assert "those that settle most pairs of runs first" in shown
 
 
 def test_nothing_is_said_of_what_hangs_on_missing_labels(assay, tmp_path):

@@ -625,7 +625,7 @@ def test_what_a_person_adds_to_a_given_bank_is_asked_about(assay: Assay, tmp_pat
 
 @pytest.mark.parametrize(
     ("script", "said"),
-    [("sys.exit(1)", "Nothing is changed"), ("p.write_text('')", "came back empty")],
+    [("sys.exit(1)", "Nothing has changed"), ("p.write_text('')", "came back empty")],
 )
 def test_an_editor_that_fails_changes_nothing(assay: Assay, tmp_path: Path, script: str, said: str):
     folder = given(tmp_path, made_by="tests.trec_rag.judge:judge")

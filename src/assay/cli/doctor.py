@@ -229,13 +229,13 @@ def _endpoint(settings: OpenAISettings, base_url: str) -> Check:
     try:
         reply = asyncio.run(ask())
     except TransportError as error:
-        says = f"does not respond: {told(error)}."
+        says = f"does not answer: {told(error)}."
         return Check(what, False, says, "Check the address and that the server runs.")
     if (status := reply.status) in (401, 403):
         return Check(what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY.")
     if status != 200:
         # Some servers have no list of models; that they answer is what counts.
-        return Check(what, True, f"responds (HTTP {status} for its list of models)")
+        return Check(what, True, f"answers (HTTP {status} for its list of models)")
     listed = f'"{settings.model}"'.encode() in reply.body
-    says = "answers" if listed else f"responds, but does not list the model '{settings.model}'"
+    says = "answers" if listed else f"answers, but does not list the model '{settings.model}'"
     return Check(what, True, says)

@@ -125,7 +125,7 @@ def _people(
     for labeller, cells_of in by_labeller.items():
         title = f"Forecast of {labeller} (nothing was asked)"
         yield Table(title, heading, cells_of, numbers=frozenset(("cost, $",)))
-    yield "Read and written are tokens, estimated from words; replies may be shorter or longer."
+    yield "Read, written: tokens, estimated from words; replies may differ in length."
     if "shared" in columns:
         yield "Above: already asked in a line above, so asked only once."
     if any(row["cost"] is None for row in rows):
