@@ -345,7 +345,10 @@ def test_a_sheet_opens_with_its_letters_in_spreadsheets_and_with_semicolons_wher
     sheet = folder / "french.csv"
     asked = ("labels", "export", folder, "--semicolons", "-o")
     refused = assay(*asked, folder / "labels.jsonl")
-    assert (refused.returncode, "--semicolons is of a sheet" in refused.stderr) == (2, True)
+    assert (refused.returncode, "--semicolons only works with --sheet" in refused.stderr) == (
+        2,
+        True,
+    )
     assert assay(*asked, sheet, "--task", "entailment", "--sheet").returncode == 0
     with sheet.open(newline="", encoding="utf-8-sig") as file:
         found = list(csv.DictReader(file, delimiter=";"))

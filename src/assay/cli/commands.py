@@ -146,10 +146,7 @@ def _root(
         typer.Option(
             "--trust",
             metavar="DIRECTORY",
-            help=(
-                "Allow files of evaluation folders to be in this directory outside them; "
-                "repeatable."
-            ),
+            help=("Let evaluation folders use files in this directory too; repeatable."),
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
