@@ -197,11 +197,11 @@ def test_results_give_way_to_no_labeller_who_was_not_asked_yet(example, assay, m
     (folder / "none.jsonl").write_text("")
     done = assay("report", folder, "--labeller", "recorded:none.jsonl")
     assert (done.returncode, files(folder / "out")) == (2, before)
-    assert "'--labeller recorded:recorded.jsonl' has the labels that there are" in done.stderr
+    assert "If they were made with --labeller, give that again" in done.stderr
     monkeypatch.setattr(rules, "VERSION", 99)
     done = assay("score", folder)
     assert (done.returncode, files(folder / "out")) == (2, before)
-    assert "rules in its present version or settings was not asked yet" in done.stderr
+    assert "of rules; rules as it is now was not asked yet" in done.stderr
     assay("labels", "export", folder, "-o", folder / "all.jsonl")  # as the message says
     assert assay("evaluate", folder, "--labeller", "recorded:all.jsonl").returncode == 0
     assert files(folder / "out")["scores.csv"] == before["scores.csv"]

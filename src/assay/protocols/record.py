@@ -150,23 +150,27 @@ def require_asked(folder: Folder, result: Result) -> None:
     before, now = read_manifest(folder.out), _labellers(result)
     if before.get("policy") != result.policy or not before.get("labels_counted"):
         return
-    for task, then in (before.get("labellers") or {}).items():
-        if not then or not result.missing.get(task, 0) == result.asked.get(task) != 0:
-            continue
-        if then == (own := now.get(task)):
-            continue
-        who, other = (printable(one["name"]) if one else "nobody" for one in (then, own))
-        if who == other:
-            other = f"{who} in its present version or settings"
-            count = "'assay labels export FOLDER -o FOLDER/all.jsonl', then 'assay evaluate FOLDER "
-            count += "--labeller recorded:all.jsonl' has the labels that there are count"
-        else:
-            count = f"'--labeller {who}' has the labels that there are count"
-        raise SettingsError(
-            f"{folder.out} holds scores by labels of {who}, and is not written over: {other} was "
-            f"not asked yet ({result.task_titles[task]}). {count}, 'assay evaluate' asks anew, and "
-            "to have scores without labels move out/ away."
-        )
+    then = before.get("labellers") or {}
+    others = [task for task, who in now.items() if then.get(task) and then[task] != who]
+    unheard = [task for task in others if 0 < result.asked.get(task, 0) == result.missing.get(task)]
+    if not unheard:
+        return
+    new = [result.labellers[task] for task in others]
+    if any(result.used.count(lambda label: label.labeller in new and label.task in others)):
+        return  # it was asked, if not yet of all
+    task = unheard[0]
+    who, other = printable(then[task]["name"]), now[task]
+    since = printable(other["name"]) if other else "the folder's labeller, which is not to be had,"
+    if since == who:
+        since = f"{who} as it is now"
+    raise SettingsError(
+        f"{folder.out} holds scores by labels of {who}; {since} was not asked yet "
+        f"({result.task_titles[task]}), so they are not overwritten. If they were made with "
+        "--labeller, give that again. To score by the labels there are: 'assay labels export "
+        "FOLDER -o FOLDER/all.jsonl', then 'assay evaluate FOLDER --labeller recorded:all.jsonl'. "
+        "To have them given anew: 'assay evaluate FOLDER'. To have scores without labels, move "
+        "out/ away."
+    )
 
 
 def _labellers(result: Result) -> dict[str, dict[str, Any] | None]:
